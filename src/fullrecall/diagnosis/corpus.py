@@ -151,12 +151,12 @@ class _Blocks:
 
     def __init__(self, texts: Sequence[str], min_run: int) -> None:
         self._texts = texts
-        # A third, as the shortest run that counts at a border: a longer block would miss it.
+        # A third, like the shortest run that counts at a border: longer blocks would miss it.
         self._size = max(1, min_run // 3)
         self._sizes: set[int] = set()
         self._numbers: dict[int, list[int]] = {}
         for number, text in enumerate(texts):
-            size = min(len(text), self._size)  # a short text is one block
+            size = min(len(text), self._size)  # a short text is a single block
             for at in {*range(0, len(text) - size + 1, size), len(text) - size} if size else ():
                 self._sizes.add(size)
                 numbers = self._numbers.setdefault(hash(text[at : at + size]), [])
@@ -170,7 +170,7 @@ class _Blocks:
             for at in range(len(characters) - size + 1):
                 for number in self._numbers.get(hash(characters[at : at + size]), ()):
                     intervals.setdefault(number, []).append((at, at + size))
-        if len(characters) < 2 * self._size:  # a text may hold it between two blocks
+        if len(characters) < 2 * self._size:  # a text may have it between two blocks
             for number, text in enumerate(self._texts):
                 if characters in text:
                     intervals.setdefault(number, []).append((0, len(characters)))

@@ -29,9 +29,10 @@ from fullrecall.stats.plain import plain, plain_of
 class Diagnosis(Shown):
     """The changes to make, and the causes of all misses of a report. Iterates over the misses.
 
-    `changes` that cost no context come first, then those that gain most for each context. `scores`
-    are the labels of the scorers that measure recall, with a miss or without; `samples` counts
-    those that were diagnosed: all of the report's, or some drawn at random of its `drawn_from`.
+    `changes` without additional contexts come first, then those with the largest gain per context.
+    `scores` are the labels of the scorers that measure recall, with misses or without. `samples`
+    counts the diagnosed samples: all of the report's, or a random draw from its `drawn_from`
+    samples.
     """
 
     misses: Sequence[Diagnosed]
@@ -51,7 +52,7 @@ class Diagnosis(Shown):
     def counts(self, score: str | None = None) -> dict[Cause, int]:
         """Return how many misses have each cause, the most frequent first.
 
-        `score` is a scorer's label; None counts the misses of all.
+        `score` is a scorer's label; None counts the misses of all scorers.
         """
         counts = Counter(miss.cause for miss in self.misses if score in (None, miss.score))
         order = list(Cause)
@@ -76,7 +77,7 @@ class Diagnosis(Shown):
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return one row per miss, with the fields of `Diagnosed`.
 
-        The library is chosen, and errors are raised, as in `Report.to_frame`.
+        `backend` and the errors are those of `Report.to_frame`.
         """
         columns = {name: int if name == "rank" else str for name in Diagnosed._fields}
         return frame_of(columns, self._rows(), backend, "Diagnosis.to_frame()")
@@ -89,7 +90,7 @@ class Diagnosis(Shown):
     def to_csv(self, path: str | Path | None = None, *, delimiter: str = ",") -> str:
         """Return, and write to `path`, one line per miss, with the fields of `Diagnosed`.
 
-        As safe in spreadsheets, and with the same choice of `delimiter`, as `Report.to_csv`.
+        Safety in spreadsheets and `delimiter` are as in `Report.to_csv`.
         """
         text = spreadsheet.table([Diagnosed._fields, *self._rows()], delimiter)
         return written(text, path, spreadsheet.BOM)
@@ -97,7 +98,7 @@ class Diagnosis(Shown):
     def to_markdown(self, path: str | Path | None = None, *, misses: int = 3) -> str:
         """Return, and write to `path`, the diagnosis in GitHub's Markdown, for a pull request.
 
-        The changes, the causes, and `misses` of each cause. Raises `ParameterError`
+        It has the changes, the causes, and `misses` examples of each cause. Raises `ParameterError`
         for `misses` below 0.
         """
         from fullrecall.show import markdown
@@ -141,7 +142,7 @@ def described(report: Evaluation) -> str:
 
 
 def examples(diagnosis: Diagnosis, most: int) -> Sheet:
-    """Return `most` misses of each cause."""
+    """Return up to `most` misses of each cause."""
     sections: dict[str, list[Line]] = {str(cause): [] for cause in diagnosis.counts()}
     for miss in diagnosis.misses:
         lines = sections[str(miss.cause)]

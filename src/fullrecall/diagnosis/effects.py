@@ -1,4 +1,4 @@
-"""Changes of retrieval or of IDs: the recall that each would bring, with its interval."""
+"""Changes of retrieval or of IDs: the recall that each would give, with its interval."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class ChangeKind(StrEnum):
 
 
 class Cost(NamedTuple):
-    """Contexts per question before and after a change, in mean, and their tokens.
+    """The mean contexts per question before and after a change, and their tokens.
 
-    Tokens are those that contexts name, else characters / 4; None where a text is not known.
+    Tokens are those in contexts' metadata, else characters / 4; None if a text is unknown.
     """
 
     contexts_before: float
@@ -65,7 +65,7 @@ class Cost(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The cost in words, empty where the change costs no context."""
+        """The cost in words; empty if the change adds no context."""
         if self.factor is None or abs(self.factor - 1) < _SAME:
             return ""
         words = f"{_times(self.factor)} the contexts"
@@ -77,14 +77,14 @@ class Cost(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Change:
-    """A change with the recall that it would bring, as far as the record tells.
+    """A change with the recall that it would give, according to the record.
 
     `action` says what to do. `score` is the label of the first score that gains, such as
     `id_recall@5`; `before` and `after` are its mean recall over `samples` scored samples, groups
     counted once, and `gain` is their difference. `interval` contains the mean gain over all
     questions of this kind, for any distribution, and holds together with those of the score's other
-    changes at its confidence. `cost` is None where the change does not concern how many contexts
-    are retrieved.
+    changes at its confidence. `cost` is None if the change does not affect how many contexts are
+    retrieved.
     """
 
     kind: ChangeKind
@@ -99,7 +99,7 @@ class Change:
 
     @property
     def per_context(self) -> tuple[bool, float]:
-        """Whether it costs no context, and the gain; else the gain for each context more."""
+        """Whether it adds no context, and the gain; else the gain per additional context."""
         more = 0.0 if self.cost is None else self.cost.contexts_after - self.cost.contexts_before
         return (True, self.gain) if more <= _FREE else (False, self.gain / more)
 
@@ -133,7 +133,7 @@ _SAME = 0.005
 def _times(factor: float) -> str:
     if abs(factor - 2) < _SAME:
         return "twice"
-    # "1.0 times" would mean no change.
+    # "1.0 times" would look like no change.
     digits = 2 if abs(factor - 1) < 0.05 else 1  # noqa: PLR2004 - half of the last digit
     return f"{factor:.{digits}f} times".replace(".0 ", " ")
 
@@ -153,11 +153,11 @@ RetrievedLists: TypeAlias = Sequence[Sequence[Context] | None]
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed change: recall of every row after it, by the index of the score.
+    """A proposed change: the recall of every row after it, by the index of the score.
 
     A row whose value is None, because it cannot be computed, is left out. `lists` are the contexts
-    that each row would have, None for a row where they are not known; the whole is None where
-    the change does not concern the retrieved contexts.
+    that each row would have, None for a row if they are unknown; `lists` itself is None if the
+    change does not affect the retrieved contexts.
     """
 
     kind: ChangeKind
@@ -174,11 +174,11 @@ Rescore: TypeAlias = Callable[[Row, Sequence[Context]], "float | None"]
 
 
 class Baseline:
-    """Recall of every row as recorded, from which changes are measured.
+    """The recorded recall of every row, from which changes are measured.
 
     `labels` has the labels of the scores whose headline is recall, by score index; `k` is where
     counting stops; `values` has recall by score index and row, `lists` the contexts that count.
-    `rescored` has the function that scores another list, by the index of each score that has one.
+    `rescored` has functions that score another list, by the index of each score that has one.
     """
 
     def __init__(self, report: Evaluation, k: Cut | None) -> None:
@@ -199,14 +199,14 @@ class Baseline:
         """Return recall within `k` of every row that has a score."""
         import numpy as np
 
-        # Rounded: thirds must add up to one.
+        # Rounded, so that thirds add up to one.
         values = np.round(self._table.values(score_index, recall_at(k)), _DIGITS)
         return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
     def over(self, lists: RetrievedLists) -> dict[int, list[float | None]]:
         """Return recall of each row over other lists, by the index of each score in `rescored`.
 
-        A row keeps its value where the list is the recorded one, or is not known.
+        A row keeps its value if the list is the recorded one, or is unknown.
         """
         return {
             score_index: [
@@ -232,14 +232,13 @@ class Baseline:
         return max(cuts, key=len, default=[])
 
     def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
-        """Return the proposals with a gain that is shown, by their gain for their cost.
+        """Return the proposals whose gain is shown, ordered by gain for cost.
 
-        Those that cost no context come first, then those that gain most for each context.
-
-        The intervals of all proposals for one score hold together: each is made at a confidence of
-        1 - 0.05 / their number (Bonferroni), which includes those without a gain.
+        Proposals that add no context come first, then those with the largest gain per context. The
+        intervals of all proposals for one score hold together: each has a confidence of 1 - 0.05 /
+        their number (Bonferroni), counting those without a gain.
         """
-        # Also those without a gain: the best of many is chosen after looking at all of them.
+        # Including those without a gain: the best of many is chosen after looking at all of them.
         count = Counter(score_index for proposal in proposals for score_index in proposal.after)
         changes = []
         for proposal in proposals:
@@ -252,19 +251,19 @@ class Baseline:
         return tuple(sorted(changes, key=lambda change: change.per_context, reverse=True))
 
     def _change(self, proposal: Proposal, score_index: int, proposals: int) -> Change | None:
-        """Return the effect of a proposal on one score; None where no row has a known gain."""
+        """Return the effect of a proposal on one score; None if no row has a known gain."""
         import numpy as np
 
         columns = self.values[score_index], proposal.after[score_index]
         before, after = (np.array(column, np.float64) for column in columns)
         gains = after - before
-        due = np.zeros(len(gains), np.bool_)  # a row whose gain is not known is left out
+        due = np.zeros(len(gains), np.bool_)  # a row with an unknown gain is left out
         gained, had = (
             Totals.of(values, due=due, groups=self._table.group_codes)
             for values in (gains, np.where(np.isnan(gains), np.nan, before))
         )
-        # More contexts, and more ways to write an ID, cannot lower recall, unless the retriever
-        # has changed since the record.
+        # More contexts, or more ways to write an ID, cannot lower recall, unless the retriever has
+        # changed since it was recorded.
         adds = proposal.kind not in {ChangeKind.DROP_DUPLICATES, ChangeKind.EARLIER_STAGE}
         cannot_lose = adds and not (gains < 0).any()
         confidence = 1 - (1 - CONFIDENCE) / proposals
@@ -298,7 +297,7 @@ _DIGITS = 12
 
 
 def _within(contexts: Sequence[Context], sample: Sample, k: Cut | None) -> Sequence[Context]:
-    """Return the contexts within `k`; without ranks, their position in the list is the rank."""
+    """Return the contexts within `k`; without ranks, the position in the list is the rank."""
     if isinstance(k, CutBudget):
         paid, _ = Costs.of([sample]).within(k)
         return [context for context, is_paid in zip(contexts, paid, strict=False) if is_paid]
@@ -313,14 +312,14 @@ def recall_at(k: Cut | None) -> Measure:
 
 
 def _size(lists: Sequence[Sequence[Context]]) -> tuple[float, float | None]:
-    """Return the mean contexts of lists, and their mean tokens; None where they are not known."""
+    """Return the mean number of contexts of lists, and their mean tokens; None if unknown."""
     contexts, count = [*chain.from_iterable(lists)], max(len(lists), 1)
     tokens = sum(map(tokens_of, contexts)) / count
     return len(contexts) / count, None if isnan(tokens) else tokens
 
 
 def _rescoring(report: Evaluation) -> dict[int, Rescore]:
-    """Return the function that scores another list, by the index of each score that has one.
+    """Return functions that score another list, by the index of each score that has one.
 
     A saved report names its scorers and their parameters. Deterministic scorers are rebuilt from
     these, and trusted if they reproduce the scores of recorded samples. Recall by ID is counted
@@ -332,7 +331,7 @@ def _rescoring(report: Evaluation) -> dict[int, Rescore]:
         if method.headline != Recall or not isinstance(scorer, DeterministicScorer):
             continue
         rows = (row for row in report.rows if row.results[score_index].status is Status.SCORED)
-        # A scorer that does not reproduce the saved scores gives no gain.
+        # A scorer that does not reproduce the saved scores proposes no gain.
         if all(
             _by_scorer(scorer, row, None) == row.results[score_index].score
             for row in islice(rows, _CHECKED)
@@ -345,7 +344,7 @@ def _rescoring(report: Evaluation) -> dict[int, Rescore]:
 
 
 def _by_ids(score_index: int, row: Row, contexts: Sequence[Context]) -> float | None:
-    """Return the share of targets with an ID among the contexts' IDs; None without any ID."""
+    """Return the share of targets with an ID among the contexts; None if no context has one."""
     ids = {context.id for context in contexts}
     if ids == {None}:
         return None
@@ -370,7 +369,7 @@ DeepLists = Mapping[int, Sequence[Context]]
 
 
 def proposals(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
-    """Yield the changes whose lists are in the record, or are among the deeper lists."""
+    """Yield the changes whose lists are in the record or among the deeper lists."""
     yield from _larger_k(baseline)
     if baseline.rescored:
         yield from _retrieving_more(baseline, deep_lists)
@@ -405,11 +404,11 @@ def _from(baseline: Baseline) -> list[Cut]:
 def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
     """Yield proposals of more contexts than the lists have, from the deeper lists.
 
-    Only if each deeper list begins with the recorded one: then a row without a miss, which has no
-    deeper list, keeps its recall.
+    Only if each deeper list begins with the recorded one: a row without a miss, which has no deeper
+    list, then keeps its recall.
     """
     whole = list(baseline.lists_at(None))
-    # A retriever with a random or a fused order need not return a longer list that begins alike.
+    # A retriever with a random or fused order may return a longer list that begins differently.
     nested = [
         _keys(contexts[: len(recorded)]) == _keys(recorded)
         for position, contexts in deep_lists.items()
@@ -425,7 +424,7 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
         deeper = (deep_lists.get(position) for position in range(len(whole)))
         lists = [None if contexts is None else contexts[:larger] for contexts in deeper]
         action, after = f"retrieve {larger} contexts in place of {k}", baseline.over(lists)
-        # Up to the longest list it is a larger k within the lists.
+        # Up to the longest list, it is a larger k within the lists.
         return Proposal(ChangeKind.LARGER_K, action, after, lists if larger > longest else None)
 
     if k:
@@ -447,13 +446,13 @@ def _enough(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
 
 
 def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
-    """Yield lists without repeated contexts, filled up with the contexts after the cut."""
+    """Yield lists without repeated contexts, filled up with the contexts beyond k."""
     lists = list(baseline.lists)
     for position, (row, recorded) in enumerate(zip(baseline.rows, baseline.lists, strict=True)):
         longer = deep_lists.get(position) or row.sample.retrieved_contexts or ()
         if recorded is None or row.sample.ranks is not None or len(longer) <= len(recorded):
             continue
-        # Of the longer list: a context that moves up may itself repeat one above it.
+        # In the longer list, since a context that moves up may repeat one above it.
         repeated = duplicates(longer)
         if repeated and min(repeated) < len(recorded):
             kept = [context for index, context in enumerate(longer) if index not in repeated]
@@ -479,12 +478,12 @@ def _of_stages(baseline: Baseline) -> Iterator[Proposal]:
 
 
 def _keys(contexts: Sequence[Context]) -> list[str | None]:
-    """Return the ID or the text of each context: a recorded list may have only the IDs."""
+    """Return the ID or the text of each context, since a recorded list may have only IDs."""
     return [context.id or context.text for context in contexts]
 
 
 def _doubled(k: int, depth: int) -> list[int]:
-    # By doubling, so that 100 contexts are scored at some six depths and not at each.
+    # By doubling, so that 100 contexts are scored at about six depths, not at each.
     ks = [k]
     while ks[-1] < depth:
         ks.append(min(2 * ks[-1], depth))

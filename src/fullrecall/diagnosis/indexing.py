@@ -35,7 +35,7 @@ _REPLACED = frozenset({Cause.NEVER_RETRIEVED, Cause.LOOKALIKE, Cause.NEAR_DUPLIC
 
 
 def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> str:
-    """Return how most retrieved texts differ from those of their IDs in the corpus; else empty.
+    """Return how most retrieved texts differ from the corpus texts of their IDs; else empty.
 
     Chunks that share their document's ID do not count: an ID must have one text.
     """
@@ -47,7 +47,7 @@ def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -
                 break
     single = [(own_id, *of) for own_id, of in texts.items() if len(of) == 1]
     hows = Counter(_change(corpus, own_id, text) for own_id, text in single)
-    if hows.pop(_PART, 0):  # the index has chunks: some are the beginnings of their documents
+    if hows.pop(_PART, 0):  # the index has chunks, and some are the beginnings of their documents
         del hows[_BEGINNING]
     how, count = hows.most_common(1)[0] if hows else ("", 0)
     if not how or count * 2 < len(texts):
@@ -60,7 +60,7 @@ def _change(corpus: Corpus, own_id: str, text: str) -> str:
 
     letters, indexed = letters_of(text), letters_of(corpus.by_id[own_id].text)
     if letters == indexed or corpus.of_text(text) is not None:
-        return ""  # it is the text of another ID: not this one was changed
+        return ""  # it is the text of another ID, so the text was not changed
     if indexed.startswith(letters):
         return _BEGINNING
     if letters in indexed:
@@ -69,7 +69,7 @@ def _change(corpus: Corpus, own_id: str, text: str) -> str:
 
 
 def groups_of(context: Context) -> Iterator[str]:
-    """Yield the groups that a context is in: its document, folders, and fields that filters ask."""
+    """Yield the groups of a context: its document, folders, and fields that filters may use."""
     own_id = context.id or ""
     yield from (own_id[: border.end()] for border in _BORDER.finditer(own_id))
     if context.source is not None and context.source != own_id:
@@ -81,9 +81,9 @@ def groups_of(context: Context) -> Iterator[str]:
 
 
 def not_searched(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> dict[str, str]:
-    """Return, by corpus ID, the largest group of it that no list has though chance alone would.
+    """Return, by corpus ID, its largest group that no list has, although chance alone would.
 
-    A group is a folder, a value that a filter asks for, or a document.
+    A group is a folder, a value that a filter may require, or a document.
     """
     if not corpus.by_id:
         return {}
@@ -129,8 +129,8 @@ def index_proposals(
 ) -> Iterator[Proposal]:
     """Yield the proposal to search the documents that no list has.
 
-    It assumes that they would be found as often as the other targets: the record does not show at
-    which rank they would be.
+    It assumes that they would be found as often as the other targets, since the record does not
+    show their rank.
     """
     absent: dict[str, Counter[str]] = {}
     names: Counter[str] = Counter()

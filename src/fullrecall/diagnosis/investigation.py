@@ -1,4 +1,4 @@
-"""`diagnose`: a report in; what to change, and a cause for each miss, out."""
+"""`diagnose`: from a report to the changes to make, and a cause for each miss."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ def diagnose(
 ) -> Diagnosis:
     """Return the changes to make, by gain for cost, and the cause of each missed target.
 
-    Changes are computed from the record, sample by sample: a larger k, IDs written in one way or
-    read at another level, lists without duplicates, the list of an earlier stage. One change is an
-    estimate, and says so: to search the documents that no list has. It assumes that their targets
+    Changes are computed from the record, sample by sample: a larger k, IDs in one spelling or at
+    another level, lists without duplicates, the list of an earlier stage. Only one change is an
+    estimate, and says so: searching the documents that no list has. It assumes that their targets
     are found as often as the other targets.
 
     Each miss has one cause, with its evidence. The report itself is searched first: ranks beyond
     k, the judge's evidence, the stages of each recorded retrieval, the retrieved IDs and texts.
     Each option adds changes and causes:
 
-    - `k`: a target beyond rank k, or beyond a budget such as `calls(3)`, is missed; None, one
-      that was not retrieved at all.
+    - `k`: a target beyond rank k, or beyond a budget such as `calls(3)`, is missed; with None, a
+      target that was not retrieved at all.
     - `corpus`: the indexed contexts, or a mapping from IDs to contexts or texts.
     - `retriever`: any retriever that `evaluate` takes, asked once for each sample with a miss, for
-      `deep_k` contexts where it takes a `k`. If it fails, the failure is the cause.
+      `deep_k` contexts if it takes a `k`. If it fails, the failure is the cause.
 
     Only scored samples and scorers that measure recall are diagnosed; of more than 20,000 samples,
     20,000 are drawn at random. In other lists an item is matched by its ID, or by all of its
-    characters; no judge is asked. Of an any-of group, the alternative that came nearest decides.
-    A retriever that fails is not asked again for that sample.
+    characters, without a judge. The nearest alternative of an any-of group decides. A retriever
+    that fails is not asked again for that sample.
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """
@@ -66,7 +66,7 @@ def diagnose(
         check_cut(k)
     check_k(deep_k, "deep_k")
     size, of = len(report), described(report)
-    # Causes are shares, which a sample of 20,000 gives to 0.7 points (95%).
+    # Causes are shares, and a sample of 20,000 estimates them within 0.7 points (95%).
     if size > _MOST:
         report = report.drawn(_MOST)
     indexed = Corpus(() if corpus is None else corpus)
@@ -122,7 +122,7 @@ def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None
     if isinstance(k, CutBudget):
         if finding.found_at():
             return beyond_budget(finding, examined.row.sample, k)
-        k = None  # no budget would have paid for it
+        k = None  # no budget would have been enough for it
     explanations = [
         (explained(Case(examined, result, finding, k, wanted, judged)), wanted)
         for wanted in _wanted(finding, examined, judged=judged)
@@ -153,7 +153,7 @@ def _wanted(finding: Finding, examined: Examined, *, judged: bool) -> list[Wante
 
 
 def _by_id(own_id: str, examined: Examined) -> Wanted:
-    """Return the item of an ID, with its text where the references or the corpus have it."""
+    """Return the item of an ID, with its text if the references or the corpus have it."""
     indexed = examined.search.corpus.by_id.get(own_id)
     contexts = examined.references if indexed is None else [*examined.references, indexed]
     passages = [Passage.of(each) for each in contexts if each.id == own_id and each.text]

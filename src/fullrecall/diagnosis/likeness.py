@@ -1,4 +1,4 @@
-"""Whether two texts say the same, and how texts that look alike differ.
+"""Whether two texts say the same, and how similar texts differ.
 
 Letters are a poor test: "valid for 36 months" and "valid for 24 months" share 97 % of them. The
 deciding facts are compared first: numbers, names, negations, and words that exclude each other
@@ -29,7 +29,7 @@ _ENDS = 24
 
 
 class Facts(NamedTuple):
-    """The facts of a text that decide whether another text says the same, by the keys of words."""
+    """The facts of a text by which it says the same as another text, by the keys of words."""
 
     numbers: frozenset[str]
     names: frozenset[str]
@@ -38,9 +38,9 @@ class Facts(NamedTuple):
 
 
 def similarity(text: str, other: str) -> float:
-    """Return how alike two texts are, in [0, 1]; 0.0 where they are not near duplicates.
+    """Return the similarity of two texts, in [0, 1]; 0.0 if they are not near duplicates.
 
-    RapidFuzz's `ratio` of the texts in lower case without punctuation.
+    This is RapidFuzz's `ratio` of the texts in lower case, without punctuation.
     """
     from rapidfuzz import fuzz, utils
 
@@ -49,7 +49,7 @@ def similarity(text: str, other: str) -> float:
 
 
 def difference(text: str, other: str) -> str:
-    """Return how two similar texts differ: "24 for 36"; empty where no fact differs."""
+    """Return how two similar texts differ: "24 for 36"; empty if no fact differs."""
     ours, theirs = facts(text), facts(other)
     for kind, own, compared in (
         ("numbers", ours.numbers, theirs.numbers),
@@ -84,10 +84,10 @@ _TYPO = 70.0
 
 
 def _difference_by_words(first: str, other: str) -> str:
-    """Return how two texts of another language than English differ; empty if no difference shows.
+    """Return how two texts in a language other than English differ; empty if they do not.
 
-    Rival words and opposites are known only for English: in another language any replaced word is
-    a difference.
+    Rival words and opposites are known only for English: in other languages, any replaced word is a
+    difference.
     """
     if first.casefold() == other.casefold() or language_of(first) in (None, "en"):
         return ""
@@ -114,7 +114,8 @@ def facts(text: str) -> Facts:
     A name is a capitalized word that does not begin a sentence and is not a common word.
     """
     words = list(read_words(text))
-    cased = _LOWER.search(text) is not None  # in capitals alone no word stands out as a name
+    # in text of capitals alone, no word stands out as a name
+    cased = _LOWER.search(text) is not None
     names = {
         word.key
         for nth, word in enumerate(words)
@@ -136,14 +137,14 @@ def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
     """Return the 0-based indices of contexts that say the same as an earlier one.
 
     A context without a text counts if it repeats an earlier ID. Chunks of one document are not
-    duplicates, even where they share its ID. Only texts that share their first or their last
-    letters, as copies do, are compared.
+    duplicates, even if they share its ID. Only texts with the same first or last letters are
+    compared, as copies have.
     """
     texts = [context.text or "" for context in contexts]
     starts = {text[:_ENDS].lower() for text in texts}
     ends = {text[-_ENDS:].lower() for text in texts}
     if "" not in starts and len(starts) == len(ends) == len(texts):
-        return frozenset()  # as in most lists
+        return frozenset()  # the case of most lists
     repeated = set()
     ids: set[str | None] = set()
     by_end: dict[str, list[str]] = {}
@@ -154,7 +155,7 @@ def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
                 repeated.add(index)
             ids.add(context.id)
             continue
-        # Copies begin or end alike: 100 contexts have 4,950 pairs.
+        # Copies begin or end alike; comparing all 4,950 pairs of 100 contexts would be slow.
         for end in (f"^{text[:_ENDS].lower()}", f"{text[-_ENDS:].lower()}$"):
             earlier = by_end.setdefault(end, [])
             if any(_says_the_same(other, text) for other in earlier):

@@ -1,4 +1,4 @@
-"""The rules: each looks at one case and names one cause, or passes it on.
+"""The rules: each examines one case, and names one cause or passes the case on.
 
 They are tried in the order of `RULES`: first the causes that the report itself proves, then those
 that only the corpus or another search can show.
@@ -57,13 +57,13 @@ def reference_abstains(case: Case) -> Explained | None:
 
 
 def ranked_too_low(case: Case) -> Explained | None:
-    """The list has it beyond k: behind duplicates, moved down by a stage, or otherwise."""
+    """The list has the item beyond k: behind duplicates, moved down by a stage, or otherwise."""
     rank, k, sample = case.finding.rank, case.k, case.examined.row.sample
     if rank is None or k is None:
         return None
     detail = f"at rank {rank} of the list, beyond k = {k}"
     found = Explained(Cause.BEYOND_K, detail, rank)
-    if sample.ranks is None:  # in united lists a rank is no position
+    if sample.ranks is None:  # in united lists a rank is not a position
         found = _behind_copies(case, found, case.examined.retrieved)
     for stage in sample.stages if found.cause is Cause.BEYOND_K else ():
         stage_rank = case.wanted.rank_in(stage.contexts)
@@ -74,10 +74,10 @@ def ranked_too_low(case: Case) -> Explained | None:
 
 
 def _behind_copies(case: Case, found: Explained, contexts: Sequence[Context]) -> Explained:
-    """Return the cause of an item beyond k, with the duplicates before it, if there are any.
+    """Return the cause of an item beyond k: the duplicates before it, or a too low rank.
 
-    If it would be within k without them, they are the cause: to drop them costs no context, and a
-    larger k does.
+    If it would be within k without the duplicates, they are the cause: dropping them costs no
+    context, while a larger k does.
     """
     rank = found.rank or 0
     before = len(duplicates(contexts[: rank - 1]))
@@ -98,7 +98,7 @@ def beyond_budget(finding: Finding, sample: Sample, budget: CutBudget) -> Explai
 
 
 def denied(case: Case) -> Explained | None:
-    """A judge found a contradiction, partial support, or no support although it was retrieved."""
+    """A judge found a contradiction, partial support, or none, although the text was retrieved."""
     if not case.judged:
         return None
     k, verdict = case.k, case.finding.verdict
@@ -123,7 +123,7 @@ def denied(case: Case) -> Explained | None:
 
 
 def other_id(case: Case) -> Explained | None:
-    """It was retrieved, or is indexed, under another ID than the expected one.
+    """The item was retrieved, or is indexed, under another ID than the expected one.
 
     Or its exact text was retrieved, under another ID or without one.
     """
@@ -143,10 +143,10 @@ def other_id(case: Case) -> Explained | None:
 
 
 def dropped_by_stage(case: Case) -> Explained | None:
-    """A stage had it, and the stage after it did not."""
+    """One stage had the item, and the stage after it did not."""
     stages = case.examined.row.sample.stages
     ranks = {stage.name: case.wanted.rank_in(stage.contexts) for stage in stages}
-    # The last stage that had it: the next one dropped it.
+    # The last stage that had the item: the next stage dropped it.
     last = next((stage for stage in reversed(stages) if ranks[stage.name] is not None), None)
     if last is None:
         return None
@@ -157,14 +157,14 @@ def dropped_by_stage(case: Case) -> Explained | None:
 
 
 def text_differs(case: Case) -> Explained | None:
-    """The context of its ID was retrieved, and has another text."""
+    """The context with the item's ID was retrieved, but has another text."""
     own_id = case.wanted.own_id
     of_same_id = [
         (rank, context)
         for rank, context in enumerate(case.within_k, start=1)
         if own_id is not None and context.id == own_id and context.text is not None
     ]
-    if len(of_same_id) != 1:  # several chunks of one document: each has another text
+    if len(of_same_id) != 1:  # several chunks of one document, each with its own text
         return None
     rank, context = of_same_id[0]
     how = _other_version(case, context)
@@ -173,9 +173,9 @@ def text_differs(case: Case) -> Explained | None:
 
 
 def _other_version(case: Case, context: Context) -> str:
-    """Return how the text of a context of the same ID differs; empty where it is another chunk's.
+    """Return how the text of a context with the same ID differs; empty for another chunk.
 
-    Only an item that is matched by its text can have another one.
+    Only an item that is matched by its text can have another text.
     """
     from rapidfuzz import fuzz
 
@@ -188,13 +188,13 @@ def _other_version(case: Case, context: Context) -> str:
 
 
 def near_duplicate(case: Case) -> Explained | None:
-    """A text that says the same, nearly in the item's own words, was retrieved within k."""
+    """A text that says the same in nearly the same words was retrieved within k."""
     found = _alike(case)
     return found if found is not None and found.cause is Cause.NEAR_DUPLICATE else None
 
 
 def _alike(case: Case) -> Explained | None:
-    """A text like the item's was retrieved within k: a near duplicate, or with another fact."""
+    """A similar text was retrieved within k: a near duplicate, or one with another fact."""
     if case.alike is None:
         return None
     difference, similarity, rank = case.alike
@@ -207,9 +207,9 @@ def _alike(case: Case) -> Explained | None:
 
 
 def split_across_chunks(case: Case) -> Explained | None:
-    """No chunk holds the text whole, and several hold it together."""
+    """No chunk has the whole text, but several have it together."""
     wanted, has_texts = case.wanted, case.corpus.has_texts
-    # A scorer that counts characters gives credit for the retrieved parts: they are not all.
+    # A scorer that counts characters credits the retrieved parts: some are missing.
     if not has_texts and "min_run" in case.result.method.parameters:
         return None
     if wanted.passage is None or wanted.id in case.corpus.by_id:
@@ -222,7 +222,7 @@ def split_across_chunks(case: Case) -> Explained | None:
         detail = f"all of it was retrieved, in parts, at ranks {ranks}"
         return Explained(Cause.SPLIT_ACROSS_CHUNKS, detail, max(parts))
     most = max((wanted.share_of([holder.overlap]) for holder in case.holders), default=0.0)
-    # A few common phrases are not parts of it.
+    # A few common phrases are not parts of the text.
     if case.share_in_corpus < NEAR_DUPLICATE or case.share_in_corpus <= most:
         return None
     chunks = [holder.context for holder in case.holders]
@@ -240,7 +240,7 @@ def split_across_chunks(case: Case) -> Explained | None:
 
 
 def indexed_text_differs(case: Case) -> Explained | None:
-    """The corpus has its ID, with another text."""
+    """The corpus has the item's ID, with another text."""
     own_id = case.wanted.own_id
     indexed = case.corpus.by_id.get(own_id or "")
     if indexed is None or case.share_in_corpus == 1.0:
@@ -300,7 +300,7 @@ def texts_changed(case: Case) -> Explained | None:
 
 
 def searched(case: Case) -> Explained | None:
-    """The deeper list has it at a rank, or the retriever failed."""
+    """The deeper list has the item at a rank, or the retriever failed."""
     deeper = case.examined.deeper or ()
     rank = case.wanted.rank_in(deeper)
     if rank is not None:
@@ -312,7 +312,7 @@ def searched(case: Case) -> Explained | None:
 
 
 def in_the_corpus(case: Case) -> Explained | None:
-    """The corpus has it, and the retriever did not return it."""
+    """The corpus has the item, but the retriever did not return it."""
     if not case.is_in_corpus:
         return None
     deep, k = case.examined.deeper, case.examined.search.deep_k

@@ -1,4 +1,4 @@
-"""Cells: one value, a list, or a text of a list, each as the field that it fills needs it."""
+"""Cells: one value, a list, or a list as text, each converted to the form of its field."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PLACE = re.compile(r"\S:[^\W\d_]")
 
 
 def has_mark(text: str) -> bool:
-    """Return whether a text is an ID even with blanks: it has a file's ending, a URL, `::`, or `§`.
+    """Return whether a text with blanks is an ID: it has a file's ending, a URL, `::`, or `§`.
 
     A colon inside a word (`Act 12:annex III`) is such a mark unless the text ends a sentence.
     """
@@ -50,7 +50,7 @@ def has_mark(text: str) -> bool:
 
 
 def opened(value: Any) -> Any:
-    """Return the list or object of a text, as JSON or as Python prints it; else the value."""
+    """Return the list or object that a text is, in JSON or Python's notation; else the value."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:
@@ -60,9 +60,9 @@ def opened(value: Any) -> Any:
 
 
 def items_of(value: Any) -> list[Any]:
-    """Return the items of a list, or of a text of one; one value is a list of one.
+    """Return the items of a list, or of a list as text; one value is a list of one.
 
-    An object of lists of one length, as Hugging Face stores a list of objects, is that list.
+    Hugging Face stores a list of objects as an object of lists: it is read as that list.
     """
     value = opened(value)
     if isinstance(value, str):
@@ -82,7 +82,7 @@ def is_parallel(value: Any) -> bool:
 
 
 def cell_of(field: str, column: str, value: Any) -> Any:
-    """Return a cell as the field takes it; None for one that is not given.
+    """Return a cell in the form of a field; None for a missing one.
 
     Raises `InputError` for a text that may mean several lists.
     """
@@ -103,7 +103,7 @@ def _sole(value: Any) -> Any:
 
 
 def _listed(field: str, column: str, value: Any) -> Any:
-    """Return the list or object that a value of a list's field is."""
+    """Return the list or object in a value for a field of lists."""
     if isinstance(value, str):
         return _list_cell(column, field, value) if value.strip() else None
     if field in ID_FIELDS and isinstance(value, list) and column != field:
@@ -125,7 +125,7 @@ def parts_of(item: Any) -> list[Any]:
 
 
 def _list_cell(column: str, field: str, cell: str) -> object:
-    """Return the list that a text is: JSON, Python's notation, or separated IDs.
+    """Return the list in a text: JSON, Python's notation, or separated IDs.
 
     Raises `InputError` for a text that may mean several lists.
     """
@@ -154,7 +154,7 @@ def _is_one_id(text: str) -> bool:
 
 
 def _bracketed(text: str) -> object:
-    """Return the JSON, or the list of Python, that a text is; raise `InputError` for neither."""
+    """Return the JSON value or Python list in a text; raise `InputError` for neither."""
     try:
         return parsed(text)
     except InputError:
@@ -165,10 +165,10 @@ def _bracketed(text: str) -> object:
 
 
 def _python_list(text: str) -> list[object] | None:
-    """Return the list of a text in Python's notation, as pandas writes it to CSV; None without one.
+    """Return the list in a text in Python's notation, as pandas writes it to CSV; else None.
 
-    NumPy prints lists without commas, so that Python would join their texts, and cuts long lists
-    with dots. So a list is read only if Python prints it as the same text.
+    NumPy prints arrays without commas, so that Python would join their texts, and shortens long
+    ones with dots. So a list is read only if Python prints it as the same text.
     """
     if len(text) > _LONGEST_PYTHON:
         return None
@@ -182,8 +182,8 @@ def _python_list(text: str) -> list[object] | None:
 def _separated_ids(text: str) -> list[str]:
     """Return the IDs of a text with one kind of separator; an empty list for an ambiguous text.
 
-    IDs have no white space, unless each part has the marks of a file. A text without a separator
-    is one ID.
+    IDs have no white space, unless each part looks like a file. A text without a separator is one
+    ID.
     """
     separators = [separator for separator in _SEPARATORS if separator in text]
     if len(separators) > 1:

@@ -67,7 +67,7 @@ class ColumnValues:
 
     @property
     def each(self) -> str:
-        """The path of each of its items."""
+        """The path of each of the column's items."""
         return f"{self.path}[]" if self.has_lists else self.path
 
     @property
@@ -127,7 +127,7 @@ class ColumnValues:
 
     @property
     def form(self) -> str:
-        """The form of its items: "ids", "texts", or "" where that is not clear."""
+        """The form of its items: "ids", "texts", or "" if unclear."""
         if not self.items or not self.is_all((str, int)) or self.are_flags:
             return ""
         if self.words & usual.TITLES and not any(map(ends_sentence, self.items)):
@@ -146,7 +146,7 @@ def has_value(value: Any) -> bool:
 
 
 def given_values(values: Sequence[Any]) -> list[Any]:
-    """Return the values that are given, and the lists and objects that texts of them are."""
+    """Return the values that are not missing, with texts of lists and objects parsed."""
     given = (value for value in values if not is_missing(value))
     return [opened(value) for value in given if not isinstance(value, str) or value]
 
@@ -157,7 +157,7 @@ def is_pair(item: Any) -> bool:
 
 
 def is_number(item: object) -> bool:
-    """Return whether an item is a number, or a text of one."""
+    """Return whether an item is a number, or a number as text."""
     if isinstance(item, str):
         return bool(re.fullmatch(r"-?\d+(\.\d+)?", item.strip()))
     return isinstance(item, (int, float)) and not isinstance(item, bool)
@@ -169,7 +169,7 @@ def form_of(item: object) -> str:
         return "ids"
     words = item[:_LOOKED_AT].split()
     unspaced = len(_UNSPACED.findall(item[:_LOOKED_AT]))
-    if unspaced and not has_mark(item):  # its words have no blanks between them
+    if unspaced and not has_mark(item):  # written without blanks between words
         return "texts" if ends_sentence(item) or unspaced >= _FEWEST_UNSPACED else ""
     if has_mark(item) or (len(words) == 1 and len(item) <= 200):  # noqa: PLR2004 - an ID's length
         return "ids"
@@ -177,17 +177,17 @@ def form_of(item: object) -> str:
 
 
 def ends_sentence(item: object) -> bool:
-    """Return whether an item is a text that ends as a sentence does."""
+    """Return whether an item is a text that ends like a sentence."""
     return isinstance(item, str) and item.rstrip()[-1:] in _ENDS
 
 
 def is_id_like(item: object) -> bool:
-    """Return whether an item is a text such as IDs are, and few answers: `doc-14`, `shop_owner`."""
+    """Return whether an item is a text that IDs resemble, and answers rarely do: `doc-14`."""
     return isinstance(item, str) and bool(_ID_LIKE.fullmatch(item))
 
 
 def are_numbered(items: Sequence[Any]) -> bool:
-    """Return whether items are IDs of one series, such as `doc_1` and `doc_14`, or random ones."""
+    """Return whether items are IDs of one series, such as `doc_1` and `doc_14`, or random IDs."""
     found = [_NUMBERED.fullmatch(item) if isinstance(item, str) else None for item in items]
     names = {each and each[1] for each in found}
     return len(set(items)) > 1 and all(found) and len(names) == 1

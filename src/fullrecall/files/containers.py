@@ -51,13 +51,13 @@ def rows_of_file(path: str, kind: str, left_out: AbstractSet[str] = frozenset())
 
     Raises `InputError`, with the line but without the path, after all rows before it.
     """
-    if kind == "parquet":  # at the call
+    if kind == "parquet":  # raised at the call, before the first row
         pyarrow("reading Parquet")
     return KINDS[kind](path, left_out)
 
 
 def json_lines(path: str, _: object = None, *, limit: int | None = None) -> Lines:
-    """Yield the objects of a JSON Lines file with their line numbers, blank lines skipped."""
+    """Yield the objects of a JSON Lines file with their line numbers; blank lines are skipped."""
     with closing(text_lines(path, limit)) as lines:
         for line, text in lines:
             begun = text.strip()
@@ -74,13 +74,13 @@ def json_lines(path: str, _: object = None, *, limit: int | None = None) -> Line
 
 
 def _json(path: str, _: object) -> FileRows:
-    """Yield the objects of an array, or the only one; or those of JSON Lines.
+    """Yield the objects of an array, or the single object of a file; or those of JSON Lines.
 
     Exporters of spans and Hugging Face's `to_json` write JSON Lines into a `.json` file.
     """
     limit = text_files.MAX_TEXT_LENGTH
     is_file = address_of(path) is not None or Path(path).is_file()
-    if is_file and _begins_with_object(path, limit):  # a pipe is read once
+    if is_file and _begins_with_object(path, limit):  # a pipe can be read only once
         yield from json_lines(path, limit=limit)
         return
     text = whole_text(path)
@@ -88,7 +88,7 @@ def _json(path: str, _: object) -> FileRows:
 
 
 def _yaml(path: str, _: object) -> FileRows:
-    """Yield the objects of a YAML file's list, or the only one."""
+    """Yield the objects of a YAML file's list, or its single object."""
     from fullrecall.files.yaml_files import yaml_value
 
     value = yaml_value(whole_text(path))
@@ -116,10 +116,10 @@ def _begins_with_object(path: str, limit: int) -> bool:
 
 
 def _csv(path: str, _: object, delimiter: str | None = None) -> FileRows:
-    """Yield the rows of a CSV file with a header; a cell that is blank is None."""
+    """Yield the rows of a CSV file with a header; a blank cell is None."""
     with closing(csv_records(path, delimiter)) as records:
         line, header = next(records, (0, []))
-        # A title of the spreadsheet is alone in its row.
+        # A title above a spreadsheet's table is alone in its row.
         while len(header) - sum(not cell.strip() for cell in header) == 1 < len(header) - 1:
             line, header = next(records, (line, []))
         header = [column.strip() for column in header]
@@ -134,7 +134,7 @@ def _csv(path: str, _: object, delimiter: str | None = None) -> FileRows:
 
 
 def wrong_width(cells: Sequence[str], header: Sequence[str]) -> str:
-    """Return the problem of a row that has more or fewer cells than the header."""
+    """Return the error message for a row with more or fewer cells than the header."""
     return (
         f"the row has {len(cells)} cells, the header {len(header)}: quote cells that hold the "
         "delimiter or a line break, and write an empty cell as nothing between delimiters"
@@ -146,8 +146,9 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
 
     Records of bare delimiters, which spreadsheets leave at the end, are blank.
     """
-    # csv refuses cells of more than 131,072 characters, which a list of contexts easily has. The
-    # limit is the process's, so it is only ever raised: to restore it would race with threads.
+    # csv refuses cells of more than 131,072 characters, which a list of contexts often has. The
+    # limit belongs to the process, so it is only raised: restoring it would race with other
+    # threads.
     limit = text_files.MAX_LINE_LENGTH
     csv.field_size_limit(max(csv.field_size_limit(), limit))
     begins, size = 1, 0
@@ -156,7 +157,7 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
         nonlocal size
         for _, text in source:
             size += len(text)
-            if size > limit:  # a quote that is never closed swallows all that follows
+            if size > limit:  # a quote that is never closed includes all that follows
                 raise too_long(limit, begins)
             yield text
 
@@ -165,7 +166,7 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
         if first is None:
             return
         source = chain([first], rest)
-        # Spreadsheets of half Europe write semicolons.
+        # Spreadsheets in many European locales write semicolons.
         usual = max((",", "\t", ";", "|"), key=first[1].count)
         reader = csv.reader(lines(), delimiter=delimiter or usual, strict=True)
         try:
@@ -181,8 +182,8 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
 def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
     """Yield the numbered rows of a Parquet file, without the columns that are left out.
 
-    The file is read a piece at a time. By default pyarrow reads each column of a row group at
-    once, and one row group may be the whole file.
+    The file is read in pieces. By default pyarrow reads each column of a row group at once, and a
+    row group may be the whole file.
     """
     pa = pyarrow("reading Parquet")
     if path == STANDARD_INPUT:
@@ -190,11 +191,11 @@ def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
     rows_before = 0
     try:
         with (
-            _binary(path) as opened,  # closed also where it is not Parquet
+            _binary(path) as opened,  # closed even if it is not Parquet
             pa.parquet.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False) as file,
         ):
             header = [name for name in file.schema_arrow.names if name not in left_out]
-            # In this thread: 16 MiB less at 100,000 rows.
+            # In this thread, which takes 16 MiB less for 100,000 rows.
             groups = (file.metadata.row_group(n) for n in range(file.metadata.num_row_groups))
             size = sum(group.total_byte_size for group in groups) // max(1, file.metadata.num_rows)
             together = max(1, min(_BATCH_BYTES // max(1, size), _BATCH_ROWS))
@@ -209,7 +210,7 @@ def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
 
 
 def _binary(path: str) -> Any:
-    """Return a file of bytes that Arrow reads."""
+    """Open a file of bytes for Arrow to read."""
     if address_of(path) is not None:
         return Place(path, InputError).open()
     return pyarrow("reading Parquet").OSFile(path, "rb")

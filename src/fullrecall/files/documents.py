@@ -59,7 +59,8 @@ class Documents:
     origin: Any
 
     def __iter__(self) -> Iterator[Document]:
-        fingerprints: dict[str, int] = {}  # not the texts: a corpus may be larger than memory
+        # fingerprints, not texts, since a corpus may be larger than memory
+        fingerprints: dict[str, int] = {}
         for document in _read(self.origin):
             fingerprint = hash(document.text)
             if document.id not in fingerprints:
@@ -73,7 +74,7 @@ def documents_of(origin: DocumentsLike | Documents) -> Documents:
     """Return the documents of a folder, a file, a mapping or an iterable.
 
     - A folder: its `.txt`, `.md`, `.rst`, `.html` and `.jsonl` files, also in folders below it;
-      the path within the folder is the ID. A file likewise, by its name.
+      the path within the folder is the ID. A single file's ID is its name.
     - A mapping from IDs to texts.
     - An iterable of texts, mappings, `Context`s, LangChain or LlamaIndex documents, or anything
       with an `id` and a `text`. A text without an ID gets one from its content. An
@@ -142,7 +143,7 @@ def html_text(page: str) -> str:
     """
     soups = imported("bs4", "beautifulsoup4", "html", "Reading HTML")
     whole = soups.BeautifulSoup(page, "html.parser")
-    soup = whole.body or whole  # also where the head was never closed
+    soup = whole.body or whole  # also if the head was never closed
     for element in soup(("script", "style", "template", "noscript", "head")):
         element.decompose()
     for element in soup(_BLOCKS):
@@ -153,7 +154,7 @@ def html_text(page: str) -> str:
 
 
 def _document(entry: Any, position: str) -> Document:
-    """Return an entry as a document, by its ID, else its source, else a digest of its text."""
+    """Return an entry as a document; its ID is its own, else its source, else a text digest."""
     try:
         context = context_of(entry)
         own = entry.get("source") if isinstance(entry, Mapping) else getattr(entry, "source", None)

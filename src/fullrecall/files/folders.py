@@ -1,4 +1,4 @@
-"""Folders of golden sets: partitions, whose folders such as kind=faq name columns."""
+"""Folders of golden sets: partitions, with folders such as kind=faq that name columns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def partitions(folder: str, kind: str | None) -> tuple[str, list[Partition]]:
 
 def rows_of_partitions(parts: list[Partition], kind: str, left_out: AbstractSet[str]) -> FileRows:
     """Return the rows of all files, with the columns that their folders name."""
-    if kind == "parquet":  # at the call
+    if kind == "parquet":  # raised at the call, before the first row
         pyarrow("reading Parquet")
     return _rows(parts, kind, left_out)
 

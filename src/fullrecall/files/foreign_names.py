@@ -1,4 +1,4 @@
-"""Foreign words in the names of columns, each with its English word."""
+"""Foreign words in column names, each with its English word."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ def _english() -> dict[str, str]:
 
 
 def _bare(text: str) -> str:
-    """Return a text of Latin letters without their accents; another text as it is."""
+    """Return a text without the accents of Latin letters; any other text unchanged."""
     plain = "".join(mark for mark in normalize("NFKD", text) if not combining(mark))
     return plain if plain.isascii() else normalize("NFKC", text)
 
 
 def english_words(name: str) -> list[str]:
-    """Return the words of a name in lower case, each known foreign word as its English one.
+    """Return the words of a name in lower case; known foreign words are translated.
 
-    Chinese and Japanese write words without blanks: the longest known words are taken, and
-    the text between two of them is a word.
+    Chinese and Japanese have no blanks between words: the longest known words are found, and the
+    text between two of them is a word, too.
     """
     words = re.findall(r"[0-9a-z]+|[^\W_0-9a-z]+", _bare(name.lower()))
     return [part for word in words for part in _parts(word)]
 
 
 def _compound(word: str) -> list[str]:
-    """Return a compound, such as `musterantwort`, with its last word as the English one."""
+    """Return a compound, such as `musterantwort`, with its last word translated to English."""
     ends = (n for n in range(3, len(word) - 4) if word[n:] in _english())
     return next(([word[:n], _english()[word[n:]]] for n in ends), [word])
 

@@ -14,11 +14,12 @@ RawRow: TypeAlias = Mapping[str, Any]
 class Format(NamedTuple):
     """How a tool writes samples.
 
-    - `needs`: the columns by which a row is known: of names with bars between them, one is enough.
-    - `fields`: the path of each field; of several with ` | ` between them, the first in the row.
+    - `needs`: the columns by which a row is recognized; one of several names with bars between them
+      is enough.
+    - `fields`: the path of each field; if several are joined by ` | `, the first in the row counts.
     - `left_out`: columns that are not kept as metadata, such as all paragraphs of a haystack.
     - `rows`: the path of the rows, if they are not the file's own rows.
-    - `writes`: the path at which `write` puts each field; None where the tool reads no such file.
+    - `writes`: the path at which `write` puts each field; None if the tool reads no such file.
     - `constants`: columns that each written row has.
     - `groups`: whether `writes` puts reference IDs as lists of alternatives.
     """

@@ -1,4 +1,4 @@
-"""Rows that are in memory: lists of dicts, data frames of any library, Hugging Face, ragas."""
+"""Rows in memory: lists of dicts, data frames of any library, Hugging Face, ragas."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def from_rows(
     `rows` is a list (or generator) of mappings or of `Sample`s, a data frame or table of any
     library that narwhals reads (pandas, polars, pyarrow, DuckDB, Dask, PySpark, …; lazy ones are
     collected), a Hugging Face `Dataset` or `IterableDataset`, or a ragas `EvaluationDataset` or
-    `Testset`. The columns, `fields`, `rename` and `id_key` are as in `fullrecall.read.read`. Cells
-    of None, NaN, NA and NaT count as absent. Raises `InputError` with the row's number (from 1).
+    `Testset`. The columns, `fields`, `rename` and `id_key` are as in `fullrecall.read.read`. None,
+    NaN, NA and NaT count as missing. Raises `InputError` with the row's number (from 1).
     """
     framed = is_frame(rows)
     cell = without_gaps if _is_hugging_face(rows) or framed else plain_value
@@ -43,7 +43,7 @@ def from_rows(
 
 
 def _explained(samples: Iterator[T]) -> Iterator[T]:
-    """Yield the samples of a Dask frame; explain in the error why its lists are texts."""
+    """Yield the samples of a Dask frame; if its lists are texts, the error explains why."""
     try:
         yield from samples
     except InputError as error:
@@ -56,7 +56,7 @@ def _explained(samples: Iterator[T]) -> Iterator[T]:
 
 
 def without_gaps(value: object) -> object:
-    """Return a columnar cell's value without the keys that its row never had.
+    """Return the value of a columnar cell without the keys that its row never had.
 
     Arrow stores a mapping as a struct of every key that *any* row has: a row's `{"d1": 3}` comes
     back as `{"d1": 3, "d2": None}`.
@@ -90,8 +90,8 @@ def rows_of(rows: Any) -> Iterator[object]:
         rows = rows.samples
     if _is_hugging_face(rows):
         form = getattr(rows, "format", None)
-        # Told to give tables, frames or tensors. A transform of the user's own may make the very
-        # columns that are read: it stays.
+        # A dataset may be set to return tables, frames or tensors. A user's own transform stays,
+        # since it may make the columns that are read.
         if isinstance(form, Mapping) and form.get("type") not in (None, "custom"):
             rows = rows.with_format(None)
     if not isinstance(rows, Iterable):

@@ -1,4 +1,4 @@
-"""The plan of a file, guessed from the names, the values and the nesting of its columns."""
+"""The plan of a file, guessed from the names, values and nesting of its columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fullrecall.samples.sample import Sample
 def guessed(
     records: Sequence[RawRow], given: Given, rows: str | None, *, file: str = "FILE"
 ) -> ReadPlan:
-    """Return the plan of rows: the given parts, and a guess of all other parts."""
+    """Return the plan of rows: the given parts, and a guess of the other parts."""
     return _Guess(records, given).plan(rows, file)
 
 
@@ -66,17 +66,17 @@ class _Guess(ReferencesPlan):
         return ReadPlan(self.fields, rows, self.doubts, kept, left_out, name, file)
 
     def _follow(self, paths: Mapping[str, str]) -> None:
-        """Take the paths of a known format that rows have."""
+        """Use the paths of a known format that the rows have."""
         for field, alternatives in paths.items():
             for path in alternatives.split(" | "):
                 own = condition_of(path).path if field in TRUTHS else path_of(path)
-                is_given = path in self.given.fields.values()  # for another field
+                is_given = path in self.given.fields.values()  # given for another field
                 if not is_given and any(has_value(own.value(row)) for row in self.rows[:HEAD]):
                     self.put(field, path)
                     break
 
     def _as_named(self) -> None:
-        """Take each column as the field of its name, so that `read` inverts `write_jsonl`."""
+        """Use each column as the field with its name, so that `read` inverts `write_jsonl`."""
         for column in self.columns.values():
             is_open = column.name == "reference" and not {IDS, TEXTS} & self.columns.keys()
             if is_open and column.items and self.may_be_ids(column):
@@ -85,7 +85,7 @@ class _Guess(ReferencesPlan):
                 self.put(column.name, column.path)
 
     def _own_names(self) -> None:
-        """Take the columns with the names of fields, but not `answer`: it may be either side's."""
+        """Use the columns named as fields, but not `answer`, which may be expected or generated."""
         met: dict[str, str] = {}
         used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
         for column in (each for each in self.free() if each.path not in used):
@@ -106,7 +106,7 @@ class _Guess(ReferencesPlan):
             self.put(field, column.path)
 
     def _is_other_than(self, column: ColumnValues, field: str) -> bool:
-        """Return whether a column named as the question or the answer holds objects or IDs."""
+        """Return whether a column named as the question or the answer has objects or IDs."""
         if field == "user_input":
             is_objects = column.is_all(Mapping) and column.are_objects
             return is_objects or (column.are_numbers and len(self.top) > 1)
@@ -117,7 +117,7 @@ class _Guess(ReferencesPlan):
         return is_ids or (is_object and field in ("reference", "response", *TRUTHS))
 
     def _differ(self, path: str, column: ColumnValues) -> bool:
-        """Return whether a row has two values in two columns of one field."""
+        """Return whether a row has different values in two columns of one field."""
         own = path_of(column.path)
         for row in self.rows:
             values = [each.value(row) for each in (path_of(path), own)]
@@ -126,7 +126,7 @@ class _Guess(ReferencesPlan):
         return False
 
     def _question(self) -> None:
-        """Take the column with the name of a question, else the only one like it."""
+        """Use the column with a question's name, else the only column with a similar name."""
         if "user_input" in self.fields:
             return
         free = [each for each in self.free() if "[" not in each.path]
@@ -149,7 +149,7 @@ class _Guess(ReferencesPlan):
                 self.put("user_input", column.path)
 
     def _unasked(self) -> None:
-        """Doubt the question, where no column has its name, but a column may hold it."""
+        """Note a doubt about the question: no column has its name, but one may hold it."""
         aside = ("id", "group", "metadata", None)
         named = any(FIELDS.get(snake(name)) not in aside for name in self.names)
         is_ours = set(self.names) <= FIELDS.keys()
@@ -166,7 +166,7 @@ class _Guess(ReferencesPlan):
             self.doubt(IDS, "no column has the name of references", *known[:3])
 
     def _answers(self) -> None:
-        """Take the columns with the names of answers: the reference, and the generated one."""
+        """Use the columns named as answers: the reference answer, and the generated one."""
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
         named = list(self.named(usual.ANSWERS))
         has_other = "reference" in self.fields or any(
@@ -232,9 +232,10 @@ def _top(column: ColumnValues) -> ColumnValues:
 
 
 def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:
-    """Return whether a column has an answer: by its name, or as the text of an object named so.
+    """Return whether a column has an answer, by its own name or that of its object.
 
-    `has_sides` says that a column beside it may be of the other side, generated or expected.
+    `has_sides` says that another column may be the other one of the expected and the generated
+    answer.
     """
     aside = usual.OTHERS | usual.OFFSETS
     if column.words & aside or column.name in usual.RESPONSES:

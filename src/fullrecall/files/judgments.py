@@ -1,4 +1,4 @@
-"""Tables with one document a row: a query, a document, and perhaps whether it is relevant."""
+"""Tables with one document in each row: a query, a document, and perhaps its relevance."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _SCALARS = (str, int, float)
 
 
 class JudgmentTable(NamedTuple):
-    """The columns of a table with one document a row.
+    """The columns of a table with one document in each row.
 
-    Without a `grade`, each document is relevant. `labels` are the values of a grade that is
-    neither a number nor true or false.
+    Without a `grade`, each document is relevant. `labels` are the values of a grade that is neither
+    a number nor a boolean.
     """
 
     query: str
@@ -42,7 +42,7 @@ class JudgmentTable(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[object], given: Mapping[str, str]) -> JudgmentTable | None:
-        """Return the columns of such a table; None for other rows, and for a run."""
+        """Return the columns of such a table; None for other rows, and for the rows of a run."""
         records = [row for row in rows if isinstance(row, Mapping)]
         if not records or len(records) < len(rows) or records[0].keys() <= FIELDS.keys():
             return None
@@ -67,7 +67,7 @@ class JudgmentTable(NamedTuple):
         return table if repeats and is_named and table._are_pairs(records) else None
 
     def _are_pairs(self, rows: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether rows of one query differ in their document alone."""
+        """Return whether rows of one query differ only in their document."""
         first: dict[Any, Mapping[str, Any]] = {}
         varied = [_varied(first.setdefault(row[self.query], row), row) for row in rows]
         return all(names <= {self.document} for names in varied)
@@ -123,7 +123,7 @@ def _named(names: Mapping[str, str], choices: Sequence[str]) -> str | None:
 
 
 def _document(names: Mapping[str, str]) -> str | None:
-    """Return the column with a usual name of documents, else the first of relevant ones."""
+    """Return the column with a usual name for documents, else for relevant documents."""
     nouns = usual.NOUNS | usual.DOCUMENTS
     relevant = (names[name] for name in names if looks_gold(name) and roles_of(name) & nouns)
     return _named(names, _DOCUMENTS) or next(relevant, None)
@@ -138,7 +138,7 @@ def _are_scalar(rows: Sequence[Mapping[str, Any]], query: str, document: str) ->
 
 
 def _varied(row: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
-    """Return the columns whose values differ; arrays, which have no one answer, count as such."""
+    """Return the columns whose values differ, or are arrays, which cannot be compared."""
 
     def differs(name: str) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""Columns of objects: which of their keys hold IDs, texts, places, grades and flags."""
+"""Columns of objects: which of their keys have IDs, texts, places, grades and flags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FLAG = re.compile(r"(is_)?(support\w*|selected|relevant|gold|positive|evidence)
 
 
 def are_judged(column: ColumnValues) -> bool:
-    """Return whether a column has documents with a flag or a whole number as the grade of each."""
+    """Return whether a column has documents, each with a flag or a whole number as its grade."""
     if not column.is_all(Mapping) or not any(isinstance(each, list) for each in column.values):
         return False
     grades = [
@@ -67,7 +67,7 @@ def of_objects(column: ColumnValues) -> dict[str, str]:
 
 
 def _id_keys(names: Iterable[str]) -> Iterator[str]:
-    """Yield the names of keys that may hold an ID, the surest first."""
+    """Yield the names of keys that may have an ID, the most certain first."""
     *sure, title, source, source_id, name, ref = usual.ID_KEYS
     yield from sure
     for each in names:  # `page_url`
@@ -81,7 +81,7 @@ def _id_keys(names: Iterable[str]) -> Iterator[str]:
 
 
 def _with_place(key: str, column: ColumnValues) -> str:
-    """Return the path of an ID, joined with the place in its document where it needs one.
+    """Return the path of an ID, joined with the place in its document if it needs one.
 
     A place is a number or a short name, not a heading of several words.
     """
@@ -101,7 +101,7 @@ _FLAGS = frozenset({"true", "false", "0", "1"})
 
 
 def _is_place(column: ColumnValues) -> bool:
-    """Return whether a name is a place's: `page`, `evidence_page_num`, not `page_title`."""
+    """Return whether a name means a place: `page`, `evidence_page_num`, not `page_title`."""
     *_, last = column.name.split("_")
     is_number = last in ("num", "number", "id", "no", "index", "idx")
     is_place = bool(column.words & usual.PLACES) and not column.words & usual.OFFSETS

@@ -1,4 +1,4 @@
-"""A plan in the making: the columns of rows, the fields that have a path, and the doubts."""
+"""A plan under construction: the columns of rows, the fields with a path, and the doubts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD = 50
 
 
 class PartialPlan:
-    """The columns of rows, the paths of fields so far, and the fields in doubt."""
+    """The columns of rows, the paths of the fields found so far, and the fields in doubt."""
 
     def __init__(self, rows: Sequence[RawRow], given: Given) -> None:
         self.rows, self.given = rows, given
@@ -46,7 +46,7 @@ class PartialPlan:
         """The parts of columns that were opened."""
 
     def open(self) -> None:
-        """Replace the columns of objects that are not documents, by their parts."""
+        """Replace columns of objects that are not documents by their parts."""
         taken = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
         for name, column in [*self.columns.items()]:
             parts = [] if name in taken else list(_opened(column))
@@ -63,22 +63,22 @@ class PartialPlan:
         return numbered and bool(re.fullmatch(r"|Unnamed: 0(\.1)*|__index_level_0__", name))
 
     def put(self, field: str, path: str) -> None:
-        """Take a path for a field that has none yet."""
+        """Set the path of a field that has none yet."""
         if field not in self.given.unguessed:
             self.fields.setdefault(field, path)
 
     def taken(self) -> set[str]:
-        """Return the paths that fields have."""
+        """Return the paths that fields use."""
         return set(self.fields.values())
 
     def free(self) -> list[ColumnValues]:
-        """Return the columns that no field has taken, with the parts of opened ones."""
+        """Return the columns that no field uses, with the parts of replaced ones."""
         taken = self.taken()
         columns = [*self.columns.values(), *self.parts]
         return [column for column in columns if column.path not in taken]
 
     def named(self, names: Sequence[str]) -> Iterator[ColumnValues]:
-        """Yield the free columns of these names, in the order of the names."""
+        """Yield the unused columns with these names, in the order of the names."""
         by_name = {column.name: column for column in reversed(self.free())}
         yield from (by_name[name] for name in names if name in by_name)
 
@@ -90,7 +90,7 @@ class PartialPlan:
 
 
 def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
-    """Yield the parts of objects, and of objects within; none of documents or of questions."""
+    """Yield the parts of objects at any depth, but not of documents or of questions."""
     is_closed = column.name in usual.CLOSED or column.words & usual.OTHERS or not deepest
     if is_closed or not column.is_all(Mapping):
         return
@@ -112,7 +112,7 @@ def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
 
 
 def columns_at(field: str, text: str) -> frozenset[str]:
-    """Return the columns that a field's path takes away from the metadata."""
+    """Return the columns that a field's path removes from the metadata."""
     if field not in TRUTHS:
         return path_of(text).columns
     condition = condition_of(text)

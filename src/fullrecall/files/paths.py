@@ -1,7 +1,7 @@
-"""Paths: where a row has a value, such as `evidence[].{doc_id}#{page}`.
+"""Paths: the places of values in a row, such as `evidence[].{doc_id}#{page}`.
 
-A language of its own: JMESPath flattens the pairs of `supporting_facts[][0]`, takes the flag 0 as
-true, needs quotes around names with blanks, and has no templates that leave out a missing part.
+This is not JMESPath, which flattens the pairs of `supporting_facts[][0]`, treats the flag 0 as
+true, needs quotes around names with blanks, and has no templates that omit a missing part.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FALSE = frozenset({"", "0", "false", "no"})
 
 
 class PathError(InputError):
-    """A text that is not a path; says where it goes wrong."""
+    """A text that is not a path; the message shows the error's position."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Condition:
     pattern: str | None
 
     def holds(self, row: object) -> bool:
-        """Return whether a row has the flag, or a value like the pattern."""
+        """Return whether a row has the flag, or a value that matches the pattern."""
         value = self.path.value(row)
         if self.pattern is None:
             is_true = value is not MISSING and str(value).strip().lower() not in _FALSE
@@ -65,7 +65,7 @@ def _is_like(text: str, pattern: str) -> bool:
 
 @dataclass(frozen=True)
 class Each:
-    """`[]`: each item of a list; with a condition, each item for which it holds."""
+    """`[]`: each item of a list; with a condition, each item for which the condition holds."""
 
     condition: Condition | None = None
 
@@ -77,7 +77,7 @@ PathStep: TypeAlias = str | int | Each
 class RowPath:
     """Steps from a row to its values, and perhaps a template to fill with them.
 
-    `text` is the path as the user types it. `template` is a text with paths between braces, or a
+    `text` is the path as typed by the user. `template` is a text with paths between braces, or a
     mapping of the fields of a context.
     """
 
@@ -87,7 +87,7 @@ class RowPath:
 
     @property
     def columns(self) -> frozenset[str]:
-        """The columns of a row that the path takes."""
+        """The columns of a row that the path reads."""
         if self.steps:
             return frozenset({str(self.steps[0])})
         parts = self.template.values() if isinstance(self.template, Mapping) else self.template
@@ -112,7 +112,7 @@ class RowPath:
 
     @cached_property
     def column(self) -> str | None:
-        """The column that is the whole path; None for any other path."""
+        """The column, if the path is only a column; else None."""
         is_column = len(self.steps) == 1 and self.template is None
         return self.steps[0] if is_column and isinstance(self.steps[0], str) else None
 
@@ -127,7 +127,7 @@ class RowPath:
         if isinstance(self.template, Mapping):
             pairs = ((name, path.value(item)) for name, path in self.template.items())
             fields = {name: value for name, value in pairs if value is not MISSING}
-            for name in ("start", "end"):  # CSV has texts
+            for name in ("start", "end"):  # texts in CSV
                 if isinstance(text := fields.get(name), str) and text.strip().isdecimal():
                     fields[name] = int(text)
             return [fields] if fields else []
@@ -137,7 +137,7 @@ class RowPath:
 def _joined(template: Sequence[str | RowPath], item: object) -> Iterator[str]:
     """Yield the texts of a template, one for each value of a part that is a list.
 
-    A missing part is left out with its separator; the first part must be there.
+    A missing part is omitted with its separator; the first part is required.
     """
     parts = [[part] if isinstance(part, str) else _listed(part.value(item)) for part in template]
     paths = [n for n, part in enumerate(template) if isinstance(part, RowPath)]
@@ -165,7 +165,7 @@ def _is_each(step: PathStep) -> bool:
 
 
 def _walk(value: Any, steps: Sequence[PathStep]) -> Iterator[Any]:
-    """Yield the values at steps; null counts as missing."""
+    """Yield the values that steps lead to; null counts as missing."""
     if value is None:
         return
     if not steps:
@@ -188,7 +188,7 @@ def _walk(value: Any, steps: Sequence[PathStep]) -> Iterator[Any]:
 
 @lru_cache(maxsize=512)
 def path_of(text: str) -> RowPath:
-    """Return a text as a path; raise `PathError` where it is not one."""
+    """Return the path in a text; raise `PathError` if it is not a path."""
     if _PLAIN.fullmatch(text):
         return RowPath(text, (text,))
     begins = _brace(text)
@@ -208,7 +208,7 @@ def path_of(text: str) -> RowPath:
 
 
 def _brace(text: str) -> int:
-    """Return where a template begins: at the first brace outside of quotes."""
+    """Return the position at which a template begins: the first brace outside quotes."""
     in_quotes = False
     for position, letter in enumerate(text):
         in_quotes ^= letter == '"'
@@ -237,7 +237,7 @@ def _steps(text: str, whole: str) -> Iterator[PathStep]:
 
 
 def condition_of(text: str) -> Condition:
-    """Return a text as a condition; raise `PathError` where it is not one."""
+    """Return the condition in a text; raise `PathError` if it is not a condition."""
     if text.startswith("?"):
         raise PathError(f"{text!r} is not a condition: write [flag], [!flag], [a=x] or [a!=x]")
     path, equals, pattern = text.partition("=")
@@ -249,5 +249,5 @@ def condition_of(text: str) -> Condition:
 
 
 def quoted(column: str) -> str:
-    """Return the path of a column, in quotes if its name has marks of the language."""
+    """Return the path of a column, in quotes if its name has special characters."""
     return column if _PLAIN.fullmatch(column) else '"' + column.replace('"', '""') + '"'

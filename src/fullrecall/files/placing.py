@@ -1,4 +1,4 @@
-"""Values placed in a row at a path: the inverse of reading them there."""
+"""Write values into a row at a path: the inverse of reading them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from fullrecall.files.paths import Each, PathStep, path_of
 def place(row: dict[str, Any], text: str, value: Any) -> None:
     """Put a value into a row at a path, so that the path finds it there.
 
-    At `[]` the value is a list, and each item gets an object of its own. The values of a
-    template's fields are put at the fields' paths.
+    At `[]` the value is a list, and each item gets its own object. The values of a template's
+    fields are put at the fields' paths.
     """
     path = path_of(text)
     names = path.template if isinstance(path.template, Mapping) else None
@@ -20,7 +20,7 @@ def place(row: dict[str, Any], text: str, value: Any) -> None:
 
 
 def _put(at: Any, steps: Sequence[PathStep], value: Any, names: Mapping[str, Any] | None) -> None:
-    """Put a value at steps that begin at an object or a list."""
+    """Put a value at steps that start from an object or a list."""
     step, rest = steps[0], steps[1:]
     if isinstance(step, Each):
         values = value if isinstance(value, list) else [value]
@@ -65,7 +65,7 @@ def _set(at: Any, step: str | int, value: Any) -> None:
 
 
 def _of_condition(step: Each) -> dict[str, Any]:
-    """Return an object with the flag or value of a step's condition on one column; else empty."""
+    """Return an object with the flag or value that a condition on one column needs; else empty."""
     condition = step.condition
     if condition is None or condition.path.column is None:
         return {}

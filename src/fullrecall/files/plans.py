@@ -1,4 +1,4 @@
-"""Plans: which path of a row holds each field of a sample."""
+"""Plans: the path of each sample field in a row."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def roles_of(name: str) -> frozenset[str]:
 
 
 def snake(name: str) -> str:
-    """Return a column's name as that of a field would be: `expected_output`, `gold_chunk`.
+    """Return a column's name in the style of fields: `expected_output`, `gold_chunk`.
 
     For the name of a nested value, such as `inputs.question`, it uses the last part.
     """
@@ -59,7 +59,7 @@ _METADATA = "metadata."
 
 
 class Doubt(NamedTuple):
-    """A field that the columns do not settle: why, and the paths that may hold it."""
+    """A field that the columns do not determine: the reason, and the paths that may hold it."""
 
     field: str
     why: str
@@ -74,10 +74,10 @@ IN_MEMORY = ("rows", "samples")
 class ReadPlan:
     """How a file is read: the path of its rows, and of each field in a row.
 
-    It prints as the call of `read`, on the command line as its options. `doubts` are the fields
-    that the columns do not settle; `read` follows a plan that is `certain`, without doubts.
-    `metadata` are the columns that no field takes, `left_out` those that are dropped. `format` is
-    the tool whose columns these are.
+    It prints as a call of `read`, on the command line as options. `doubts` are the fields that the
+    columns do not determine; `read` follows a plan without doubts, which is `certain`. `metadata`
+    are the columns that no field uses, `left_out` the dropped columns. `format` is the tool that
+    has these columns.
     """
 
     fields: Mapping[str, str]
@@ -90,18 +90,18 @@ class ReadPlan:
 
     @property
     def certain(self) -> bool:
-        """Whether the columns settle every field."""
+        """Whether the columns determine every field."""
         return not self.doubts
 
     @property
     def is_plain(self) -> bool:
-        """Whether the columns have the names of fields, and no column is left."""
+        """Whether each column has the name of its field."""
         named = all(FIELDS.get(path) == name for name, path in self.fields.items())
         return named and not self.metadata and not self.left_out
 
     @property
     def line(self) -> Mapping[str, str]:
-        """The path of each field, with the first proposal for one in doubt, and `?` without any."""
+        """The path of each field; a field in doubt has its first proposal, or `?` without one."""
         doubted = {each.field: (*each.paths, "?")[0] for each in self.doubts}
         return {**self.fields, **{name: doubted[name] for name in doubted if name != "rows"}}
 
@@ -112,7 +112,7 @@ class ReadPlan:
 
     @property
     def call(self) -> str:
-        """The call of `read`, or the user's command, with the options that say this plan."""
+        """The call of `read`, or the user's command, with the options that state this plan."""
         if (typed := naming.typed()) is not None:
             from shlex import quote
 
@@ -125,7 +125,7 @@ class ReadPlan:
         return f"read({self.file!r}{rows}, fields={dict(self.line)!r})"
 
     def explained(self) -> Iterator[str]:
-        """Yield a line for each doubt, and the columns that no field takes."""
+        """Yield a line for each doubt, and one for the columns that no field uses."""
         for doubt in self.doubts:
             choices = f" (perhaps {' or '.join(doubt.paths)})" if doubt.paths else ""
             yield f"{doubt.field}=?: {doubt.why}{choices}"
@@ -144,7 +144,7 @@ class ReadPlan:
         }
 
     def columns_of(self, field: str) -> frozenset[str]:
-        """Return the columns that the path of a field takes."""
+        """Return the columns that a field's path reads."""
         path = self.paths[field]
         return path.path.columns if isinstance(path, Condition) else path.columns
 
@@ -158,7 +158,7 @@ class ReadPlan:
         return frozenset(("metadata",)).union(self.left_out, *columns)
 
     def sample(self, row: RawRow, id_key: IdKey | None = None) -> Sample:
-        """Return the sample of a row; raise `InputError`, not placed yet, where it has none."""
+        """Return a row's sample; raise `InputError`, without a place yet, if it has none."""
         cells: dict[str, Any] = {}
         metadata: dict[str, Any] = {}
         for field, path in self.paths.items():
@@ -196,7 +196,7 @@ class ReadPlan:
     def metadata_of(
         self, row: RawRow, own: Any, named: Mapping[str, Any]
     ) -> Mapping[str, Any] | None:
-        """Return the metadata of a row: its own, the columns that no field takes, named values."""
+        """Return a row's metadata: its own, the columns that no field uses, and named values."""
         own = opened(row.get("metadata") if own is None else own)
         metadata = dict(own) if isinstance(own, Mapping) else {}
         if own is not None and not isinstance(own, Mapping) and not is_missing(own):
@@ -207,7 +207,7 @@ class ReadPlan:
 
     @staticmethod
     def _truth(field: str, path: Condition, row: RawRow) -> object:
-        """Return whether a condition holds for a row; None where the row does not have its path."""
+        """Return whether a condition holds for a row; None if the row lacks its path."""
         value = path.path.value(row)
         if value is MISSING or (path.pattern is None and is_missing(value)):
             return None
@@ -218,12 +218,12 @@ class ReadPlan:
 
 
 def _are_hits(contexts: Sequence[Any]) -> bool:
-    """Return whether contexts are objects with other names than those of a `Context`."""
+    """Return whether contexts are objects with other field names than a `Context`'s."""
     return any(isinstance(each, Mapping) and not each.keys() <= CONTEXT_KEYS for each in contexts)
 
 
 def _without_plan(typed: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a command without the options of a plan."""
+    """Yield the words of a command without the options that state a plan."""
     words = iter(typed)
     for word in words:
         option, equals, _ = word.partition("=")
@@ -258,10 +258,10 @@ def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
 
 
 class Given(NamedTuple):
-    """The parts of a plan that the user says: the path of the rows, and those of fields.
+    """The parts of a plan that the user gives: the path of the rows, and the paths of fields.
 
     Columns in `left_out` are dropped, and fields in `unguessed` are not guessed. `sought` is the
-    field that every scorer needs: a column that may hold it is taken for it.
+    field that every scorer needs: a column that may hold it is used for it.
     """
 
     rows: str | None = None
@@ -277,7 +277,7 @@ class Given(NamedTuple):
         fields: Mapping[str, str | None] | None,
         rename: Mapping[str, str | None] | None,
     ) -> Given:
-        """Return the parts given by options of `read`; raise `ParameterError` for wrong ones."""
+        """Return the parts that `read`'s options give; raise `ParameterError` for wrong ones."""
         pairs = [(name, path, "fields") for name, path in (fields or {}).items()]
         left_out = {column for column, field in (rename or {}).items() if field is None}
         pairs += [(field, quoted(column), "rename") for column, field in (rename or {}).items()
@@ -314,9 +314,9 @@ NOTHING_GIVEN = Given()
 
 
 def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
-    """Return the plan of columns by their names alone: those of fields, and the given ones.
+    """Return the plan of columns by their names alone: names of fields, and given names.
 
-    Raises `InputError` for two columns of one field, and for a given one that is missing.
+    Raises `InputError` for two columns of one field, and for a given column that is missing.
     """
     fields = dict(given.fields)
     taken = {column for path in fields.values() for column in path_of(path).columns}

@@ -42,36 +42,36 @@ def read(
     """Return the samples of a file, one at a time.
 
     The file's name ends in `.jsonl`, `.ndjson`, `.json`, `.yaml`, `.yml`, `.csv`, `.tsv` or
-    `.parquet`, all but the last also with `.gz`; `format` is one of them without the dot and
-    overrides. The rows and the fields of a sample are found by the names and values of the columns
-    (`plan_of`), and those of well-known tools and benchmarks by their columns. Where that leaves a
-    doubt, the error shows the plan. `rows` and `fields` settle it:
+    `.parquet`, all but the last also with `.gz`; `format`, one of these without the dot, overrides
+    it. Rows and fields are found by the names and values of the columns (`plan_of`); well-known
+    tools and benchmarks are recognized by their columns. If that leaves a doubt, the error shows
+    the plan, and `rows` and `fields` resolve it:
 
     - `rows`: the path of the rows in the file: `questions[]`, `data[].paragraphs[].qas[]`; `*` for
-      the values of a mapping, each with its key in `key`; `*.qas[]` for a list in each;
-      `[label=E]` for the rows with a value.
-    - `fields`: the path of each field in a row; None for a field that the file does not have.
-      `a.b` is a key within another, `a[]` each item of a list, `a[0]` one item, `a[flag]` the items
-      that have a flag, `a[type=x]` those with a value. `evidence[].{doc_id}#{page}` joins values
-      to an ID; `snippets[].{text: answer, source: file, start: span[0], end: span[1]}` makes a
-      context. For `answerable` a path may be negated (`!expected_refusal`) or compared
-      (`type!=not_found`, `id!=*_abs`).
+      the values of a mapping, each with its key in `key`; `*.qas[]` for a list in each; `[label=E]`
+      for the rows with a value.
+    - `fields`: the path of each field in a row; None for a field that the file does not have. `a.b`
+      is a key within another, `a[]` each item of a list, `a[0]` one item, `a[flag]` the items that
+      have a flag, `a[type=x]` those with a value. `evidence[].{doc_id}#{page}` joins values to an
+      ID; `snippets[].{text: answer, source: file, start: span[0], end: span[1]}` makes a context.
+      For `answerable` a path may be negated (`!expected_refusal`) or compared (`type!=not_found`,
+      `id!=*_abs`).
     - `rename`: columns with their fields (`{"their_column": "our_field", "junk": None}`; None
       leaves the column out).
-    - `id_key`: where a retrieved context has its ID: a dotted path, a template
+    - `id_key`: the place of a retrieved context's ID: a dotted path, a template
       (`{source}#{page}`), or a function of it.
     - `other_tools`, `tool_documents`: those of `from_spans`, for files of traces.
 
-    Columns that no field takes become metadata. A cell of CSV that holds a list is JSON, a list as
-    Python prints it, or IDs separated by one of `;`, `|`, a comma or a line break; an empty one is
-    not given. Text is UTF-8, or UTF-16 with a byte order mark, as Excel's "Unicode text" is.
+    Columns that no field uses become metadata. A list in a CSV cell is JSON, Python's notation, or
+    IDs separated by `;`, `|`, a comma or a line break; an empty cell is a missing value. Text is
+    UTF-8, or UTF-16 with a byte order mark, as Excel's "Unicode text" is.
 
     `path` may be an address, such as `s3://bucket/golden.jsonl`, `gs://…` or `memory://…`. A folder
-    of Parquet files, or of files in folders such as `kind=faq`, is one set; these folders' names
-    are columns. Another folder is BEIR's: `queries.jsonl` and `qrels` (`format="dev"` names
-    another split than "test"). Spans (OTLP JSON, Phoenix, MLflow) are known by the first row and
-    read as `from_spans` does. Of a saved report, a file or a directory, the samples are read. The
-    path `-` is standard input, as JSON Lines unless `format` says otherwise.
+    of Parquet files, or of files in folders such as `kind=faq`, is one set, and these folders'
+    names become columns. Any other folder must be BEIR's: `queries.jsonl` and `qrels`
+    (`format="dev"` names another split than "test"). Spans (OTLP JSON, Phoenix, MLflow) are known
+    by the first row and read as `from_spans` does. From a saved report, a file or a directory, the
+    samples are read. The path `-` is standard input, as JSON Lines unless `format` says otherwise.
 
     Raises `InputError`, with the file, the line and the field, where the file cannot be read,
     after all samples before it; `ReportError` for a report that cannot be, `ParameterError` for an
@@ -109,9 +109,9 @@ def plan_of(
 ) -> ReadPlan:
     """Return the plan by which `read` reads a file, guessed from its columns.
 
-    It prints as the call of `read`. `plan.certain` says whether `read` follows it; otherwise
-    `plan.doubts` are the fields that the columns do not settle. `rows` and `fields` are those of
-    `read`: the plan says the rest. Raises `InputError` for a file that has no rows.
+    It prints as a call of `read`. `plan.certain` says whether `read` follows it; otherwise
+    `plan.doubts` are the fields that the columns do not determine. `rows` and `fields` are those of
+    `read`; the plan adds the rest. Raises `InputError` for a file that has no rows.
     """
     return planned_head(path, rows=rows, fields=fields, format=format)[0]
 
@@ -132,7 +132,7 @@ def planned_head(
 def _opened(
     path: FilePath, kind: str | None, given: Given, id_key: IdKey | None
 ) -> tuple[str, FileRows, PlannedRows]:
-    """Return the shown name of a file or folder, its rows, and the reader that plans them."""
+    """Return the name of a file or folder for messages, its rows, and their planner."""
     if kind is not None and kind not in KINDS:
         raise ParameterError(f"must be one of {', '.join(KINDS)}, got {kind!r}", "format")
     kind, rows = _container(path, kind, given.left_out)
@@ -185,7 +185,7 @@ def _samples(
     *,
     together: bool,
 ) -> Iterator[Any]:
-    """Yield the samples of rows, or of spans; `together`: many at a time."""
+    """Yield the samples of rows, or of spans; in chunks if `together`."""
     with closing(rows):
         first = next(rows, None)
         if first is None:

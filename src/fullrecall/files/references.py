@@ -1,4 +1,4 @@
-"""The references and the retrieval of rows: columns of IDs, texts, objects, pages and spans."""
+"""Columns of references and of retrieved contexts: IDs, texts, objects, pages and spans."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _WEAK = ("title", "source", "source_id", "name", "ref")
 
 
 class ReferencesPlan(PartialPlan):
-    """A plan in the making that finds the columns of references and of retrieved contexts."""
+    """A plan under construction that finds the columns of references and of retrieved contexts."""
 
     def references(self) -> None:
-        """Take the columns of references and of the retrieved contexts, or doubt them."""
+        """Use the columns of references and of the retrieved contexts, or note a doubt."""
         aside = self._contexts()
         free = [
             each
@@ -41,7 +41,7 @@ class ReferencesPlan(PartialPlan):
             self._in_metadata()
 
     def _contexts(self) -> list[ColumnValues]:
-        """Return `context` and `contexts`, taken as the side that they are of, or doubted."""
+        """Return `context` and `contexts`, used as references or retrieved, or in doubt."""
         names = {snake(name) for name in self.names}
         answer = self.fields.get("reference", "outputs.answer")
         has_answer = "." not in answer or path_of(answer).columns.isdisjoint(usual.OUTPUTS)
@@ -59,7 +59,7 @@ class ReferencesPlan(PartialPlan):
         return contexts
 
     def _mistyped(self) -> None:
-        """Doubt the fields that a column with nearly their name may hold."""
+        """Note a doubt about fields whose name a column's name resembles."""
         from difflib import get_close_matches  # few files need it
 
         known = {*FIELDS, *usual.ANSWERS, "context"}
@@ -73,7 +73,7 @@ class ReferencesPlan(PartialPlan):
                 self.doubt(FIELDS[meant[0]], f"{column.path} may be mistyped", column.path)
 
     def _in_metadata(self) -> None:
-        """Doubt the references if the metadata has one part with IDs and such a name."""
+        """Note a doubt if one part of the metadata, named like references, has IDs."""
         for column in self.columns.values():
             if column.name in ("metadata", "meta"):
                 named = [part for part in column.parts() if self._is_reference(part)]
@@ -82,7 +82,7 @@ class ReferencesPlan(PartialPlan):
                     self.doubt(IDS, "the metadata may have the references", parts[0].path)
 
     def _left(self) -> None:
-        """Doubt the references where only columns of lists or objects may hold them."""
+        """Note a doubt if only columns of lists or objects may hold the references."""
         if self.doubts or TEXTS in self.fields:
             return
         is_known = not {*REFERENCES, "answerable"}.isdisjoint(self.fields)
@@ -101,11 +101,11 @@ class ReferencesPlan(PartialPlan):
             self.doubt(IDS, f"{' or '.join(paths)} may hold references", *paths)
 
     def is_test_set(self) -> bool:
-        """Return whether a column is one of those that generators of test sets write."""
+        """Return whether a column is one that generators of test sets write."""
         return bool(set(map(snake, self.names)) & set(usual.TEST_SETS))
 
     def may_be_ids(self, column: ColumnValues) -> bool:
-        """Return whether a column named like an answer holds IDs."""
+        """Return whether a column named like an answer has IDs."""
         if column.words & {"answer", "generation", "output", "response"}:
             return False
         if column.form != "ids":
@@ -122,16 +122,16 @@ class ReferencesPlan(PartialPlan):
         return all(map(is_id_like, column.items)) or has_numbers
 
     def is_bare(self, column: ColumnValues) -> bool:
-        """Return whether a column of one word each may hold answers or IDs: `gold`, `expected`."""
+        """Return whether a one-word column may have answers or IDs: `gold`, `expected`."""
         if not column.words <= usual.BARE or not column.items or column.form != "ids":
             return False
         return not all(has_mark(str(item)) for item in column.items)
 
     def _context(self, column: ColumnValues) -> None:
-        """Take `context` as a reference where it cannot be a retrieval; else doubt it.
+        """Use `context` as a reference if it cannot be retrieved; else note a doubt.
 
-        It is one in generated test sets, where several questions share it, and where answers are
-        given by their places in it. Beside a generated answer and the expected one it is retrieved.
+        It is a reference in generated test sets, if several questions share it, and if answers are
+        given by their places in it. Beside a generated and an expected answer, it was retrieved.
         """
         has_offsets = any(each.name == "answer_start" for each in self.parts)
         if self.is_test_set() or column.path in self.above or has_offsets:
@@ -142,13 +142,13 @@ class ReferencesPlan(PartialPlan):
             self._doubt_side(column, f"{column.path} may be what was retrieved, or what should be")
 
     def _doubt_side(self, column: ColumnValues, why: str) -> None:
-        """Doubt whether contexts are references, with the paths of their texts and IDs if so."""
+        """Note a doubt whether contexts are references, with paths of their texts and IDs."""
         found = of_objects(column) if column.is_all(Mapping) else {TEXTS: column.path}
         for field, path in found.items():
             self.doubt(field, why, path)
 
     def _retrieved(self, columns: Sequence[ColumnValues]) -> None:
-        """Take the columns of the retrieved contexts or IDs."""
+        """Use the columns of the retrieved contexts or IDs."""
         for column in columns:
             is_result = "result" in column.words and column.has_lists and _are_documents(column)
             is_named = column.words & {"retrieved", "hit"} or is_result
@@ -162,7 +162,7 @@ class ReferencesPlan(PartialPlan):
                     self.put("retrieved_contexts", column.path)
 
     def take(self, columns: Sequence[ColumnValues], *, is_alone: bool) -> None:
-        """Take the columns that hold references: those named so, else those named as documents."""
+        """Use the columns that have references: those named so, else those named as documents."""
         spans = self._flat_span(columns)
         places = [each for each in columns if each.words & usual.PLACES and each.are_numbers]
         named = [each for each in columns if self._is_reference(each) and each not in places]
@@ -200,7 +200,7 @@ class ReferencesPlan(PartialPlan):
     def _of_documents(
         self, columns: list[ColumnValues], texts: list[str], unclear: list[str], *, is_placed: bool
     ) -> list[str]:
-        """Return the path of the IDs that columns named as documents hold, or doubt it."""
+        """Return the path of the IDs in columns named as documents, or note a doubt."""
         ids: list[str] = []
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
         for column in columns:
@@ -216,7 +216,7 @@ class ReferencesPlan(PartialPlan):
         return ids
 
     def _widest(self, paths: list[str]) -> list[str]:
-        """Return the paths without those whose items another of them has in every row."""
+        """Return the paths without those whose items another path has in every row."""
         items = {
             path: [set(map(str, items_of(v))) if (v := path_of(path).value(row)) is not MISSING
                    else set() for row in self.rows]
@@ -229,7 +229,7 @@ class ReferencesPlan(PartialPlan):
         return [*items]
 
     def _is_told(self, column: ColumnValues, *, is_alone: bool) -> bool:
-        """Return whether a name with the words of references is that of documents."""
+        """Return whether a name with the words for references names documents."""
         if self._is_sure(column) or not is_alone:
             return True
         if column.name in usual.ANSWERS and not column.has_lists:
@@ -278,7 +278,7 @@ class ReferencesPlan(PartialPlan):
         inner = [part for item in column.items for part in item]
         if all(map(is_pair, column.items)):
             each, joined = f"{column.path}[][0]", f"{column.path}[].{{[0]}}#{{[1]}}"
-            if column.name.startswith("supporting_fact"):  # there the numbers are of sentences
+            if column.name.startswith("supporting_fact"):  # its numbers are of sentences
                 ids.append(each)
             else:
                 why = f"{column.path} has documents with a page each, or with another number"
@@ -289,7 +289,7 @@ class ReferencesPlan(PartialPlan):
             unclear.append(column.path)
 
     def _placed(self, place: ColumnValues, documents: list[ColumnValues]) -> None:
-        """Join a page with its document: the only one, or the only one that is surely an ID."""
+        """Join a page with its document: the only one, or the only one that is certainly an ID."""
         documents = [each for each in documents if "[" not in each.path]
         sure = [each for each in documents if each.name in usual.ID_KEYS[: -len(_WEAK)]]
         sure = [each for each in sure or documents if self._is_sure(each)] or sure
@@ -300,7 +300,7 @@ class ReferencesPlan(PartialPlan):
             self.doubt(IDS, f"{place.path} means nothing without its document", *joined)
 
     def _settle(self, field: str, paths: list[str], unclear: list[str]) -> None:
-        """Take the only path for a field, or doubt it."""
+        """Use the only path for a field, or note a doubt."""
         if field in self.fields or (not paths and not unclear):
             return
         if len(paths) == 1 and not unclear:
@@ -323,7 +323,7 @@ class ReferencesPlan(PartialPlan):
         return [item for value in values if value is not MISSING for item in items_of(value)]
 
     def _flat_span(self, columns: Sequence[ColumnValues]) -> str | None:
-        """Return the path of the span that four columns of a row give; None without one."""
+        """Return the path of the span that four columns of a row make; None without one."""
         by_name = {column.name: column.path for column in columns}
         start, end = (
             next((by_name[n] for n in names if n in by_name), None)
@@ -337,7 +337,7 @@ class ReferencesPlan(PartialPlan):
 
 
 def _is_like_id(item: object) -> bool:
-    """Return whether an item has the marks of a file, or digits, as IDs do."""
+    """Return whether an item looks like a file name, or has digits, as IDs do."""
     has_mark = re.search(r"\d|\.\w", str(item)) or is_id_like(item)
     return form_of(item) == "ids" and bool(has_mark)
 

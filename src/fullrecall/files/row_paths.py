@@ -1,4 +1,4 @@
-"""The rows of a file: the path of the records with a question each, and the rows there."""
+"""The rows of a file: the path of the records that have a question, and the rows at a path."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_LISTS = 50
 
 
 class RowBelow(dict[str, Any]):
-    """A row within a record, with the columns of the records above it, which are in `above`."""
+    """A row inside a record, with the columns of the records `above` it."""
 
     def __init__(self, above: Mapping[str, Any], own: Mapping[str, Any]) -> None:
         super().__init__({**above, **own})
@@ -36,7 +36,7 @@ class RowBelow(dict[str, Any]):
 
 
 def rows_in(records: Sequence[Any]) -> str | None:
-    """Return the path at which records have their rows; None where the records are the rows."""
+    """Return the path at which records have their rows; None if the records are the rows."""
     first = next((record for record in records if isinstance(record, Mapping)), {})
     if first.keys() <= FIELDS.keys() or _has_question(first):
         return None
@@ -55,9 +55,9 @@ def rows_in(records: Sequence[Any]) -> str | None:
 
 
 def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
-    """Return the path of the upper ones of lists with questions; `whole` is the only record.
+    """Return the path of the outermost lists with questions; `whole` is the only record.
 
-    Raises `InputError` where several lists are beside each other in one that is not the whole.
+    Raises `InputError` if a record that is not the whole file has several such lists.
     """
     found = asked[0]
     same = [each.path for each in asked if each.depth == found.depth and each.name == found.name]
@@ -74,10 +74,10 @@ def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
 
 
 def records_of(record: object) -> list[dict[str, Any]]:
-    """Return the rows that a record has as columns: a list, or an object by number or ID, in each.
+    """Return the rows that a record has as columns: each a list, or an object by number or ID.
 
-    So pandas, Hugging Face, LlamaIndex and the examples of ragas write a table. Empty for other
-    records.
+    Pandas, Hugging Face, LlamaIndex and the examples of ragas write tables this way. Empty for
+    other records.
     """
     if not isinstance(record, Mapping):
         return []
@@ -119,7 +119,7 @@ def _has_question(row: RawRow) -> bool:
 def _is_row(turn: Any) -> bool:
     """Return whether an object of a list is a row, not a turn of a conversation.
 
-    It has no speaker, or references of its own.
+    A row has no speaker, or has its own references.
     """
     if not isinstance(turn, Mapping):
         return False
@@ -128,7 +128,7 @@ def _is_row(turn: Any) -> bool:
 
 
 class _List(NamedTuple):
-    """A list of objects: the path of the record that has it, its name, and its first object."""
+    """A list of objects: the path of its record, its name, and its first object."""
 
     above: str
     name: str
@@ -144,7 +144,7 @@ class _List(NamedTuple):
 
 
 def _lists(row: RawRow) -> list[_List]:
-    """Return the lists of objects within a row, upper lists first."""
+    """Return the lists of objects within a row, outer lists first."""
     found: list[_List] = []
     level: list[tuple[str, Any]] = [("", row)]
     for _ in range(_DEEPEST):
@@ -165,7 +165,7 @@ def _lists(row: RawRow) -> list[_List]:
 
 
 def _are_judged(row: RawRow) -> bool:
-    """Return whether a record is relevance judgments: documents of each query, by its ID."""
+    """Return whether a record has relevance judgments: documents of each query, by its ID."""
     names = {snake(str(name)) for name in row}
     values = list(row.values())
     if names & {*FIELDS, *usual.QUESTIONS, *usual.ANSWERS} or not values or any(map(_is_role, row)):
@@ -185,7 +185,7 @@ def _is_role(name: object) -> bool:
 
 
 def _are_questions(row: RawRow) -> bool:
-    """Return whether a record has a question, with its references, by each ID."""
+    """Return whether a record has a question with references under each ID."""
     return bool(row) and all(isinstance(v, Mapping) and _has_question(v) for v in row.values())
 
 
@@ -211,15 +211,15 @@ def spread_rows(
                 for n, row in enumerate(rows_at(record, path), start=1):
                     yield f"{place}, {path} {n}", row
     finally:
-        if isinstance(source, Generator):  # the file is closed with the rows
+        if isinstance(source, Generator):  # so that the file is closed with the rows
             source.close()
 
 
 def rows_at(record: object, path: str) -> Iterator[object]:
     """Yield the rows of a record at a path, each with the plain columns of the records above it.
 
-    `*` is each value of a mapping or, where some values are lists of objects, each object of
-    these; the column `key` has the key. `*.qas[]` are the rows at `qas[]` of each value.
+    `*` is each value of a mapping or, if some values are lists of objects, each object in them; the
+    column `key` has the key. `*.qas[]` are the rows at `qas[]` of each value.
     """
     if path.startswith("*."):
         for key, value in record.items() if isinstance(record, Mapping) else ():

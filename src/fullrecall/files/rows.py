@@ -1,4 +1,4 @@
-"""Rows as samples: each by the plan of its columns, errors placed."""
+"""Convert rows to samples, each by the plan of its columns; errors get their place."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ _LONGEST_LIST = 1000
 class PlannedRows:
     """The samples of rows, each by the plan of its columns.
 
-    The first rows make the plan. A row with other columns, or without the question or the
-    references of the plan, gets a plan of its own.
+    The plan is made from the first rows. A row with other columns, or without the question or the
+    references of the plan, gets its own plan.
 
-    - `given`: the parts of the plan that the user says.
-    - `id_key`: where a retrieved context has its ID: a dotted path, a template, or a function.
-    - `cell` brings a cell's value into plain form.
+    - `given`: the parts of the plan that the user gives.
+    - `id_key`: the place of a retrieved context's ID: a dotted path, a template, or a function.
+    - `cell`: converts a cell's value to plain form.
     - `is_table`: whether each row has all columns.
     """
 
@@ -87,15 +87,15 @@ class PlannedRows:
     def samples(self, records: NumberedRows) -> Iterator[Sample]:
         """Yield the sample of each row; raise `InputError` at the first row without one.
 
-        A user's path that no row has is an error: before the first sample if there are only the
-        first rows, else at the end.
+        A user's path that no row has is an error: raised before the first sample if there are no
+        more rows than the first, else at the end.
         """
         return each_row(self._rows_of(records), self.sample)
 
     def chunks(self, records: NumberedRows) -> Iterator[SampleChunk]:
-        """Yield the samples of many rows at a time, or their scores by ID where they have only IDs.
+        """Yield the samples of rows in chunks, or their scores by ID if they have only IDs.
 
-        Errors are those of `samples`, raised after all rows before.
+        Errors are those of `samples`, raised after all earlier rows.
         """
         for chunk in chunked(self._rows_of(records)):
             scored = self.scored([row for _, row in chunk])
@@ -213,7 +213,7 @@ class PlannedRows:
 
     def _sure(self, plan: ReadPlan, columns: Iterable[str]) -> ReadPlan:
         if not plan.certain:
-            self._check_met()  # a mistyped path is the nearer reason
+            self._check_met()  # a mistyped path is the more likely reason
             raise doubtful(plan, list(columns))
         return plan
 
@@ -270,7 +270,7 @@ def _head(
 ) -> tuple[list[tuple[RowNumber, object]], InputError | None, bool]:
     """Return the first rows, the error that ended them, and whether no rows follow.
 
-    One row with only the names of `Sample` is enough to tell how the rows are read.
+    A single row with only the names of `Sample` is enough to decide how the rows are read.
     """
     head: list[tuple[RowNumber, object]] = []
     letters = 0
@@ -287,7 +287,7 @@ def _head(
 
 
 def _size(value: object) -> int:
-    """Return about how many characters a row has; of long lists the first items are counted."""
+    """Return roughly how many characters a row has; only the first items of long lists count."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):
@@ -299,11 +299,11 @@ def _size(value: object) -> int:
 
 
 def _is_ours(row: object) -> bool:
-    """Return whether a row has the names of `Sample` alone, and no `answer` of an open side."""
+    """Return whether a row has only the names of `Sample`, and no ambiguous `answer`."""
     if not isinstance(row, Mapping):
         return isinstance(row, Sample)
     has_sides = any(str(FIELDS.get(name)).startswith(("retriev", "refer")) for name in row)
-    if "reference" in row and row.keys().isdisjoint(REFERENCES[:2]):  # it may have IDs
+    if "reference" in row and row.keys().isdisjoint(REFERENCES[:2]):  # the reference may have IDs
         return False
     return row.keys() <= FIELDS.keys() and (has_sides or "answer" not in row)
 
@@ -322,9 +322,9 @@ def placed(error: InputError, number: RowNumber) -> InputError:
 
 
 def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Generator[T, None, None]:
-    """Yield each row as converted; a row comes with a number, or a label, for its errors.
+    """Yield each row converted; each row has a number, or a label, for its errors.
 
-    Where `convert` raises a `ValueError`, raises `InputError`, after all rows before.
+    If `convert` raises a `ValueError`, raises `InputError`, after all earlier rows.
     """
     try:
         for number, row in rows:
@@ -336,12 +336,12 @@ def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Generator[T, No
                 raise placed(_clipped(problem), number) from None
             yield converted
     finally:
-        if isinstance(rows, Generator):  # a caller that keeps the error does not keep the file open
+        if isinstance(rows, Generator):  # a caller that keeps the error must not keep the file open
             rows.close()
 
 
 class FileSamples(Iterator[Sample]):
-    """The samples of rows, one at a time; `plan` says how their columns are read.
+    """The samples of rows, one at a time; `plan` shows how their columns are read.
 
     `plan` is None before the first sample, and for files without columns, such as traces.
     """
@@ -352,7 +352,7 @@ class FileSamples(Iterator[Sample]):
         planned: PlannedRows | None = None,
         chunks: Iterator[SampleChunk] | None = None,
     ) -> None:
-        """Take an iterator over samples, and one over the same samples, many at a time."""
+        """Take an iterator over samples, and one over chunks of the same samples."""
         self._samples, self._planned, self._chunks = samples, planned, chunks
 
     def __next__(self) -> Sample:
@@ -360,7 +360,7 @@ class FileSamples(Iterator[Sample]):
         return next(self._samples)
 
     def chunks(self) -> Iterator[SampleChunk]:
-        """Return an iterator over the samples that are left, many at a time."""
+        """Return an iterator over the remaining samples, in chunks."""
         if self._chunks is None:
             return chunked(self._samples)
         chunks, self._chunks = self._chunks, None
@@ -380,9 +380,9 @@ class FileSamples(Iterator[Sample]):
 
 
 def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator[T]:
-    """Yield the contents of `path`, and name it in errors.
+    """Yield the contents of `path`, and name the path in errors.
 
-    `kind` names the contents: without any, raises `InputError` unless `kind` is empty.
+    `kind` names the contents; if there are none, raises `InputError` unless `kind` is empty.
     """
     empty = True
     try:
@@ -396,7 +396,7 @@ def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator
 
 
 def _clipped(error: InputError) -> InputError:
-    if len(error.problem) <= _MOST_SHOWN or "\n" in error.problem:  # a plan, which has no values
+    if len(error.problem) <= _MOST_SHOWN or "\n" in error.problem:  # a plan, which shows no values
         return error
     problem = f"{error.problem[:_MOST_SHOWN]} …"
     return InputError(problem, line=error.line, field=error.field and error.field[:_MOST_SHOWN])
@@ -410,7 +410,7 @@ def as_mapping(row: object) -> Mapping[Any, Any]:
         own = _deepeval(row)
         if own is not None:
             return own
-        # `model_dump` first: pydantic 2 has `dict` too, but warns.
+        # `model_dump` first: pydantic 2 also has `dict`, but it warns.
         for method in ("model_dump", "to_dict", "asDict", "dict"):
             dump = getattr(row, method, None)
             dumped = dump() if callable(dump) else None
@@ -422,7 +422,7 @@ def as_mapping(row: object) -> Mapping[Any, Any]:
 
 
 def _deepeval(row: object) -> RawRow | None:
-    """Return a test case or a golden of deepeval by its names; None for any other row.
+    """Return a test case or a golden of deepeval as a mapping; None for any other row.
 
     Its own `model_dump` has more fields, which differ from version to version.
     """

@@ -15,9 +15,9 @@ from fullrecall.show.spreadsheet import bare
 def sheet_rows(path: FilePath, needed: Sequence[Sequence[str]]) -> Lines:
     """Yield the rows of a sheet that people filled in, with the lines on which they begin.
 
-    It is CSV or TSV, else JSON Lines. Column names are in lower case; the sheet must have
-    one name of each item of `needed`. Reads semicolons, tabs, and rows without the empty
-    cells at their end, as spreadsheets save them. Raises `InputError` for a missing column, for two
+    The sheet is CSV or TSV, else JSON Lines. Column names are converted to lower case; the sheet
+    must have one name of each item of `needed`. Semicolons, tabs, and rows without their last empty
+    cells are accepted, as spreadsheets save them. Raises `InputError` for a missing column, for two
     columns of one name, and for more cells than columns.
     """
     name = existing_file(path)

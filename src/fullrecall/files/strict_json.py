@@ -13,7 +13,7 @@ from fullrecall.errors import InputError
 
 
 def parsed(text: str, line: int | None = None) -> object:
-    """Return the value of a JSON text, which begins at `line` of a file, if it is from one.
+    """Return the value of a JSON text; `line` is its first line in a file, if it is from one.
 
     Raises `InputError` for anything but JSON and for a key that occurs twice in one object.
     """
@@ -22,9 +22,9 @@ def parsed(text: str, line: int | None = None) -> object:
 
 
 def array_items(text: str) -> Iterator[object]:
-    """Yield the items of the array that a file's text is, one at a time, or its only value.
+    """Yield the items of a file's JSON array, one at a time, or its only value.
 
-    Raises `InputError` as `parsed` does, after all items before the place.
+    Raises `InputError` as `parsed` does, after all items before the error.
     """
     position = _blank(text, 0)
     if text[position : position + 1] != "[":
@@ -48,7 +48,7 @@ def array_items(text: str) -> Iterator[object]:
 
 
 def _blank(text: str, position: int) -> int:
-    """Return where the next character that is not blank is."""
+    """Return the position of the next character that is not blank."""
     match = _BLANK.match(text, position)
     return match.end() if match else position
 

@@ -1,4 +1,4 @@
-"""Text files as checked lines: gzip, encodings, over-long lines, and the place of each error."""
+"""Text files as checked lines: gzip, encodings, line lengths, and the place of each error."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _NO_TEXT = re.compile("[\0\udc80-\udcff]")
 
 
 def existing_file(path: FilePath) -> str:
-    """Return `path` as a `str`; raise `InputError` where no file can be read there."""
+    """Return `path` as a `str`; raise `InputError` if no file can be read there."""
     address = address_of(path)
     if address is not None:
         kind = Place(address, InputError).kind
@@ -78,7 +78,7 @@ def text_lines(path: str, limit: int | None = None) -> Generator[tuple[int, str]
 
 @contextmanager
 def plain_text(path: str) -> Iterator[BinaryIO]:
-    """Give a text as a file of UTF-8 that can be sought: itself, or an unpacked copy of it."""
+    """Yield a text as a seekable UTF-8 file: the file itself, or an unpacked copy of it."""
     if path != STANDARD_INPUT:
         with _file(path) as raw:
             head = raw.peek(4)
@@ -94,7 +94,7 @@ def plain_text(path: str) -> Iterator[BinaryIO]:
 
 
 def byte_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield each line of a file from where it is, with its number (from 1) and its line ending."""
+    """Yield each line of a file from its position, with its number (from 1) and line ending."""
     number = 1
     while line := file.readline(MAX_LINE_LENGTH + 1):
         if len(line) > MAX_LINE_LENGTH and not line.endswith(b"\n"):
@@ -104,7 +104,7 @@ def byte_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def whole_text(path: str) -> str:
-    """Return all text of a file; raise `InputError` where it cannot be read."""
+    """Return all text of a file; raise `InputError` if it cannot be read."""
     with _opened(path) as file:
         text = _read(file.read, MAX_TEXT_LENGTH + 1, 1)
     if len(text) > MAX_TEXT_LENGTH:
@@ -116,7 +116,7 @@ def whole_text(path: str) -> str:
 
 
 def first_letter(path: str) -> str:
-    """Return the first character of a file that is not blank; "" where it has none."""
+    """Return the first character of a file that is not blank; "" without one."""
     with _opened(path) as file:
         while letters := _read(file.read, _PIECE, 1):
             if not letters.isspace():
@@ -125,7 +125,7 @@ def first_letter(path: str) -> str:
 
 
 def too_long(most: int, line: int) -> InputError:
-    """Return the error for a line, or a CSV record, that outgrows the limit."""
+    """Return the error for a line, or a CSV record, that exceeds the limit."""
     return InputError(
         f"the row that begins here is longer than {most:,} characters: a line break or a closing "
         "quote is missing; rows that are meant to be so long are read from Parquet",
@@ -134,7 +134,7 @@ def too_long(most: int, line: int) -> InputError:
 
 
 def _read(read: Callable[[int], str], most: int, line: int) -> str:
-    """Return a text that begins at `line`, of at most `most` characters."""
+    """Return at most `most` characters of the text that begins at `line`."""
     return as_text(_guarded(read, most, line), line)
 
 
@@ -151,13 +151,13 @@ def as_text(text: str, line: int) -> str:
 
 
 def _guarded(read: Callable[[int], T], size: int, line: int) -> T:
-    """Return the result of `read`; raise `InputError` where it fails."""
+    """Return the result of `read`; raise `InputError` if it fails."""
     try:
         return read(size)
     except EOFError as error:
         problem = "the gzip data end in the middle: the file is truncated, fetch it again"
         raise InputError(problem, line=line) from error
-    except (OSError, zlib.error, UnicodeDecodeError) as error:  # the last of damaged UTF-16
+    except (OSError, zlib.error, UnicodeDecodeError) as error:  # UnicodeDecodeError: damaged UTF-16
         raise InputError(f"cannot be read: {error}", line=line) from error
 
 
@@ -165,19 +165,19 @@ def _guarded(read: Callable[[int], T], size: int, line: int) -> T:
 def _opened(path: str) -> Iterator[TextIO]:
     with _standard_input() if path == STANDARD_INPUT else _file(path) as raw:
         buffered = raw
-        # By content, not by name: browsers unpack `.gz` downloads and leave the name as it was.
+        # By content, not by name: browsers unpack `.gz` downloads and keep the name.
         if _guarded(raw.peek, 2, 1)[:2] == _GZIP_MARK:
             unpacked: Any = gzip.GzipFile(fileobj=raw)
             buffered = BufferedReader(unpacked)
         is_wide = _guarded(buffered.peek, 2, 1)[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
         encoding = "utf-16" if is_wide else "utf-8-sig"
-        # A line ends only at a line feed: Python's other line breaks stay in a text.
+        # Lines end only at line feeds: Python's other line breaks stay in the text.
         file = TextIOWrapper(buffered, encoding, "surrogateescape", newline="\n")
         try:
             yield file
         finally:
             with suppress(ValueError):  # the caller may have closed standard input
-                file.detach()  # else it would be closed with this
+                file.detach()  # otherwise it would be closed with this wrapper
 
 
 def _file(path: str) -> BufferedReader:
@@ -192,10 +192,10 @@ def _file(path: str) -> BufferedReader:
 
 @contextmanager
 def _standard_input() -> Iterator[BufferedReader]:
-    """Give standard input as bytes, and leave it open."""
+    """Yield standard input as bytes, and leave it open."""
     if sys.stdin is None:  # closed by the process that started this one
         raise InputError("is closed", path=STANDARD_INPUT)
-    bytes_of_it: Any = sys.stdin.buffer  # anything that reads into a buffer
+    bytes_of_it: Any = sys.stdin.buffer  # any object that reads into a buffer
     raw = BufferedReader(bytes_of_it)
     try:
         yield raw

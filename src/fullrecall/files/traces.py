@@ -35,15 +35,15 @@ def from_spans(
     """Return one sample per trace, in the order in which the traces started.
 
     `spans` are the finished spans of OpenTelemetry's SDK, objects of OTLP JSON, or the result of
-    Phoenix's `get_spans_dataframe()` or MLflow's `search_traces()`, as a frame or a list. Or the
-    path of a file: OTLP JSON (one object, or one a line, as OpenTelemetry's file exporters write
-    it), a frame of Phoenix saved as JSON Lines or Parquet, or MLflow traces as JSON; all but
-    Parquet may be gzipped. Spans of a trace may be anywhere in the file, so all
+    Phoenix's `get_spans_dataframe()` or MLflow's `search_traces()`, as a frame or a list. It may be
+    the path of a file: OTLP JSON (one object, or one on each line, as OpenTelemetry's file
+    exporters write it), a frame of Phoenix saved as JSON Lines or Parquet, or MLflow traces as
+    JSON; all but Parquet may be gzipped. Spans of a trace may be anywhere in the file, so all
     retrievals are read into memory first.
 
-    A sample has the question and the answer of the outermost span, the record of the retrieval,
-    and the trace's ID in its metadata; that is its own ID too, unless a span names a sample in the
-    attribute `fullrecall.sample_id`. A trace whose spans were cut, hidden or lost is unscored.
+    A sample has the question and the answer of the outermost span, the record of the retrieval, and
+    the trace's ID in its metadata. Its own ID is the trace's, too, unless a span names a sample in
+    the attribute `fullrecall.sample_id`. A trace whose spans were cut, hidden or lost is unscored.
 
     - `id_key`: the key of a document's metadata that has its ID, a dotted path, several of them,
       or a function of the document as a `Context`. Default: its own ID.
@@ -64,7 +64,7 @@ def from_spans(
     if not isinstance(spans, (str, os.PathLike)):
         return samples_of_spans(enumerate(rows_of(spans), start=1), reading)
     file = existing_file(spans)
-    # Files with any other ending are read as JSON, or JSON Lines, by their content.
+    # Files with any other ending are read as JSON or JSON Lines, by their content.
     kind = "parquet" if kind_of(file) == "parquet" else "json"
     return in_file(file, samples_of_spans(rows_of_file(file, kind), reading))
 
@@ -80,12 +80,12 @@ class Joined(list[Sample]):
 
 
 def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> Joined:
-    """Return the samples that have references, each with these, in the order of `samples`.
+    """Return the samples that have references, with the references, in the order of `samples`.
 
-    A sample takes the references of the same ID, else of the same question, white space aside.
-    Several samples may take the same: they are one group, since they are not independent.
-    References that no sample takes follow at the end, unscored. Samples without references are
-    left out; `left_out` of the list counts them, `unasked` those without a question. Raises
+    A sample gets the references with the same ID, else with the same question (ignoring white
+    space). Samples with the same references are one group, since they are not independent.
+    References that match no sample follow at the end, unscored. Samples without references are left
+    out; the list's `left_out` counts them, and `unasked` counts those without a question. Raises
     `InputError` for two references of one ID, and for a question that two references ask.
     """
     joined = Joined()
@@ -98,7 +98,7 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
             raise InputError(problem, line=number, field="id")
         by_id[reference.id] = reference
         by_question[_folded(reference.user_input)].append(reference)
-    # A sample without an ID or a question matches no reference without one.
+    # A sample without an ID or a question must not match a reference without one.
     by_id.pop(None, None)
     by_question.pop(None, None)
     met: set[int] = set()
@@ -144,7 +144,7 @@ def _folded(question: str | None) -> str | None:
 def samples_of_spans(rows: NumberedRows, reading: TraceReading) -> Iterator[Sample]:
     """Yield one sample per trace of numbered rows; raise `InputError` for a row without a span."""
     traces = _traces(rows)
-    # Phoenix gives the newest first.
+    # Phoenix returns the newest first.
     order = sorted(traces, key=lambda name: min(step.start for step in traces[name]))
     for trace_id in order:
         yield Trace(traces.pop(trace_id)).sample(trace_id, reading)

@@ -47,15 +47,15 @@ def read_trec(qrels: FilePath, run: FilePath, *, ties: Ties = "trec") -> Iterato
       `query-id corpus-id score`. Grades of 0 and below are kept, but are not targets.
     - `run`: lines of `query Q0 document rank score tag`, in any order; the tag may have blanks.
     - `ties`: "trec" orders documents as trec_eval does: the highest score first, in single
-      precision, and of equal scores the document that sorts last. "order" keeps the file's order
-      of equal scores. Either way the rank column is ignored.
+      precision; among equal scores, the document whose ID sorts last. "order" keeps the file's
+      order of equal scores. Either way the rank column is ignored.
 
-    Lines that begin with `#` are comments; both files may be gzipped. All judgments come
-    into memory, but of the run only the lines of one query at a time.
+    Lines that begin with `#` are comments; both files may be gzipped. All judgments are read into
+    memory, but only one query's lines of the run at a time.
 
     A query that the run lacks has a retrieval with an error, so it is unscored and counted. Queries
     that only the run has follow at the end: they are unjudged, and left out of means. (trec_eval
-    leaves out both; its `-c` counts the former as 0.)
+    leaves out both kinds; with `-c` it counts the former as 0.)
 
     Raises `InputError` for a line of another form, a document judged twice with different grades,
     and an empty file; `ParameterError` for other `ties`.
@@ -98,7 +98,7 @@ def _from_files(qrels: str, run: str, ties: Ties) -> Iterator[Sample]:
 
 
 class _RunLines:
-    """The lines of a run, read query by query: `ranges` has the offset, length and first line."""
+    """The lines of a run, read by query; `ranges` has each query's offset, length and line."""
 
     def __init__(self, path: str, file: BinaryIO) -> None:
         self._path = path
@@ -135,13 +135,13 @@ class _RunLines:
                 score = _number(fields[4]) if len(fields) == len(_RUN) else nan
                 if isnan(score):
                     raise _unreadable(text, _RUN, self._path, number)
-                # The same documents come back for query after query.
+                # The same documents occur in query after query.
                 scored.append((score, sys.intern(fields[2])))
         return scored
 
 
 def _query_of(line: bytes) -> str | None:
-    """Return the query of a line of a run; None for a comment and a blank line."""
+    """Return the query on a line of a run; None for a comment or a blank line."""
     words = line.split(None, 1)
     if not words or line.startswith(b"#"):
         return None
@@ -188,7 +188,7 @@ def _split(text: str, columns: int) -> list[str]:
         cells = [field.strip() for field in text.strip().split("\t")]
         if len(cells) == columns or columns != len(_RUN):
             return cells
-    # Only a run ends with words of the user's own: its tag.
+    # Only a run's last column may have blanks: its tag.
     return text.split(None, columns - 1) if len(fields) > columns == len(_RUN) else fields
 
 
@@ -233,9 +233,9 @@ def _joined(
 
 
 def _ranked(scored: ScoredDocuments, ties: Ties) -> dict[str, Any]:
-    """Return the IDs of documents by their score, and the ranks of equal scores as metadata."""
+    """Return the IDs of documents by score, and the ranks of equal scores as metadata."""
     if ties == "trec":
-        # trec_eval keeps scores in single precision.
+        # trec_eval stores scores in single precision.
         singles = array("f", [score for score, _ in scored])
         names = [name for _, name in scored]
         ordered = sorted(zip(singles, names, strict=True), reverse=True)
@@ -257,7 +257,7 @@ def _tied_ranks(ordered: ScoredDocuments) -> Iterator[list[int]]:
 
 
 def _score(value: object) -> float:
-    """Return a score; infinite scores order documents, too."""
+    """Return a score; infinite scores are valid, too."""
     number = isinstance(value, float) and not isfinite(value) and not isnan(value)
     return float(value) if number else as_number(value, "a score")  # type: ignore[arg-type]
 

@@ -1,7 +1,7 @@
-"""Names of columns, and words in them, from which a guess takes their fields.
+"""Names of columns, and words in names, from which fields are guessed.
 
-`usual.GOLD` and all other groups are the rows of two tables. Names are in the order in which they
-are chosen. Words are compared in the singular.
+`usual.GOLD` and all other groups are the rows of two tables. Names are listed in the order of
+preference. Words are compared in the singular.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ ENDS: end end_char end_index char_end stop end_offset
 """
 
 # GOLD: references, never a retrieval. DOCUMENTS: perhaps references. OTHERS: never references.
-# BARE: words that do not tell answers from IDs; NOUNS, with DOCUMENTS, do. PLACES: a place in a
-# document, unless an OFFSETS word is beside it. TITLES: short texts are IDs, even with blanks.
-# ANSWER_WORDS: objects that are not documents. ROWS: lists of rows. PEOPLE: IDs that are not a
-# document's.
+# BARE: words that may mean answers or IDs; with NOUNS or DOCUMENTS they are clear. PLACES: a place
+# in a document, unless an OFFSETS word is beside it. TITLES: short texts are IDs, even with blanks.
+# ANSWER_WORDS: objects that are not documents. ROWS: lists of rows. PEOPLE: IDs of people, not of
+# documents.
 _WORDS = """
 ASKED: prompt query question
 GOLD: answer citation cite cited correct evidence expect expected gold golden gt judged
@@ -78,7 +78,7 @@ TITLES: article doc document file filename source sourcefile title url
 
 
 def singular(word: str) -> str:
-    """Return a word without the ending of its plural."""
+    """Return a word without its plural ending."""
     if word.endswith("ies"):
         return f"{word[:-3]}y"
     is_plural = len(word) > len("ids") and re.search(r"[^aisu]s$", word)

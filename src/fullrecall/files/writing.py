@@ -1,4 +1,4 @@
-"""Test sets in the formats of other tools, with notes on their losses, and in our own."""
+"""Test sets in fullrecall's and other tools' formats, with notes on their losses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ IDS, CONTEXTS = "reference_context_ids", "reference_contexts"
 
 @dataclass(frozen=True)
 class Written:
-    """A test set in another format, with notes on the parts that the format cannot keep.
+    """A test set in another format, with notes on the parts that the format cannot hold.
 
     `value` is the plain data: rows, a text, or the files of a folder by name. `notes` is empty
     if the format keeps everything.
@@ -49,7 +49,7 @@ def write(
     *,
     documents: DocumentsLike = (),
 ) -> Written:
-    """Return samples as another tool has them, and write them to `path` if there is one.
+    """Return samples in another tool's format, and write them to `path` if one is given.
 
     `read` reads all of these files back. The formats with a row for each sample:
 
@@ -65,8 +65,8 @@ def write(
 
     Rows are JSON, which is YAML too, JSON Lines or Parquet by the path's ending. `documents` are
     the corpus of BEIR and LlamaIndex. The notes name the parts that a format cannot keep: only
-    LangSmith, Langfuse and AutoRAG keep any-of groups, elsewhere each alternative becomes a
-    reference of its own. Raises `ParameterError` for an unknown format.
+    LangSmith, Langfuse and AutoRAG keep any-of groups; elsewhere each alternative becomes a
+    separate reference. Raises `ParameterError` for an unknown format.
     """
     if format not in WRITTEN:
         raise ParameterError(f"unknown format {format!r}: choose one of {', '.join(WRITTEN)}")
@@ -106,7 +106,7 @@ def save_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
 
 
 def _ids(sample: Sample) -> dict[str, float]:
-    """Return the reference IDs with their grades, each alternative by itself."""
+    """Return the reference IDs with their grades, each alternative separately."""
     grades: dict[str, float] = {}
     for reference in sample.reference_context_ids or ():
         for name in reference.any_of:
@@ -125,9 +125,10 @@ def _row(form: Format, name: str, sample: Sample) -> dict[str, Any]:
 
 
 def _value(form: Format, field: str, path: str, sample: Sample) -> Any:
-    """Return a field as a format has it at a path; None for one that is not given."""
+    """Return a field in a format's form at a path; None for a missing field."""
     value = getattr(sample, field)
-    if value is not None and form.groups and path.endswith(f".{field}"):  # our own notation
+    # fullrecall's own notation
+    if value is not None and form.groups and path.endswith(f".{field}"):
         return sample.to_dict()[field]
     if value is not None and field in _VALUES:
         return _VALUES[field](form, path, sample)
@@ -210,7 +211,7 @@ def _beir(samples: Sequence[tuple[str, Sample]], documents: DocumentsLike) -> di
 
 
 class _Whole(NamedTuple):
-    """A format of one value or folder: the function that makes it, and the fields that it keeps."""
+    """A format of one value or folder: the function that makes it, and the fields it keeps."""
 
     made: Callable[[Sequence[tuple[str, Sample]], DocumentsLike], Any]
     keeps: frozenset[str]
@@ -279,7 +280,7 @@ def _notes(samples: list[Sample], keeps: frozenset[str]) -> Iterator[str]:
 def write_jsonl(samples: Iterable[Sample | Mapping[str, Any]], path: FilePath) -> int:
     """Write samples as JSON Lines that `read` reads back equal; return how many.
 
-    The file appears when it is complete: an error on the way leaves the old file. Raises
+    The file appears when it is complete: an error leaves the old file. Raises
     `InputError` for metadata that JSON cannot hold.
     """
     lines = [_line(sample, n) for n, sample in enumerate(from_rows(samples), start=1)]
@@ -296,6 +297,6 @@ def _line(sample: Sample, number: int) -> str:
 
 
 def _unmistakable(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a row, with a null for the reference IDs where its answer looks like one of them."""
+    """Return a row; if its answer looks like a reference ID, add null reference IDs."""
     is_open = IDS not in fields and is_id_like(fields.get("reference"))
     return {**fields, IDS: None} if is_open else fields

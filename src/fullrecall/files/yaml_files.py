@@ -13,9 +13,9 @@ _MOST_VALUES = 10_000_000
 
 
 def yaml_value(text: str) -> object:
-    """Return the value of a YAML text; an empty list for a blank one.
+    """Return the value of a YAML text; an empty list for a blank text.
 
-    Raises `InputError` for another text, for two documents, and for aliases that grow too large.
+    Raises `InputError` for any other text, for two documents, and for aliases that expand too far.
     """
     import yaml
 
@@ -47,7 +47,7 @@ _PLAIN = (
 
 @cache
 def _loader() -> Any:
-    """Return the safe loader without dates, other numbers, and keys that occur twice."""
+    """Return the safe loader, without dates or other number forms, that refuses repeated keys."""
     import yaml
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -76,14 +76,15 @@ def _loader() -> Any:
 
 
 def _check_size(value: object) -> None:
-    """Raise `InputError` for a value that is large with its aliases written out, or endless."""
+    """Raise `InputError` for a value that is very large, or endless, when aliases are expanded."""
     sizes: dict[int, int] = {}
 
     def size(part: Any) -> int:
         if not isinstance(part, (dict, list)):
             return 1
         if id(part) not in sizes:
-            sizes[id(part)] = _MOST_VALUES + 1  # while it is counted: a part of itself is endless
+            # while it is counted; a value that contains itself is endless
+            sizes[id(part)] = _MOST_VALUES + 1
             inner = part.values() if isinstance(part, dict) else part
             sizes[id(part)] = 1 + sum(map(size, inner))
         return sizes[id(part)]

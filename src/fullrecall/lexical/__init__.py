@@ -1,4 +1,4 @@
-"""The built-in judge: do contexts support a claim, by its words, numbers and names alone?"""
+"""The built-in judge: whether contexts support a claim, by its words, numbers and names alone."""
 
 from __future__ import annotations
 

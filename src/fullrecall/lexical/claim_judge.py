@@ -14,14 +14,14 @@ from fullrecall.lexical.sentences import sentences, statements
 
 
 class Best(NamedTuple):
-    """The stretch of a context that supports a claim most: its support in [0, 1], and its words."""
+    """The part of a context that supports a claim most: its support in [0, 1], and its words."""
 
     support: float = 0.0
     quote: str = ""
 
 
 class Judged(NamedTuple):
-    """A claim judged against each context alone, and against a pair of contexts together.
+    """The results of judging a claim by each context alone, and by a pair of contexts together.
 
     `pair` has two ascending indices; it is empty if no pair was tried or useful.
     """
@@ -47,14 +47,14 @@ class Judged(NamedTuple):
 
 
 def _order(verdict: Verdict) -> tuple[int, float]:
-    """Return the sort key of verdicts on several facts: the first decides if a context helps."""
+    """Return the sort key of verdicts on several facts; the first verdict decides."""
     return ("supported", None, "not_supported").index(verdict.label), -(verdict.support or 0.0)
 
 
 class ClaimJudge(FactByFact):
     """A judge of claims only: it splits texts by form, and cannot judge questions.
 
-    Subclasses judge the claims, and name themselves for messages in `called`.
+    Subclasses judge the claims; `called` is their name in messages.
     """
 
     called: ClassVar[str]

@@ -1,10 +1,10 @@
-"""The facts of a text: a sentence that joins several facts is split into one claim for each.
+"""The facts of a text: a sentence that joins several facts is split into a claim for each.
 
 English only, by form. The rules split clauses ("France is in Western Europe and its capital is
 Paris"), verbs that share a subject ("she was born in Germany and developed relativity"),
 descriptions between commas, and lists. The first subject replaces a pronoun or a missing subject,
 so that each fact can be judged alone. A sentence stays whole if its form is unclear, if a word such
-as "if" or "not" may govern all of it, or if it is in another language.
+as "if" or "not" may apply to all of it, or if it is in another language.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ _UNSURE = word_set("unsure")
 """
 _ENDS_SUBJECT = _PLACING | {"and", "that", "which", "who"}
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
-_MOST_WORDS = 18  # of a sentence that is split: in a longer one "and" may join anything
-_FEWEST = 4  # words of a compound
-_MOST_BEFORE_VERB = 6  # words of a second subject
-_LED = 2  # words after an article that may still wait for their noun
-_FEWEST_VERB = 4  # letters, as "used" has
-_NEAR_DUMMY = 5  # words after "it" that show that it means no thing
+# the most words of a sentence that is split: in a longer one, "and" may join anything
+_MOST_WORDS = 18
+_FEWEST = 4  # the fewest words of a compound
+_MOST_BEFORE_VERB = 6  # the most words of a second subject
+_LED = 2  # words after an article that may still be followed by its noun
+_FEWEST_VERB = 4  # letters, as in "used"
+_NEAR_DUMMY = 5  # words after "it" that show that it refers to nothing
 _DUMMY = frozenset(("to", "that", "raining", "snowing", "seems", "likely"))
 _PAIR_OF_SUBJECTS = re.compile(r"the \w+ and the \w+$", re.IGNORECASE)
 _THEN = re.compile(r"Then (\w)")
@@ -54,7 +55,7 @@ _DESCRIBED = re.compile(r"([^,]+), ([^,]+), ([^,].*)")
 
 
 def facts_of(text: str) -> list[str]:
-    """Return the facts that a text states, in order; headings and questions state none.
+    """Return the facts that a text states, in order; headings and questions state no facts.
 
     A text of headings alone is returned as its sentences, because it must claim something.
     """
@@ -90,7 +91,7 @@ def _with_lead_in(all_parts: Sequence[TextPart], stated: AbstractSet[str]) -> It
 def resolved(claims: Sequence[str]) -> list[str]:
     """Return the claims with initial pronouns replaced by the subject of an earlier claim.
 
-    Dummy "it" is not replaced: "It is raining", "It takes an hour to".
+    An "it" that refers to nothing is not replaced: "It is raining", "It takes an hour to".
     """
     subject = ""
     made = []
@@ -127,7 +128,7 @@ def _facts(sentence: str, text: str) -> list[str]:
 
 
 def _parted(sentence: str) -> list[str]:
-    """Return the simple sentences that a sentence joins, in order, or a simple sentence itself."""
+    """Return the simple sentences that a sentence joins, in order; a simple one unchanged."""
     words = sentence.split()
     if not _FEWEST <= len(words) <= _MOST_WORDS:
         return [sentence]
@@ -184,13 +185,13 @@ def _described(body: str) -> list[str]:
 
 
 def _is_participle(words: Sequence[str]) -> bool:
-    """Whether words begin with a participle, as "founded in 1998" does."""
+    """Return whether words begin with a participle, as "founded in 1998" does."""
     first = words[0].lower()
     return (first.endswith("ed") or first in _past_forms()) and words[1:2] != ["with"]
 
 
 class _Joint(NamedTuple):
-    """The place where one fact ends and the next begins; `shares` if the next lacks a subject.
+    """The place where one fact ends and the next begins; `shares`: the next has no own subject.
 
     `auxiliary` is the verb that the next fact shares: "was" of "was built and opened".
     """
@@ -230,9 +231,9 @@ def _joined(body: str) -> list[str]:
 
 
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
-    """Return the joints of a sentence, without those whose parts are not certain to be facts."""
+    """Return the joints of a sentence, without those whose parts may not be facts."""
     joints: list[_Joint] = []
-    listed: list[_Joint] = []  # after commas: a list if an "and" ends it
+    listed: list[_Joint] = []  # joints at commas: a list if an "and" ends it
     bare_words = [word.lower().strip(",;()\"'") for word in words]
     if not word_set("pairs").isdisjoint(bare_words):
         return []
@@ -271,7 +272,7 @@ def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | No
         return shared if _is_past(word) else None
     if following.strip(",.").lower() in _PREPOSITIONS | {""}:
         return shared._replace(auxiliary=_auxiliary(words[verb : verb + 3]))
-    # Near an article it is an adjective: "the old and abandoned house".
+    # Near an article, the word is an adjective: "the old and abandoned house".
     is_led = any(w.lower() in _ARTICLES for w in words[max(0, end - _LED) : end])
     return None if is_led else shared
 
@@ -288,7 +289,7 @@ def _begins_object(word: str) -> bool:
 
 
 def _has_own_subject(words: Sequence[str], start: int) -> bool:
-    """Whether a pronoun, or a short phrase with an article or a name, has its own verb."""
+    """Return whether a pronoun, or a short phrase with an article or a name, has its own verb."""
     word = words[start]
     if word.lower() not in _PERSONAL | _POSSESSIVE | _ARTICLES and not word[:1].isupper():
         return False
@@ -320,7 +321,8 @@ def _items(body: str) -> list[str]:
     verb = _verb_at(first)
     if not verb:
         return _of_subjects([*chunks, last])
-    if len(items) == 1:  # "and" of two may be part of a name: only "is fast and cheap" is split
+    # "and" between two may be part of a name: only "is fast and cheap" is split
+    if len(items) == 1:
         is_bare = first[verb] in _BE and verb == len(first) - 2
         is_plain = all(word.isalpha() and word.islower() for word in (first[-1], last))
         return [head, " ".join([*first[:-1], last])] if is_bare and is_plain else []
@@ -351,7 +353,7 @@ def _of_subjects(chunks: Sequence[str]) -> list[str]:
 def _shared(first: Sequence[str], item: Sequence[str]) -> str:
     """Return the words that list items share: up to the verb, or to a preposition before an item.
 
-    Such a preposition has a word of the item's kind after it.
+    The word after such a preposition has the form of the item.
     """
     verb = _verb_at(first)
     for at in range(len(first) - 2, verb, -1):
@@ -372,7 +374,7 @@ def _verb_at(words: Sequence[str]) -> int:
 
 
 def _is_verb(words: Sequence[str], at: int) -> bool:
-    """Whether the word at `at` has the form of a verb with a subject."""
+    """Return whether the word at `at` has the form of a verb with a subject."""
     word, before = words[at].rstrip(",.:;"), words[at - 1].lower()
     if not word.islower() or before in _ARTICLES:
         return False
@@ -390,7 +392,7 @@ def _is_past(word: str) -> bool:
 
 
 def _is_present(word: str, following: str) -> bool:
-    """Whether a word is a verb in -s: "encrypts the", but not "metrics of"."""
+    """Return whether a word is a verb in -s: "encrypts the", but not "metrics of"."""
     if not (len(word) >= _FEWEST_VERB and word.endswith("s") and word.isalpha() and word.islower()):
         return False
     is_placed = following.lower() in _PLACING and _is_known_verb(word)
@@ -399,7 +401,7 @@ def _is_present(word: str, following: str) -> bool:
 
 @remembered_words(16_384)
 def _is_known_verb(word: str) -> bool:
-    """Whether a lower-case word may be a verb in any form: run, runs, ran, died."""
+    """Return whether a lower-case word may be a verb in any form: run, runs, ran, died."""
     return stem(word) in _verb_stems() or stem(word.removesuffix("d")) in _verb_stems()
 
 

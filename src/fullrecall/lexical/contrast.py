@@ -1,4 +1,4 @@
-"""Does an English text differ from a claim: by an opposite, another word, or another amount?"""
+"""Whether an English text differs from a claim by an opposite, another word, or another amount."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fullrecall.lexical.words.opposites import opposites, synonyms
 from fullrecall.lexical.words.tokens import Word, alike, read_words, stem
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis")
-_LEAST = 4  # letters of a word that a prefix negates
-_WITHIN = 3  # words on either side of an opposite: the claim and the text must share one
-_MOST = 60  # words of a claim that may have an opposite
-_SHORT = 15  # words of a claim that a text may repeat with one other word
+_LEAST = 4  # the fewest letters of a word that a prefix negates
+_WITHIN = 3  # words on either side of an opposite: the claim and the text must share one of them
+_MOST = 60  # the most words of a claim that may have an opposite
+_SHORT = 15  # the most words of a claim that a text may repeat with one other word
 _NOT = re.compile(r"\b(?:(?:does|do|did|is|are|was|were) )?not (?=\w)|n[o']t ", re.IGNORECASE)
 _NOT_ALL = re.compile(r"\bnot (?:all|every|each)\b", re.IGNORECASE)
 _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
@@ -40,9 +40,9 @@ def opposite_keys(written: str) -> frozenset[str]:
 
 
 def states_opposite(claim: str, text: str) -> bool:
-    """Whether the text has an opposite of a word of the claim, near another word of the claim.
+    """Return whether a text has an opposite of a claim's word, near another word of the claim.
 
-    Neither of the two opposites is denied, or both are.
+    Either both of the opposites are denied, or neither is.
     """
     claimed, stated = read_words(claim), {word.key: word for word in reversed(read_words(text))}
     claim_keys = {word.key for word in claimed}
@@ -68,9 +68,9 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
 
 
 def states_other_word(claim: str, text: str) -> bool:
-    """Whether a text repeats a short claim word for word, except for one other word.
+    """Return whether a text repeats a short claim word for word, except for one word.
 
-    No list of opposites is complete: a fixed rate and a variable one, a left turn and a sharp one.
+    No list of opposites is complete: a fixed and a variable rate, a left and a sharp turn.
     Numbers, synonyms, and words that begin alike do not count as other words.
     """
     claimed, stated = read_words(claim), read_words(text)
@@ -89,7 +89,7 @@ def states_other_word(claim: str, text: str) -> bool:
 
 
 def _exclude(word: Word, other: Word) -> bool:
-    """Whether two words in the same position have different meanings."""
+    """Return whether two words in the same position have different meanings."""
     if word.is_number or other.is_number or not (word.tells and other.tells):
         return False
     same = synonyms().get(word.key, frozenset())
@@ -97,7 +97,7 @@ def _exclude(word: Word, other: Word) -> bool:
 
 
 def states_other_amount(claim: str, text: str) -> bool:
-    """Whether a claim is about all or none and a text about some, or one of many, one of few."""
+    """Return whether the amounts differ: all or none against some, many against few."""
     rest = _NOT_ALL.sub(" some ", text)
     claimed, stated = ({word.written for word in read_words(each)} for each in (claim, rest))
     return any(
@@ -109,7 +109,7 @@ def states_other_amount(claim: str, text: str) -> bool:
 
 
 def in_words_of(claim: str, contexts: Sequence[ParsedText]) -> str:
-    """Return a claim in the words of its contexts, by negated opposites and equal amounts.
+    """Return a claim in the words of its contexts, using negated opposites and equal amounts.
 
     A word that no context has is replaced: "eager" by "not lazy", "unavailable" by "not available",
     "does not include" by "excludes", "250 ms" by "0.25 seconds".

@@ -1,8 +1,8 @@
 """A cross-encoder as a judge: a classifier that reads a passage and a claim together.
 
-Any sequence-classification or NLI model works: a few sentences show which of its outputs means
-support. It runs locally without a key. Drivers use it as
-a `ChatModel`, so a store keeps its scores.
+Any sequence-classification or NLI model works: a few test sentences show which of its outputs means
+support. It runs locally without a key. Drivers use it as a `ChatModel`, so that a store keeps its
+scores.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class CrossEncoderJudge(ClaimJudge):
 
     - `model`: a folder with an ONNX export (`model.onnx` or `onnx/model.onnx`, beside
       `tokenizer.json` and `config.json`). It needs the extra `nli`.
-    - `threshold`: the score from which a claim is supported, in (0, 1]. `examine` of
-      `fullrecall.testing.examine` measures one on your labels.
-    - `window`: sentences read at a time. Each context's best window counts.
+    - `threshold`: the score from which a claim counts as supported, in (0, 1].
+      `fullrecall.testing.examine` measures a judge on your labels.
+    - `window`: the number of sentences read at a time. Each context's best window counts.
     - `batch_size`: pairs in one run of the model. `max_length`: tokens of a pair; the passage is
-      cut, never the claim. The model runs on a GPU if onnxruntime has one.
+      cut, never the claim. The model runs on a GPU if onnxruntime can use one.
 
     Raises `ParameterError` for a model without an output that means support, and
     `MissingExtraError` without the packages. The judge splits texts into the facts of their

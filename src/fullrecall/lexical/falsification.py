@@ -1,10 +1,10 @@
-"""True claims with one detail made false, which a judge that reads closely does not support.
+"""True claims with one detail made false, which a careful judge does not support.
 
 The claims are the user's own, which the contexts support; each edit changes one word or two. So no
 labels are needed, and every false claim that a judge still supports is an error of a known kind.
 
-A kind that a judge has a rule for shows how well the rule works. All other kinds, which are most,
-show how closely the judge reads.
+If a judge has a rule for a kind, the errors show how well the rule works. Most kinds have no rule:
+there, errors show how carefully the judge reads.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class _ClaimToEdit(NamedTuple):
     other_names: Sequence[str]
 
     def replaced(self, start: int, end: int, new: str) -> str:
-        """Return the text with `new` in place of these offsets."""
+        """Return the text with `new` in place of the text between these offsets."""
         return self.text[:start] + new + self.text[end:]
 
 
 def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> Iterator[Falsified]:
     """Yield a false version of each claim for each detail that it has; `claims` have contexts.
 
-    In other languages only numbers are changed: all other details are found by English forms.
+    In other languages only numbers are changed, since all other details are found by English forms.
     """
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
     # Sorted: a set's order differs between processes, so the same seed would draw other names.
@@ -75,9 +75,10 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
 def edits() -> Mapping[str, Edit]:
     """Return the edits that make a claim false, by kind; an edit returns None if it cannot apply.
 
-    - number: a number that is in no context; number elsewhere: the number of another statement.
-    - month: one in no context; name: one from another claim; role: two names exchanged; opposite;
-      rival: another word of the same kind; negation: a "not" added or removed.
+    - number: a number that is in no context; number elsewhere: a number from another statement.
+    - month: a month that is in no context; name: a name from another claim; role: two names
+      exchanged; opposite: the opposite of a word; rival: another word of the same kind; negation: a
+      "not" added or removed.
     - the edits in `falsifications.json`: words added inside, before or after the claim, or
       exchanged, such as units and scales.
     """
@@ -111,7 +112,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     number = chance.choice(own)
     present = [other for text in (claim.text, *claim.contexts) for other in numbers(text)]
     for _ in range(_TRIES):
-        # No zeros: "07" for "17" would have another form.
+        # Without zeros: "07" for "17" would have another form.
         drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
         if not any(may_stand_for(new, present) for new in numbers(drawn)):
             return claim.replaced(number.start, number.end, drawn)
@@ -153,7 +154,7 @@ def _name(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 def _renamed(
     claim: _ClaimToEdit, own: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> str | None:
-    """Return the claim with one of `own` exchanged for another name, of as many words if any."""
+    """Return the claim with one of `own` replaced by a name of as many words, if any."""
     others = [name for name in others if not _shares(name, claim.text)]
     if not own or not others:
         return None
@@ -202,7 +203,7 @@ def _exchanged(
     replacements: Mapping[str, Sequence[str]],
     of_numbers: bool = False,
 ) -> str | None:
-    """Exchange a word, but not a name, for another that makes the statement false."""
+    """Replace a word, but not a name, by another that makes the statement false."""
     words = [
         word
         for word in read_words(claim.text)

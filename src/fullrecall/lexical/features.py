@@ -1,12 +1,12 @@
 """The features of a claim against contexts: covered words, missing names, and closeness.
 
 Coverage is weighted by the rarity of words (`words.frequencies`). The features were chosen on one
-collection and tested on another (`docs/judges.md`). The length of the contexts is not a feature:
-a context supports a claim regardless of the contexts beside it.
+collection and tested on another (`docs/judges.md`). The length of the contexts is not a feature: a
+context supports a claim regardless of other contexts.
 
-A regression weighs a hundred words that fit against one that does not. Some rules do not weigh
-(`differing_detail`): a number, month or command that no context has, a "not" on one side only, an
-opposite, another amount, and one other word in an otherwise equal sentence.
+A regression lets a hundred matching words outweigh a single wrong one. So some rules decide without
+weights (`differing_detail`): a number, month or command that no context has, a "not" on one side
+only, an opposite, another amount, and one other word in an otherwise equal sentence.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from fullrecall.lexical.words.tokens import read_words
 
 _CODE = re.compile("`([^`]++)`")
 _NEAR = 12  # words: the distance over which closeness fades to 1/e
-_PLACES = 12  # of a word, in the calculation of distances
-_ABOUT = 0.3  # of the claim's weight that one sentence covers, to be about the same
-_HALF = 0.5  # of the words that a sentence denies
+_PLACES = 12  # the most places of a word in the calculation of distances
+_ABOUT = 0.3  # share of the claim's weight that a sentence must cover to be about the same thing
+_HALF = 0.5  # share of the words that a sentence denies
 
 
 def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
@@ -45,10 +45,11 @@ def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
 
 
 def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
-    """Return how close together the claim's telling words occur in a context, in [0, 1].
+    """Return how close together the claim's content words occur in a context, in [0, 1].
 
-    Each word is paired with the next two. A pair as close as in the claim counts 1, a pair further
-    apart counts less. Words that do not occur are ignored; without any pair the result is 0.5.
+    Each word is paired with the next two. A pair that is as close as in the claim counts 1, a pair
+    that is further apart counts less. Words that do not occur are ignored; without any pair the
+    result is 0.5.
     """
     weight = close = 0.0
     for gap in (1, 2):
@@ -61,21 +62,22 @@ def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
             worth = min(word.weight, next_word.weight)
             weight += worth
             close += worth * math.exp(-max(0, apart - claimed - 1) / _NEAR)
-    return close / weight if weight else 0.5  # without pairs: neither for the claim nor against it
+    return close / weight if weight else 0.5  # no pairs: neither for nor against the claim
 
 
 def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
     distances = (
         abs(here - there)
         for places in match.places
-        for here in places.get(unit, ())[:_PLACES]  # a frequent word would make this quadratic
+        # otherwise a frequent word would make this quadratic
+        for here in places.get(unit, ())[:_PLACES]
         for there in places.get(other, ())[:_PLACES]
     )
     return min(distances, default=None)
 
 
 def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> bool:
-    """Whether the claim differs in a number, code, amount, opposite, word or denial."""
+    """Return whether the claim differs in a number, code, amount, opposite, word or denial."""
     coded = {word.key for code in _CODE.findall(claim.text) for word in read_words(code)}
     if not all(any(key in passage.places for passage in contexts) for key in coded):
         return True
@@ -89,9 +91,9 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 
 
 def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
-    """Whether no context has a number in digits, with its unit and scale, or a month of the claim.
+    """Return whether no context has one of the claim's months, or numbers in digits.
 
-    A rounded number counts as the claim's number.
+    Numbers are compared with their unit and scale; a rounded number counts as equal.
     """
     named = months(claim)
     if named and not named <= {month for context in contexts for month in months(context)}:
@@ -102,10 +104,10 @@ def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
 
 
 def _is_denied(claim: ParsedText, sentence: str) -> bool:
-    """Whether only one of the claim and the sentence that covers most of it is a denial.
+    """Return whether the claim is a denial, or the sentence that covers most of it, but not both.
 
     A sentence denies the claim if half of the words that it denies are the claim's. If the claim
-    also denies, one such word is enough, or another form of denial: "failed to", "a myth".
+    also has a denial, one such word is enough, or another form of denial: "failed to", "a myth".
     """
     denied = denied_keys(sentence)
     shared = denied.intersection(word.key for word in claim.words)

@@ -22,11 +22,12 @@ _LONGEST_CLAIM = 20_000  # characters
 class LexicalJudge(ClaimJudge):
     """Judges claims by the words, numbers and names of a claim that occur in the contexts.
 
-    Free and deterministic, and right less often than a large model: `weights.json` has its balanced
-    accuracy against human labels, measured as `bench/local_judge.py` does. A number that no context
-    has, or a "not" on one side only, denies support by itself. Two contexts support a claim
-    together if both name the same thing; claims that need three contexts are not found. The judge
-    splits texts into the facts of their sentences, and cannot tell whether a question is answered.
+    It is free and deterministic, and right less often than a large model: `weights.json` has its
+    balanced accuracy against human labels, measured as `bench/local_judge.py` does. A number that
+    no context has, or a "not" on one side only, is enough to deny support. Two contexts support a
+    claim together if both name the same thing; claims that need three contexts are not supported.
+    The judge splits texts into the facts of their sentences, and cannot decide whether a question
+    is answered.
 
     It judges only English, because it was not measured on other languages. A claim in another
     language, or one that only a context in another language may support, is unscored.
@@ -66,7 +67,7 @@ class LexicalJudge(ClaimJudge):
         if language != "en":
             return _unmeasured(f"this claim is {name_of(language)}")
         language_of = {text: judged_language(text, [claim]) for text in contexts}
-        # Contexts that are not read become empty texts: verdicts cite contexts by their index.
+        # Contexts that are not read become empty texts, since verdicts cite contexts by index.
         read = [text if language_of[text] == "en" else "" for text in contexts]
         verdict = judged(claim, read, threshold=self.threshold).verdict(self.threshold)
         if verdict.label == "supported":
@@ -86,10 +87,10 @@ def _unmeasured(reason: str) -> Verdict:
 
 
 def _may_tell(claim: str, context: str) -> bool:
-    """Whether a context in another language may be about the same things as the claim.
+    """Return whether a context in another language may be about the same things as the claim.
 
-    In the same script, names and numbers are written alike: a context without any name or number
-    of the claim is about something else.
+    In the same script, names and numbers look the same: a context without any name or number of the
+    claim is about something else.
     """
     told = [word for word in read_words(claim) if word.is_number or word.is_capitalised]
     has_own = bool(names(claim)) or any(word.written[0].isdigit() for word in told)

@@ -10,7 +10,7 @@ from fullrecall.lexical.words.numbers import numbers
 
 
 class English(Language):
-    """The rules of this room as the kernel's `Language`."""
+    """The rules of this room, in the form of the kernel's `Language`."""
 
     facts = staticmethod(facts_of_claim)
     mentions = staticmethod(mentions)

@@ -16,8 +16,8 @@ from fullrecall._util.caches import remembered
 from fullrecall._util.pieces import paused
 from fullrecall.lexical.words.tokens import SHARED_PREFIX, Word, alike, read_words
 
-# A sentence ends at . ! ? before a space and a character that can begin a sentence; at the stops
-# of scripts without spaces; at a blank line or a line break.
+# A sentence ends at . ! ? before a space and a character that can begin a sentence, at the stops of
+# scripts without spaces, at a blank line, or at a line break.
 _BOUNDARY = re.compile(
     r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[^\W_a-z])"  # noqa: RUF001
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
@@ -25,11 +25,11 @@ _BOUNDARY = re.compile(
 _ROW = re.compile(  # cells between bars, tabs, or wide gaps, or of CSV
     r"^[^,|\t]+(?:,(?=\S)[^,]+){2,}$|\||[^\s.!?](?:\t| {2})\s*\S"
 )
-_LEAST_ROWS = 3  # of a table, with its header
+_LEAST_ROWS = 3  # the fewest rows of a table, with its header
 _LONGEST_SENTENCE = 60  # words; a longer stretch without a stop (a table, a list) is cut
-_ALIKE_CREDIT = 0.8  # of a word that begins like the claim's
-_CANDIDATES = 6  # sentences around which windows are tried
-_NEARLY = 0.9  # of a window's coverage, which a part of it needs to be the evidence
+_ALIKE_CREDIT = 0.8  # credit for a word that begins like the claim's word
+_CANDIDATES = 6  # the number of sentences around which windows are tried
+_NEARLY = 0.9  # share of a window's coverage that a part of it needs to be the evidence
 
 Cover = Mapping[int, float]  # unit number to credit in (0, 1]
 _NOTHING: Cover = {}
@@ -41,7 +41,8 @@ class ParsedText(NamedTuple):
     text: str
     words: tuple[Word, ...]
     sentence_of: tuple[int, ...]  # for each word
-    sentences: tuple[tuple[int, int], ...]  # of each sentence: first word, past its last word
+    # for each sentence: its first word, and the end of its last
+    sentences: tuple[tuple[int, int], ...]
     places: Mapping[str, Sequence[int]]  # key to word positions
 
     def sentence(self, number: int) -> str:
@@ -55,12 +56,12 @@ def read_passage(text: str) -> ParsedText:
     """Return a text with its words, its sentences, and the positions of each word."""
     words = read_words(text)
     cuts = [match.end() for match in _BOUNDARY.finditer(text)]
-    firsts: list[int] = []  # of each sentence: its first word
+    firsts: list[int] = []  # the first word of each sentence
     sentence_of: list[int] = []
     positions_of: defaultdict[str, list[int]] = defaultdict(list)
     passed = 0
     for position, word in enumerate(paused(words)):
-        # Words and cuts both ascend: each search starts where the last one ended.
+        # Words and cuts both ascend, so each search starts where the last one ended.
         passed, before = bisect_right(cuts, word.start, lo=passed), passed
         if not firsts or passed > before or position - firsts[-1] >= _LONGEST_SENTENCE:
             firsts.append(position)
@@ -81,7 +82,7 @@ def _table(text: str) -> tuple[Sequence[str], Sequence[int]]:
 
 
 def read_for(claim: ParsedText, text: str) -> ParsedText:
-    """Return a parsed text; of a table it keeps only the row that has most of the claim.
+    """Return a parsed text; a table is reduced to the row that has most of the claim.
 
     A number in another row belongs to another item.
     """
@@ -167,7 +168,7 @@ def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
 
 
 def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
-    """Yield each position in a passage of a word, or else of words alike, with its credit."""
+    """Yield each position of a word in a passage, or else of similar words, with its credit."""
     if word.key in passage.places:
         yield from ((position, 1.0) for position in passage.places[word.key])
     elif not word.is_number:
@@ -184,7 +185,7 @@ def _best_window(
 
     Windows are tried around the sentences that cover most.
     """
-    # Only around the best sentences: joining every window takes long in a long context.
+    # Only around the best sentences: joining every window would take long in a long context.
     ranking = sorted(covers, key=lambda sentence: (-_weigh(covers[sentence], weights), sentence))
     window: tuple[Sentence | None, Cover, tuple[int, int]] = (None, _NOTHING, (0, 0))
     most = 0.0
@@ -193,11 +194,11 @@ def _best_window(
         is_row = _ROW.search(contexts[context].sentence(number))
         neighbors = [number] if is_row else [number - 1, number, number + 1]
         whole = _weigh(_joined(covers, context, neighbors), weights)
-        # Equal credits added in another order differ in their last bits: that does not count.
+        # Ignore the last bits, which differ if equal credits are added in another order.
         if whole <= most + 1e-9:
             continue
         most = whole
-        # The shortest stretch that covers nearly as much as the window is the evidence.
+        # The shortest part that covers nearly as much as the window is the evidence.
         for stretch in ([number], neighbors[:2], neighbors[1:], neighbors):
             if _weigh(_joined(covers, context, stretch), weights) >= _NEARLY * whole:
                 break

@@ -39,7 +39,7 @@ Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[floa
 class PairModel:
     """A classifier of pairs as a chat model, with the tokenizer from its folder.
 
-    `name` has the name of its folder and a digest of its files.
+    `name` consists of its folder's name and a digest of its files.
     """
 
     def __init__(self, folder: Path, graph: Path, batch_size: int, max_length: int) -> None:
@@ -75,7 +75,7 @@ class PairModel:
         Pairs of similar length share a batch, and equal pairs are run once.
         """
         pairs = [(passage, claim) for passage, claim in json.loads(request.messages[0].content)]
-        # Shorter pairs are padded to the longest of their batch, and padding is computed, too.
+        # Shorter pairs are padded to the longest of their batch, and padding takes time, too.
         distinct = sorted(dict.fromkeys(pairs), key=lambda pair: (sum(map(len, pair)), pair))
         score_of: dict[tuple[str, str], float] = {}
         with self._lock:
@@ -130,28 +130,28 @@ def load(model: str, batch_size: int, max_length: int) -> PairModel:
 def support_of(logits: Sequence[float], support: int) -> float:
     """Return a passage's support for a claim, in [0, 1], from the logits of the pair.
 
-    `support` is the index of the output that means support. A single output x is read as two, 0
-    and x: index 1 says that x means support, index 0 that x means no support.
+    `support` is the index of the output that means support. A single output x is read as two
+    outputs, 0 and x: index 1 means that x is support, index 0 that x is no support.
     """
     outputs = logits if len(logits) > 1 else (0.0, *logits)
-    highest = max(outputs)  # subtracted, so that no power overflows
+    highest = max(outputs)  # subtracted, so that no exponential overflows
     powers = [math.exp(logit - highest) for logit in outputs]
     return powers[support] / sum(powers)
 
 
 def support_output(logits: Logits) -> int:
-    """Return the output that means support: of a sentence by itself, and not by another sentence.
+    """Return the output that means support: high for a sentence by itself, low by another one.
 
-    Labels are not read: a config may have none, or the wrong ones. Raises `ParameterError` if no
-    output tells the two apart.
+    The config's labels are not read, since they may be missing or wrong. Raises `ParameterError` if
+    no output tells the two apart.
     """
-    # Each sentence with the next one: pairs that no model scores as support.
+    # Each sentence with the next one: no model scores these pairs as support.
     others = [*_PROBES[1:], _PROBES[0]]
     rows = logits([*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)])
     half = len(_PROBES)
 
     def margin(output: int) -> float:
-        """Return how much more support sentences have from themselves than from other ones."""
+        """Return how much more support sentences have from themselves than from others."""
         support = [support_of(row, output) for row in rows]
         return (sum(support[:half]) - sum(support[half:])) / half
 

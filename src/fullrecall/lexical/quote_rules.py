@@ -1,11 +1,11 @@
-"""Does a located quote bear on its claim? Rules that refuse quotes without a model.
+"""Rules that refuse quotes which do not bear on their claims, without a model.
 
-A quote proves nothing just because it is in the context: "of the" occurs everywhere, and "opened in
-1889" proves no claim about 1989. Ten rules compare a quote's sentences with the claim: numbers
-with their units, months, negation, opposites, single words, names, amounts, "only" and roles. They
-refuse a quote if they find a difference; a quote that passes may still not prove its claim.
-`bench/quote_rules.py` measures the share of contradicting quotes that they refuse, by kind.
-The rules are English; in other languages only numbers and negation are compared.
+A quote is no proof just because it is in the context: "of the" occurs everywhere, and "opened in
+1889" does not prove a claim about 1989. Ten rules compare a quote's sentences with the claim:
+numbers with their units, months, negation, opposites, single words, names, amounts, "only" and
+roles. They refuse a quote if they find a difference; a quote that passes may still not be proof.
+`bench/quote_rules.py` measures the share of contradicting quotes that they refuse, by kind. The
+rules are English; in other languages only numbers and negation are compared.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from fullrecall.lexical.words.numbers import excludes, may_stand_for, months, nu
 from fullrecall.lexical.words.tokens import Word, alike, may_hold, read_words
 
 _MOSTLY = 0.75
-_FEWEST = 2  # content words of a claim that a sentence can state word for word
-_SEVERAL = 3  # content words of a claim that one of them cannot prove
-_BESIDE = 400  # characters in which the end of a sentence is sought
-_EQUAL = 2  # equal words next to two names that make their positions the same
-_DENIED = 5  # content words next to a denial
-_LONGEST = 4_000  # characters of a claim, and of a quote, that are compared
+_FEWEST = 2  # the fewest content words of a claim that a sentence can state word for word
+_SEVERAL = 3  # a claim with this many content words is not proven by one of them
+_BESIDE = 400  # characters that are searched for the end of a sentence
+_EQUAL = 2  # equal words beside two names that make their positions the same
+_DENIED = 5  # content words next to a denial that it denies
+_LONGEST = 4_000  # the most characters of a claim, and of a quote, that are compared
 _MOST_NUMBERS = 60
 _MOST_NAMES = 8
 
@@ -84,11 +84,13 @@ def _claim_objection(
 
 
 class _QuotedClaim:
-    """A claim, the whole sentences of its quote, and the text near it: the sentence before, the
-    context's first sentence, and other quotes for the claim."""  # noqa: D205, D209
+    """A claim, the whole sentences of its quote, and the text near it.
+
+    Near are the sentence before, the context's first sentence, and other quotes for the claim.
+    """
 
     def __init__(self, claim: str, quote: str, near: str) -> None:
-        # Rules compare every word of the claim with every word of the quote: both are bounded.
+        # Rules compare every word of the claim with every word of the quote, so both are bounded.
         self.claim = claim[:_LONGEST]
         self.quote = quote[:_LONGEST]
         self.near = near[:_LONGEST]
@@ -109,7 +111,7 @@ class _QuotedClaim:
 
 
 def _lacks_number(pair: _QuotedClaim) -> bool:
-    """Whether the quote, and the text near it, have another number instead of one in the claim."""
+    """Return whether quote and nearby text have another number instead of one in the claim."""
     return any(
         not may_stand_for(number, pair.said_near)
         and any(excludes(number, other) for other in pair.quoted)
@@ -125,7 +127,7 @@ def _other_month(pair: _QuotedClaim) -> bool:
 
 
 def _other_name(pair: _QuotedClaim) -> bool:
-    """Whether another name replaces a name of the claim that is neither in nor near the quote."""
+    """Return whether another name replaces a claim's name that is neither in nor near the quote."""
     near_keys = {word.key for word in (*read_words(pair.quote), *read_words(pair.near))}
     claim_words, quote_words = read_words(pair.claim), read_words(pair.quote)
     claim_keys = {word.key for word in claim_words}
@@ -141,7 +143,7 @@ def _other_name(pair: _QuotedClaim) -> bool:
 def _in_one_place(
     words: Sequence[Word], name: Name, other_words: Sequence[Word], other: Name
 ) -> bool:
-    """Whether two names have the same two words before or after them, or both begin their texts."""
+    """Return whether two names have the same two words beside them, or both begin their texts."""
     before, after = _beside(words, name)
     other_before, other_after = _beside(other_words, other)
     if before == other_before == []:
@@ -156,14 +158,14 @@ def _beside(words: Sequence[Word], name: Name) -> tuple[list[str], list[str]]:
 
 
 def _denies_more(pair: _QuotedClaim) -> bool:
-    """Whether the claim denies, and the quote has no denial and no opposite of it."""
+    """Return whether the claim has a denial, and the quote neither a denial nor its opposite."""
     if denials(pair.quote, "en") or not denials(pair.claim, "en"):
         return False
     return denies(pair.claim, "en", ("implied", "reported")) or not pair.is_opposed
 
 
 def _is_denied(pair: _QuotedClaim) -> bool:
-    """Whether the quote denies a word of the claim, which has no denial."""
+    """Return whether the quote denies a word of the claim, which has no denial."""
     if denials(pair.claim, "en") or pair.is_opposed:
         return False
     words = [word for word in read_words(pair.quote) if word.tells]
@@ -184,7 +186,7 @@ def _lacks_only(pair: _QuotedClaim) -> bool:
 
 
 def _exchanged(pair: _QuotedClaim) -> bool:
-    """Whether two names have changed places around a word: "Ann beat Bo", "Bo beat Ann"."""
+    """Return whether two names changed places around a word: "Ann beat Bo", "Bo beat Ann"."""
     claimed = names(pair.claim)[:_MOST_NAMES]
     if len(claimed) < 2:  # noqa: PLR2004 - one name has no other to change with
         return False
@@ -207,8 +209,8 @@ def _turns(pair: _QuotedClaim, claimed: tuple[Name, Name], quoted: tuple[Name, N
     return is_shared and ("by" in between.split()) == ("by" in quoted_between.split())
 
 
-# Of 12,393 contradicting quotes in eight datasets, three more rules refused few that these let
-# pass: another unit 3, another count 8, another order in time 8.
+# Of 12,393 contradicting quotes in eight datasets, three further rules refused few that pass these
+# rules: another unit 3, another count 8, another order in time 8.
 RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     lambda pair: states_opposite(pair.claim, pair.quote): "states the opposite",
     lambda pair: states_other_amount(pair.claim, pair.quote): "says it of another amount",
@@ -225,7 +227,7 @@ RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
 
 
 def _objection_elsewhere(pair: _QuotedClaim, language: str, *, is_alike: bool) -> str:
-    """Return the objection in a language other than English, by numbers and negation alone."""
+    """Return the objection for a text that is not English: by numbers and negation only."""
     claimed_numbers = {word.key for word in content_words(pair.claim) if word.is_number}
     if claimed_numbers and claimed_numbers.isdisjoint(content_keys(f"{pair.quote} {pair.near}")):
         return "has none of its numbers"
@@ -238,7 +240,7 @@ def _objection_elsewhere(pair: _QuotedClaim, language: str, *, is_alike: bool) -
 
 
 def _around(context: str, part: Location, beside: int = 0) -> str:
-    """Return the whole sentences around a part of a quote, and `beside` more on either side."""
+    """Return the whole sentences around a part of a quote, and `beside` more on each side."""
     end = _end(context, max(part.start, part.end - 1), 1 + beside)
     return context[_begin(context, part.start, 1 + beside) : end].strip()
 
@@ -251,7 +253,7 @@ def _near(context: str, parts: Sequence[Location]) -> str:
 
 
 def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Location]) -> bool:
-    """Whether a quote's sentences and their neighbors have two of the target's words.
+    """Return whether a quote's sentences and their neighbors have two of the target's words.
 
     A target of fewer than three words always passes.
     """
@@ -279,7 +281,7 @@ def _end(context: str, at: int, nth: int) -> int:
 
 
 def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
-    """Yield the contexts with a sentence that has all words of the claim, and is denied like it.
+    """Yield the contexts with a sentence that has all of a claim's words and the same denial.
 
     Only words are compared: "Ann beat Bob" and "Bob beat Ann" are the same here.
     """
@@ -289,7 +291,7 @@ def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
 def _states(context: str, claim: str) -> bool:
     claim_keys = content_keys(claim)
     if len(claim_keys) < _FEWEST or not may_hold(context, claim_keys):
-        return False  # most contexts: their words are not read
+        return False  # most contexts end here, without reading their words
     if not claim_keys <= content_keys(context):
         return False
     language = language_of(context) or "en"
@@ -304,7 +306,7 @@ def _states(context: str, claim: str) -> bool:
 def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
     """Return for each cited context whether it has as much of the claim as all of them together.
 
-    Of the claim's words in any of them, it has every number and capitalized word, and three
+    It must have every number and capitalized word of the claim that any of them has, and three
     quarters of the content words.
     """
     word_of = {word.key: word for word in content_words(claim)}

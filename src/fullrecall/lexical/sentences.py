@@ -1,8 +1,8 @@
 """Split a text into parts: sentences, and parts that state nothing (headings, questions, code).
 
 Lines are first read as Markdown, so that each heading, list item, table row and block of code is a
-part of its own; a splitter then cuts the prose. Every piece of the text is in exactly one part with
-a role, so no statement is lost. Time is linear in the length of the text.
+separate part; a splitter then cuts the prose. Every piece of the text is in exactly one part with a
+role, so no statement is lost. Time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _AFTER_ITEM = re.compile(r"[,;](?: and)?$")
 MOST_CHARACTERS = 1_000_000
 """In a text that is split, or read by the built-in judge: more takes too long."""
 _PIECE = 20_000  # characters that the splitter reads at a time
-_LONGEST_HEADING = 12  # words of a heading that is marked by the line below it, or by bold type
+_LONGEST_HEADING = 12  # the most words of a heading that the line below it, or bold type, marks
 _HEADING_LEVELS = 6
 _ENDS = (".", "!", "。", "！")
 _QUESTION = ("?", "？", "؟")
@@ -187,12 +187,12 @@ def _fence_end(lines: Sequence[str], at: int) -> int | None:
 
 
 def _is_rule(stripped: str) -> bool:
-    """Whether a line is a drawn rule, such as dashes or the line under a table's header."""
+    """Return whether a line is a drawn rule, such as dashes or the line under a table's header."""
     return len(stripped) > 1 and set(stripped) <= set("-=*_|: +\t")
 
 
 def _is_heading(stripped: str, below: str) -> bool:
-    """Whether a line is a heading: by number signs, by the line below, or all in bold type."""
+    """Return whether a line is a heading: by number signs, by the line below, or all in bold."""
     signs = len(stripped) - len(stripped.lstrip("#"))
     if 0 < signs <= _HEADING_LEVELS:
         rest = stripped[signs:]
@@ -216,7 +216,7 @@ def begins_item(stripped: str) -> bool:
 
 
 def _segments(text: str, language: str) -> Iterator[str]:
-    """Yield the splitter's segments; it reads one piece at a time, as its time is quadratic."""
+    """Yield the splitter's segments; it reads one piece at a time, since its time is quadratic."""
     from sentencex import segment
 
     begun: list[str] = []  # pieces of a sentence that has not ended yet
@@ -230,7 +230,7 @@ def _segments(text: str, language: str) -> Iterator[str]:
             begun = []
         is_open = start + _PIECE < len(text)
         if whole and is_open:
-            start += sum(map(len, whole))  # the last segment may continue: it is read again
+            start += sum(map(len, whole))  # the last segment may continue, so it is read again
         else:
             begun.append(last)
             start += _PIECE
@@ -240,7 +240,8 @@ def _segments(text: str, language: str) -> Iterator[str]:
 
 def _sentences(text: str, language: str) -> Iterator[str]:
     """Yield the sentences of a paragraph, each with the list marker that it begins with."""
-    # The splitter treats "1." as a sentence, and ends one after an abbreviation such as "art.".
+    # The splitter treats "1." as a sentence, and ends a sentence after abbreviations such as
+    # "art.".
     pending = ""  # a marker that waits for its sentence
     whole = ""  # a sentence that may continue
     for raw in _segments(text, language):

@@ -1,9 +1,9 @@
-"""Is a claim supported by contexts? Without a language model, a key or a download.
+"""The support of contexts for a claim, without a language model, a key or a download.
 
-A logistic regression over named features. The signs of the weights were fixed before training, so
-that a missing number can never support a claim. `weights.json` holds it in readable form;
-`bench/local_judge.py` trains it and measures its agreement with human labels on datasets that it
-was not trained on.
+It is a logistic regression over named features. The signs of the weights were fixed before
+training, so that a missing number can never increase the support. `weights.json` has it in readable
+form; `bench/local_judge.py` trains it and measures its agreement with human labels on datasets that
+it was not trained on.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from fullrecall.lexical.words.tokens import read_words
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
 _LEADING_PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _LIST_NUMBER = re.compile(r"\A\s*+\(?\d{1,2}[.)]\s++(?=\S)")
-_DENIED = 0.3  # the share that remains of the probability of a claim that differs in a detail
-_SHORT = 10  # words of a claim, each once
+_DENIED = 0.3  # the probability of a claim that differs in a detail is multiplied by this
+_SHORT = 10  # distinct words of a short claim
 _KEPT = 4  # earlier contexts that are tried with each context: those that cover most
-_COVERED = 0.6  # of the claim's weight, for contexts to be tried together
-_ADDED = 0.08  # of the claim's weight, that each of them must add
-_LINKING = 2.5  # the least weight of a word that shows that two contexts have the same subject
+_COVERED = 0.6  # share of the claim's weight that contexts must cover to be tried together
+_ADDED = 0.08  # share of the claim's weight that each of them must add
+_LINKING = 2.5  # the least weight of a word which shows that two contexts have the same subject
 
 
 def weights() -> Mapping[str, Any]:
@@ -68,7 +68,7 @@ def matched(claim: str, contexts: Sequence[str]) -> tuple[ParsedText, list[Parse
 def _for_chunk(claim: str, contexts: Sequence[ParsedText]) -> str:
     """Return a claim with its initial name replaced by the pronoun that a chunk begins with.
 
-    A chunk is often cut from a text that named its subject earlier: "It was built in 1889."
+    Chunks are often cut from a text that named its subject earlier: "It was built in 1889."
     """
     pronoun = _LEADING_PRONOUN.match(contexts[0].text) if len(contexts) == 1 else None
     named = list(takewhile(lambda word: word.is_capitalised, read_words(claim)))
@@ -85,7 +85,7 @@ def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) 
         entry["weight"] * (values[name] - entry["mean"]) / entry["scale"]
         for name, entry in weights()["features"].items()
     )
-    # Rounded, so that a machine's last bits do not show.
+    # Rounded, so that the last bits, which differ between machines, do not show.
     probability = round(1 / (1 + math.exp(-score)), 6)
     if differing_detail(claim, contexts, match) or _lacks_end(match):
         probability = round(probability * _DENIED, 6)
@@ -94,7 +94,7 @@ def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) 
 
 
 def _lacks_end(match: ClaimMatch) -> bool:
-    """Whether contexts have only the beginning of a short claim, its subject, and nothing else.
+    """Return whether contexts have only the beginning of a short claim, its subject.
 
     A long claim may have the same meaning in other words.
     """
@@ -110,7 +110,7 @@ def _two_jointly(
 
     Without such a pair, returns an empty tuple and 0.0. Two contexts that share no rare word of the
     claim have different subjects. Joint support by three contexts is mostly chance: among labeled
-    claims it held for as many false claims as true ones.
+    claims, as many false as true claims had it.
     """
     kept: list[int] = []
     for index, match in enumerate(matches):
@@ -132,7 +132,7 @@ def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
 
     0.0 if they share no name or rare word of the claim, or if one of them adds too little.
     """
-    # By their keys: each context may have the claim in its own words ("not available").
+    # By their keys, since each context may have the claim in its own words ("not available").
     found = {other.units[unit].key: credit for unit, credit in other.found.items()}
     covered = [
         (u, match.found.get(n, 0.0), found.get(u.key, 0.0)) for n, u in enumerate(match.units)

@@ -12,7 +12,7 @@ from fullrecall.errors import ParameterError
 
 Unit: TypeAlias = Literal["calls", "tokens", "seconds"]
 
-# ASCII only: `\\d` matches the digits of every script.
+# ASCII only: `\d` matches the digits of every script.
 _FORM = re.compile(r"(?P<amount>\d+(?:\.\d+)?)(?P<unit>calls?|tokens?|s|seconds?)", re.ASCII)
 _WRITTEN = re.compile(r"(?P<unit>calls|tokens|seconds)\((?P<amount>\d+(?:\.\d+)?)\)", re.ASCII)
 

@@ -133,7 +133,7 @@ def check_reference_order_and_duplicates(factory: ScorerFactory) -> None:
 
 
 def check_order_is_rank(factory: ScorerFactory) -> None:
-    """Check that the list's order is the rank, whatever the retriever's scores are."""
+    """Check that the list's order is the rank, for any scores of the retriever."""
     contexts = [Context(WORDS["x"], id="x", score=0.1), Context(WORDS["a"], id="a", score=0.9)]
     result = factory().score(sample_of("", "a").with_retrieval(contexts))
     ranks = [finding.rank for finding in result.findings]

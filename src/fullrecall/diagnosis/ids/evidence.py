@@ -1,7 +1,7 @@
-"""Expected IDs that were retrieved under another ID: the misses it explains, and the changes.
+"""Expected IDs that were retrieved under another ID: the misses that this explains, and changes.
 
-One sample proves little: `2023-01` may be a part of `2023`, or another document. The evidence is
-how the IDs of all samples fit together.
+One sample proves little: `2023-01` may be a part of `2023`, or another document. So the evidence
+comes from the IDs of all samples together.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from fullrecall.table.row import Row
 class Alias(NamedTuple):
     """Another ID for the document of an expected ID, how it was found, and the cause of a miss.
 
-    `origin` is the match of both IDs, or the field that has the expected ID, as `id_key` takes it;
-    None where the texts are equal. `explained` is None where expected IDs of this level match in
-    other samples: then only the given corpus has IDs of another level, which causes no miss.
+    `origin` is the match of both IDs, or the field that has the expected ID, in the form of
+    `id_key`; None if the texts are equal. `explained` is None if expected IDs of this level match
+    in other samples: then only the given corpus has IDs of another level, which causes no miss.
     """
 
     origin: IdMatch | str | None
@@ -38,9 +38,9 @@ class Alias(NamedTuple):
 class IdEvidence(NamedTuple):
     """The expected IDs whose documents have another ID.
 
-    `in_lists` has the aliases by the position of the row and the expected ID, `in_corpus` by the
-    expected ID where only the corpus has it, `matches` the matches of each expected ID anywhere.
-    `is_foreign` is true if the corpus has none of many expected IDs: it was chunked or named anew.
+    `in_lists` has the aliases by row position and expected ID, `in_corpus` those that only the
+    corpus has, by expected ID, and `matches` all matches of each expected ID. `is_foreign` is true
+    if the corpus has none of many expected IDs: it was chunked or named differently.
     """
 
     in_lists: Mapping[tuple[int, str], Alias]
@@ -52,7 +52,7 @@ class IdEvidence(NamedTuple):
 def _alias(origin: IdMatch | str | None, other_id: str | None, rank: int | None = None) -> Alias:
     """Return the alias of a match, or of a context with another ID whose field or text matches.
 
-    `rank` is the context's rank in the list, None where only the corpus has it.
+    `rank` is the context's rank in the list, None if only the corpus has it.
     """
     context = f"the context at rank {rank}" if rank else "a context of the corpus"
     cause = Cause.ID_MISMATCH
@@ -74,7 +74,7 @@ def _alias(origin: IdMatch | str | None, other_id: str | None, rank: int | None 
 
 
 def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
-    """Return the evidence of all IDs of a report about the expected IDs not retrieved."""
+    """Return the evidence from all IDs of a report about the expected IDs not retrieved."""
     lists: list[Sequence[str | None]] = []
     references: list[Sequence[Sequence[str]]] = []
     missing_ids: dict[int, list[str]] = {}
@@ -113,7 +113,7 @@ _MANY = 10
 def _of_texts(
     missing: Mapping[int, Sequence[str]], report: Evaluation, corpus: Corpus
 ) -> dict[tuple[int, str], Alias]:
-    """Return the expected IDs whose text was retrieved under another ID, if most IDs differ so.
+    """Return expected IDs whose text was retrieved under another ID, if most IDs differ this way.
 
     Single copies under other IDs are near duplicates: only a rebuilt index has over half of the
     texts under other IDs.
@@ -140,8 +140,8 @@ def _in_corpus(
 ) -> dict[str, Alias]:
     """Return the aliases of expected IDs in the corpus; the first of several.
 
-    `levels_meet` is true where references were retrieved as they are: lists and references then
-    have one level, and a corpus of chunks beside them explains no miss.
+    `levels_meet` is true if some references were retrieved under their own IDs: lists and
+    references are then on the same level, and a corpus of chunks explains no miss.
     """
     aliases: dict[str, Alias] = {}
     for context in corpus.contexts:
@@ -162,15 +162,15 @@ def _in_fields(
 ) -> dict[tuple[int, str], Alias]:
     """Return the aliases of expected IDs that are in another field of a retrieved context.
 
-    A short number is in many fields by chance: it counts only where the field has the expected
-    ID in at least half of the samples.
+    A short number is in many fields by chance: it counts only if the field has the expected ID in
+    at least half of the samples.
     """
     aliases: dict[tuple[int, str], Alias] = {}
     hits: Counter[IdMatch | str | None] = Counter()
     for position, own_ids in missing.items():
         for rank, context in enumerate(contexts[position], start=1):
             if not context.metadata and context.source not in own_ids:
-                continue  # as most contexts
+                continue  # the case of most contexts
             for path, value in id_fields(context):
                 key = position, value
                 if value in own_ids and value != context.id and key not in aliases:
@@ -190,9 +190,9 @@ IdNames: TypeAlias = Callable[[Row, Context], Iterable[str]]
 
 
 def id_proposals(baseline: Baseline, ids: IdEvidence, corpus: Corpus) -> Iterator[Proposal]:
-    """Yield the proposals: IDs written in one way, IDs of another field, IDs of documents."""
+    """Yield the proposals: one spelling of IDs, IDs from another field, or IDs of documents."""
     written: dict[str, list[str]] = defaultdict(list)
-    document_of: dict[str, str] = {}  # as far as the matches show it
+    document_of: dict[str, str] = {}  # as far as the matches show
     for match in chain.from_iterable(ids.matches.values()):
         if match.part is None:
             written[match.retrieved].append(match.reference)
@@ -235,7 +235,7 @@ def _in_field(path: str) -> IdNames:
 def _renaming(
     baseline: Baseline, kind: ChangeKind, action: str, names: IdNames
 ) -> Iterator[Proposal]:
-    """Yield the proposal of recall by ID with contexts of these names, if any score is by ID."""
+    """Yield the proposal of recall by ID after renaming contexts, if any score is by ID."""
     lists = [
         None
         if contexts is None

@@ -1,4 +1,4 @@
-"""Whether retrieved IDs are of the kind that references name, and the rewrite to match them."""
+"""Check whether retrieved IDs are of the kind that references use, and find a rewrite to match."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONG_NUMBER = 5
 def id_hint(
     sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None = None
 ) -> str | None:
-    """Return a hint how to find the references; empty without one, None if a reference was found.
+    """Return a hint on how to find the references; empty without one, None if one was found.
 
     `other_ids` are further IDs of the documents, by the options of an adapter that would use
     them; the values in their metadata are always searched.
@@ -52,13 +52,13 @@ def id_hint(
     for option, count in counts.most_common(1):
         if count:
             return f"the references are in other fields: {option} would find them"
-    # Where only some contexts have no ID, the scorer's own reason counts them.
+    # If only some contexts have no ID, the scorer's own reason counts them.
     names = {} if any(ids) else dict.fromkeys(key for each in contexts for key in each.metadata)
     return f"the documents' metadata has {', '.join(map(repr, names))}" if names else ""
 
 
 def id_fields(context: Context) -> Iterator[tuple[str, str]]:
-    """Yield where a context may have another ID, as `id_key` takes it, and the ID there.
+    """Yield each place of another ID in a context, in the form of `id_key`, and that ID.
 
     These are its source and the values of its metadata, nested ones by a dotted path.
     """
@@ -81,17 +81,17 @@ def _named_values(metadata: Mapping[str, Any], path: str = "") -> Iterator[tuple
 def _as_id(value: object) -> str | None:
     try:
         return as_id(value)
-    except ValueError:  # a list, a number with a fraction: no ID
+    except ValueError:  # a list, or a number with a fraction, is not an ID
         return None
 
 
 def rewrite_of(
     contexts: Sequence[Sequence[Context]], references: Sequence[Groups]
 ) -> Rewrite | None:
-    """Return the rewrite with the largest recall by ID, where no reference is found by ID.
+    """Return the rewrite with the largest recall by ID, if no reference is found by ID.
 
-    A rewrite is another field of the contexts, or another way to write their IDs; without one, it
-    shows one ID of each side. None where a reference is among the IDs of any sample. Both arguments
+    A rewrite is another field of the contexts, or another way to write their IDs; if none is found,
+    it shows one ID of each side. None if a reference is among the IDs of any sample. Both arguments
     have one item for each sample, in the same order.
     """
     fields: dict[str, list[set[str]]] = {}
@@ -120,7 +120,7 @@ def rewrite_of(
         {*ids, *(name for name, own in matches.items() if any(m.retrieved in ids for m in own))}
         for ids in lists
     ]
-    # A number may follow any name, and a part of an ID may be in many other IDs.
+    # Numbers may follow any name, and parts of an ID may be in many other IDs.
     lettered = {
         name
         for name, match in pairs.items()
@@ -151,7 +151,7 @@ def rewrite_of(
 
 
 class _Fit(NamedTuple):
-    """The references a rewrite finds in their own samples, all references, and mean recall."""
+    """The references that a rewrite finds in their own samples, all references, and mean recall."""
 
     hits: int
     references: int
@@ -159,18 +159,17 @@ class _Fit(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Such as "finds 12 of 14 (recall +0.857)"."""
+        """The fit in words: "finds 12 of 14 (recall +0.857)"."""
         return f"finds {self.hits:,} of {self.references:,} (recall {self.gain:+.3f})"
 
 
 def _found_by(
     names: Sequence[AbstractSet[str]], references: Sequence[Groups], pool: AbstractSet[str]
 ) -> _Fit | None:
-    """Return how many references the names of each sample find; None where it may be chance.
+    """Return how many references the names of each sample find; None if that may be chance.
 
-    Chance is ruled out where samples have their own references more often than those of other
-    samples, or where the `pool`, all names, has the references: then both are IDs of the same
-    documents, in any ranking.
+    Chance is ruled out if samples find their own references more often than those of other samples,
+    or if the `pool` of all names has the references: then both are IDs of the same documents.
     """
     samples = [pair for pair in zip(names, references, strict=True) if pair[1]]
     if not samples or (_is_chance(samples) and not _has_references(pool, references)):
@@ -202,11 +201,11 @@ def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> boo
 def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
     """Return whether the names of samples may hold this many of their references by chance.
 
-    If names and references were unrelated, the names of a sample would fit its references as often
-    as the names of a random sample. That is rejected at 0.1%, by the bound on sums of independent
-    events of Hoeffding, "On the distribution of the number of successes in independent trials",
-    1956. With fewer than ten samples it is enough that all references are found, if they are more
-    than short numbers.
+    If names and references were unrelated, the names of a sample would match its references as
+    often as those of a random sample. That is tested at 0.1%, by Hoeffding's bound on sums of
+    independent events, "On the distribution of the number of successes in independent trials",
+    1956. With fewer than ten samples it is enough that all references are found, unless they are
+    short numbers.
     """
     count, fitting, share = len(samples), 0, 0.0
     if count < _FEW_SAMPLES and all(

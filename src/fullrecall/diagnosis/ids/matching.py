@@ -1,9 +1,9 @@
 """Reference IDs that were retrieved under another ID: matches from all IDs of a run.
 
 References name `faq-7` and the index has `docs/FAQ_007.md`: recall is 0 although every document was
-found. Some ways to write an ID are known for certain, such as another letter case, a longer path,
-or the number of a chunk. Other ways count only if they recur: several references must fit so in
-their own samples, and no two IDs of a side may become one.
+found. Some variants are certain, such as another letter case, a longer path, or the number of a
+chunk. Other variants count only if they recur: several references must match this way in their own
+samples, and no two IDs of one side may become equal.
 
 Two IDs are compared word by word and number by number, without separators and in lower case. Parts
 that only one of two IDs has are cut off: a directory, an extension, the number of a chunk.
@@ -42,10 +42,9 @@ Side: TypeAlias = Literal["retrieved", "reference"]
 
 
 class IdMatch(NamedTuple):
-    """A reference ID and another ID of the same document, each with the words that they share.
+    """A reference ID and another ID of the same document, each with the words they share.
 
-    `part` is the side whose ID names a part of the document that the other ID names; None where
-    both name the same.
+    `part` is the side whose ID names a part of the other ID's document; None if both name the same.
     """
 
     reference: str
@@ -133,9 +132,9 @@ Groups: TypeAlias = Sequence[Sequence[str]]
 
 
 class _RewriteRule(NamedTuple):
-    """The cuts from the IDs of each side before they are compared, and the form compared.
+    """The parts that are cut off the IDs of each side, and the form in which they are compared.
 
-    `fewest` distinct references must fit in their own samples before it is a rewrite.
+    At least `fewest` distinct references must match in their own samples for a rewrite.
     """
 
     reference: IdCut = WHOLE
@@ -151,13 +150,13 @@ class _RewriteRule(NamedTuple):
         return "reference" if self.reference[1] in _PARTS else None
 
     def least(self, direct: int) -> int:
-        """Return how many references must fit where `direct` match as they are."""
+        """Return how many references must match if `direct` references match unchanged."""
         takes_numbers = NUMBER in (self.reference[1], self.retrieved[1])
         return self.fewest * (direct + 1 if takes_numbers else 1)
 
 
 def _either(cuts: Iterable[IdCut], fewest: int) -> list[_RewriteRule]:
-    """Return a rule for each cut of either side."""
+    """Return a rule for each cut, on either side."""
     sides = ("retrieved", "reference")
     return [_RewriteRule(**{side: cut}, fewest=fewest) for cut in cuts for side in sides]  # type: ignore[arg-type]
 
@@ -183,20 +182,20 @@ def matches_of(
     retrieve them. IDs and references have one item for each sample, in the same order; `indexed`
     are further IDs that may match a reference, such as those of a corpus. Work is linear in the
     IDs. To exclude chance, a match that is not certain must recur for at least three references; a
-    bare number after an ID, for over three times as many as match as they are.
+    bare number after an ID, for over three times as many as match unchanged.
     """
     retrieved = dict.fromkeys(filter(None, chain.from_iterable(retrieved_ids)))
     own_lists, direct = _missing(retrieved_ids, references)
     if not own_lists:
         return {}
-    # A corpus without any retrieved ID may have the references' spelling.
+    # A corpus without any retrieved ID may spell IDs as the references do.
     others = dict.fromkeys(indexed)
     if retrieved.keys().isdisjoint(others):
         others = {own_id: None for own_id in others if own_id not in own_lists}
     available = _Ids({**retrieved, **others}, Template.of(retrieved, own_lists))
     missing = _Ids(own_lists, Template.of(own_lists, retrieved))
-    # Words of a template are learned, so matches without them must recur as well. Of few
-    # references, fewer than three may have been retrieved.
+    # The words of a template are learned, so matches without them must recur as well. If there are
+    # few references, fewer than three may have been retrieved.
     of_template = min(FEWEST, len(own_lists) // MANY)
     least_certain = of_template if available.has_template or missing.has_template else 0
     matches: dict[str, list[IdMatch]] = {}
@@ -205,7 +204,7 @@ def matches_of(
         is_usual = missing.is_usual(rule.reference, own_lists)
         if not is_certain and not (is_usual and available.is_usual(rule.retrieved, retrieved)):
             continue
-        # A reference that is unchanged among the available IDs was not renamed.
+        # A reference that occurs unchanged among the available IDs was not renamed.
         settled = set() if is_certain and rule.part else matches.keys() | available.words.keys()
         added, lost = _matches_by(rule, available, missing, settled)
         fitting = sum(
@@ -224,7 +223,7 @@ def matches_of(
 def _missing(
     retrieved_ids: Sequence[Collection[str | None]], references: Sequence[Groups]
 ) -> tuple[dict[str, set[str | None]], int]:
-    """Return the retrieved IDs for each missing reference, and how many were not missing."""
+    """Return the retrieved IDs for each missing reference, and how many were found."""
     own_lists: dict[str, set[str | None]] = defaultdict(set)
     direct = 0
     for ids, groups in zip(map(set, retrieved_ids), references, strict=True):
@@ -250,10 +249,10 @@ def _numbered_otherwise(
     available: _Ids,
     missing: _Ids,
 ) -> Iterator[IdMatch]:
-    """Yield matches of IDs whose last numbers count from 0 on one side and 1 on the other side.
+    """Yield matches of IDs whose last numbers count from 0 on one side, and from 1 on the other.
 
-    A neighbor may be retrieved by chance. Among the targets with exactly one number retrieved, of
-    their own and their neighbors', it must be the next one, or the one before, in significantly
+    A neighbor may be retrieved by chance. Among the targets with exactly one retrieved number
+    (their own or a neighbor's), it must be the next number, or the one before, in significantly
     more than half.
     """
     counts: Counter[int] = Counter()
@@ -292,7 +291,7 @@ class _Ids:
         return self._by_key[cut, by]
 
     def is_usual(self, cut: IdCut, ids: Collection[str]) -> bool:
-        """Return whether at least half of `ids` have the part that is cut off, of few kinds.
+        """Return whether at least half of `ids` have the part that is cut off, in few variants.
 
         Otherwise the part may distinguish documents, such as the names within a module.
         """

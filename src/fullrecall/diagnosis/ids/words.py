@@ -16,7 +16,7 @@ ComparedBy: TypeAlias = Literal["words", "letters", "any order"]
 
 
 _WORD = re.compile(r"\d+|[^\W\d_]+")
-# A bar stays between two numbers alone: "1-23" and "12-3" are two documents.
+# A bar stays only between two numbers: "1-23" and "12-3" are two documents.
 _NEEDLESS = re.compile(r"(?<!\d)\||\|(?!\d)")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*://(?:www\.)?|www\.|file:)", re.IGNORECASE)
@@ -35,7 +35,8 @@ _MOST_WORDS = 32
 
 PATH, CHUNK, EXTENSION, NUMBER = "path", "chunk", "extension", "number"
 
-# Possessive (`++`): a part without a number would else be tried at every length, quadratically.
+# Possessive (`++`): otherwise a part without a number would be tried at every length, in quadratic
+# time.
 ENDS = {
     CHUNK: re.compile(
         rf"(?:[^\w#?]*?(?:#|\?|::).+|[\W_]++(?:{_PART})[\W_]*+\d++(?:[\W_]++\d++)*+)",
@@ -80,12 +81,12 @@ class Words(NamedTuple):
 
     @property
     def spaced(self) -> str:
-        """The words as they are written, with spaces as separators."""
+        """The words as written, with spaces as separators."""
         return " ".join(self.text[start:end] for start, end in self.spans)
 
     @property
     def inner(self) -> str:
-        """The words that were left out between the first and the last, joined by spaces."""
+        """The omitted words between the first and the last word, joined by spaces."""
         kept = {start for start, _ in self.spans}
         first, last = (self.spans[0][0], self.spans[-1][0]) if self.spans else (0, 0)
         between = (span for span in words_of(self.text).spans if first < span[0] < last)
@@ -93,7 +94,7 @@ class Words(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The words in the form compared, without separators; two adjacent numbers stay two."""
+        """The words in their compared form, without separators; two adjacent numbers stay two."""
         return _NEEDLESS.sub("", "|".join(self.keys))
 
     def compared(self, by: ComparedBy) -> str:
@@ -111,7 +112,7 @@ class Words(NamedTuple):
         return self._replace(keys=(*self.keys[:at], number, *self.keys[at + 1 :])).key
 
     def cores(self, cut: IdCut) -> Iterator[Words]:
-        """Yield the words that remain after a cut; none where the ID has no such part."""
+        """Yield the words that remain after a cut; none if the ID has no such part."""
         before, after = cut
         size = len(self.keys)
         starts, ends = [0], [size]
@@ -131,7 +132,7 @@ class Words(NamedTuple):
                     yield self.part(first, last)
 
 
-@lru_cache(maxsize=65_536)  # every rule asks for the same IDs again
+@lru_cache(maxsize=65_536)  # every rule reads the same IDs again
 def words_of(own_id: str) -> Words:
     """Return the words and numbers of an ID: lower case, without leading zeros or a scheme."""
     text = own_id[:_LONGEST]
@@ -169,10 +170,10 @@ FEWEST = 3
 
 
 class Template(NamedTuple):
-    """The words that all IDs of one side have, and hardly any ID of the other side.
+    """The words that all IDs of one side have, but hardly any ID of the other side.
 
-    They belong to a template, not to a name. `first` and `last` are the places, counted from either
-    end, where all IDs have the same word.
+    They belong to a template, not to a name. `first` and `last` are the positions, from either end,
+    at which all IDs have the same word.
     """
 
     first: Places = frozenset()
@@ -189,7 +190,8 @@ class Template(NamedTuple):
         has_more = len(own) >= MANY and min(map(len, own)) > min(map(len, other))
 
         def is_theirs(word: str) -> bool:
-            # A number may be a chapter or a version: only its place and the words around it count.
+            # A number may be a chapter or a version: only its position and the words around it
+            # count.
             return not has_more if word.isdigit() else counts[word] * 10 > len(other)
 
         def fixed(lists: Sequence[tuple[str, ...]], others: Sequence[tuple[str, ...]]) -> Places:
@@ -216,5 +218,5 @@ class Template(NamedTuple):
 
     def _has(self, key: str, at: int, size: int) -> bool:
         if at == size - 1 and key.isdigit():
-            return False  # the number of a part, even if it is the same in all
+            return False  # the number of a part, even if it is equal in all IDs
         return (at, key) in self.first or (size - 1 - at, key) in self.last

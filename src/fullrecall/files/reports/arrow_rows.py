@@ -1,4 +1,4 @@
-"""Rows of a report as Arrow's columns, of a file or in memory; only needed columns are read."""
+"""Rows of a report as Arrow columns, in a file or in memory; only needed columns are read."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class ReadColumns:
 
 
 class ArrowRows(Part):
-    """Rows in Arrow's columns; subclasses say where the columns are.
+    """Rows in Arrow columns; subclasses say where the columns are.
 
-    `name` is that of the rows in messages, and their key in the cache of `read`.
+    `name` is the name of the rows in messages, and their key in the cache of `read`.
     """
 
     def __init__(self, read: ReadColumns, name: str, methods: Sequence[Method]) -> None:
@@ -65,7 +65,7 @@ class ArrowRows(Part):
 
     @abstractmethod
     def read(self, names: Sequence[str]) -> pa.Table:
-        """Return columns in the types of a report, each in one piece."""
+        """Return columns in the types of a report, each in one chunk."""
 
     @property
     @abstractmethod
@@ -75,7 +75,7 @@ class ArrowRows(Part):
     @property
     @abstractmethod
     def filled(self) -> AbstractSet[str]:
-        """The columns that may have a value; empty lists count as none, but for lists of IDs."""
+        """The columns that may have a value; empty lists do not count, except lists of IDs."""
 
     def may_have(self, *columns: str) -> bool:
         """Return whether any sample may have a value in one of these columns."""
@@ -105,7 +105,7 @@ class ArrowRows(Part):
 
     @property
     def first_row(self) -> int | None:
-        """The number of the first row, if the rows are numbered one after another."""
+        """The number of the first row, if the rows are numbered consecutively."""
         numbers = self.numbers(columns.ROW, null=-1)
         if not len(numbers) or numbers[0] < 0 or (np.diff(numbers) != 1).any():
             return None
@@ -132,7 +132,7 @@ class ArrowRows(Part):
 
     @property
     def has_ties(self) -> bool:
-        """Whether the metadata of any sample name tied documents."""
+        """Whether any sample's metadata names tied documents."""
         metadata = self.column("metadata")
         return metadata is not None and pc.any(pc.match_substring(metadata, TIED)).as_py() is True
 
@@ -198,13 +198,13 @@ class ArrowRows(Part):
         )
 
     def has_plain_targets(self, score: int) -> bool:
-        """Return whether the targets of all results are reference IDs, one by one."""
+        """Return whether all targets of all results are single reference IDs."""
         name = self._methods[score].name
         special = (f"{name}_details", f"{name}_grade", "references")
         return not self.is_null("reference_context_ids") and all(map(self.is_null, special))
 
     def column(self, name: str) -> Any:
-        """Return a column of the row group as one Arrow array; None where it is null throughout."""
+        """Return a column of the row group as one Arrow array; None if it is null throughout."""
         if self.is_null(name):
             return None
         column: Any = self.read([name]).column(0).chunk(0)
@@ -216,21 +216,21 @@ class ArrowRows(Part):
         return cells
 
     def is_null(self, name: str) -> bool:
-        """Whether a column is missing, or null throughout, as far as the file's footer shows.
+        """Return whether a column is missing, or null throughout according to the file's footer.
 
-        Empty lists count as null there, too.
+        Empty lists count as null there.
         """
         return name not in self.filled
 
     def _score(self, score: int) -> FoundColumns:
-        with located(self):  # such as a null within a list
+        with located(self):  # for errors such as a null within a list
             return score_columns(self, self._methods[score].name)
 
     def _cells(self, row: int) -> dict[str, Any]:
-        """Return the cells of a row from which its sample and its results are made."""
+        """Return the cells from which a row's sample and results are made."""
         first = row // _AT_ONCE * _AT_ONCE
         key = (self._name, first)
-        last = self._read.last  # read once: another thread may look at another row
+        last = self._read.last  # read once, since another thread may replace it
         if last is None or last[0] != key:
             table = self._read.kept.get(self._name, self._cold, size_of)
             last = self._read.last = key, table.slice(first, _AT_ONCE).to_pylist()
@@ -248,12 +248,12 @@ class ArrowRows(Part):
 
     @cached_property
     def _own(self) -> list[str]:
-        """The user's own columns; those of pandas and Dask, as __index_level_0__, are left out."""
+        """The user's own columns, without those of pandas and Dask such as __index_level_0__."""
         return [name for name in self.names if name not in self._types and name[:2] != "__"]
 
 
 class WaitingRows(ArrowRows):
-    """The rows of a table in memory, which is to be written."""
+    """The rows of a table in memory that will be written."""
 
     def __init__(self, table: pa.Table, methods: Sequence[Method]) -> None:
         super().__init__(ReadColumns(), "the rows to be written", methods)
@@ -301,7 +301,7 @@ def score_columns(group: ArrowRows, name: str) -> FoundColumns:
         return group.column(f"{name}{end}")
 
     def of_targets(end: str) -> Any:
-        """Return a column's values for each target; None where it is null throughout."""
+        """Return a column's values for each target; None if it is null throughout."""
         column = columns.completed(read(end), end, trivial)
         return None if column is None else column.flatten()
 
@@ -329,7 +329,7 @@ def score_columns(group: ArrowRows, name: str) -> FoundColumns:
 
 
 def _steps(targets: Any) -> Lists:
-    """Return the steps of an Arrow array of lists of them."""
+    """Return the credit steps in an Arrow array of lists."""
     steps = targets.flatten()
     positions, credits_ = (as_numbers(steps.field(name)) for name in ("position", "credit"))
     return steps_of(positions, credits_, offsets_of(list_lengths(targets)))
@@ -342,14 +342,14 @@ def list_lengths(column: Any) -> Any:
 
 
 def _lists(column: Any, rows: int) -> Lists:
-    """Return an Arrow array of lists of numbers; null is empty."""
+    """Return an Arrow array of lists of numbers as `Lists`; a null becomes an empty list."""
     if column is None:
         return Lists.empty(rows)
     return Lists(as_numbers(column.flatten()), offsets_of(list_lengths(column)))
 
 
 def as_numbers(column: Any) -> Any:
-    """Return an Arrow array of numbers as NumPy's, without a copy; `ArrowInvalid` for a null.
+    """Return an Arrow array of numbers as a NumPy array, without a copy; `ArrowInvalid` for a null.
 
     By DLPack: `to_numpy` imports pandas, which takes a third of a second.
     """

@@ -1,7 +1,8 @@
 """The columns of a saved report: plain Arrow types under flat names, the same in every file.
 
 A sample has a column for each field. Each score S has columns for the measures (`S_first`,
-`S_relevant`, …) and one of JSON for a reader of that row (`S_details`). Trivial values are null.
+`S_relevant`, …), and a JSON column with the details of each row (`S_details`). Trivial values are
+null.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample
     recorded = isinstance(retrieval, dict) and retrieval.get("contexts") is not None
     if recorded or fields.get("retrieved_contexts") is not None:
         fields["retrieved_context_ids"] = None
-    # The sample's own metadata wins over an engine's column of the same name.
+    # The sample's own metadata takes precedence over an engine's column with the same name.
     extra = {name: cells[name] for name in user_columns if cells.get(name) is not None}
     if extra:
         fields["metadata"] = {**extra, **(fields.get("metadata") or {})}
@@ -145,7 +146,7 @@ def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
 
 
 def _with_odd(columns: dict[str, Any], samples: IdSamples, default: Default) -> dict[str, Any]:
-    """Return columns of samples with their odd rows, which are not among the columns."""
+    """Return columns of samples together with their odd rows, which are stored separately."""
     if not samples.odd:
         return columns
     order = np.arange(len(samples))
@@ -178,12 +179,12 @@ def _cells(sample: Sample, content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_plain(references: Any) -> bool:
-    """Whether references are a list of IDs."""
+    """Return whether references are a list of IDs."""
     return isinstance(references, list) and all(isinstance(each, str) for each in references)
 
 
 def _array(values: list[Any], kind: pa.DataType) -> Any:
-    """Return an Arrow array; escape half an emoji, which JSON may have, but UTF-8 cannot hold."""
+    """Return an Arrow array; half an emoji, which JSON allows but UTF-8 does not, is escaped."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
@@ -191,7 +192,7 @@ def _array(values: list[Any], kind: pa.DataType) -> Any:
 
 
 def _readable(value: Any) -> Any:
-    """Return a text, or lists of some, as UTF-8 can hold it."""
+    """Return a text, or lists of texts, in a form that UTF-8 can encode."""
     if isinstance(value, (list, tuple)):
         return [_readable(each) for each in value]
     return encodable(value)
@@ -248,7 +249,7 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
 
 
 def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
-    """Return the columns with values that do not follow from the first positions."""
+    """Return the columns whose values do not follow from the first positions."""
     ranks = outcomes.ranks
     cells = {} if ranks is None else {"_ranks": _list_array(ranks.values, ranks.offsets)}
     for end, name in FOLLOWING.items():
@@ -270,9 +271,9 @@ FOLLOWING = {
 
 
 def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
-    """Fill the nulls of a column of `FOLLOWING` from the first positions; keep None.
+    """Fill the nulls of a column of `FOLLOWING` from the first positions; None stays None.
 
-    A column may be trivial in some rows of a file, which were written together, but not in all.
+    A column may be trivial in those rows of a file that were written together, but not in all.
     """
     if column is None or not column.null_count:
         return column
@@ -298,7 +299,7 @@ def _of_targets(outcomes: FoundColumns, end: str) -> Any:
 def _cold(
     part: Part, score: int, method: Method, outcomes: FoundColumns, values: Any
 ) -> dict[str, Any]:
-    """Return the columns of reasons, verdicts, and details that no other column gives."""
+    """Return the columns of reasons, verdicts, and details that no other column implies."""
     rows: Iterable[int] = range(len(part))
     if isinstance(part, MemoryPart):
         rows = part.unusual(score)
@@ -313,7 +314,7 @@ def _cold(
         if result.is_judged:
             verdicts[row] = [_readable(each.verdict) for each in result.findings]
             verdicts[row] += ["unmeasured"] * len(result.unmeasured)
-        # Only where the columns do not give the result again: most rows need no JSON.
+        # Only if the columns do not give the result again: most rows need no JSON.
         if result_of(method, part.sample(row), outcomes, row, reasons[row] or "") != result:
             content = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
             details[row] = json.dumps(content, allow_nan=False)

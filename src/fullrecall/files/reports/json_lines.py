@@ -61,7 +61,7 @@ class JsonLinesWriter(RowWriter):
     def begin(self) -> None:
         """Open the file."""
         head = {**head_of(self.methods, VERSION), **self.origin._asdict()}
-        # Buffered by the line: a killed run loses no row that it scored.
+        # Line-buffered: a killed run loses no row that it has scored.
         self._open("x")
         self._rows = 0
         self._digest = sha256()
@@ -91,7 +91,7 @@ class JsonLinesWriter(RowWriter):
         self._file = file
 
     def put(self, part: Part) -> None:
-        """Write rows, some of them at a time."""
+        """Write rows in chunks."""
         results = [plain_results(part, score, method) for score, method in enumerate(self.methods)]
         rows = (
             {"sample": plain_sample(sample, default=self.default), "results": own_results}
@@ -109,7 +109,8 @@ class JsonLinesWriter(RowWriter):
     def finish(self) -> None:
         """Write the foot."""
         foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
-        # The foot's own fields too, or "stopped" could be edited out of a run that was cut short.
+        # Including the foot's own fields; otherwise "stopped" could be edited out of a run that was
+        # cut short.
         self._digest.update(as_line(foot).encode())
         self._write_lines({**foot, "sha256": self._digest.hexdigest()})
 
@@ -146,10 +147,10 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     address = address_of(path)
     data = Path(path).read_bytes() if address is None else Place(address, ReportError).read()
     path = shown_path(path)
-    # Not splitlines: texts may hold other line separators, and JSON leaves them as they are.
+    # Not splitlines: JSON does not escape other line separators in texts.
     head, *lines = data.split(b"\n")
     methods, origin = _head(path, head)
-    if lines and lines.pop():  # a rest after the last line break
+    if lines and lines.pop():  # text after the last line break
         warn(
             f"{path}: the last line is cut off, as an interrupted run leaves it; "
             f"{len(lines)} samples were read"
@@ -165,7 +166,7 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     report = make(methods, table=Table(methods, _parts(path, lines, methods, origin)))
     report.origin = origin
     report.stopped = _NO_END if foot is None else foot.stopped
-    if foot is not None:  # last: the error of a row says more
+    if foot is not None:  # raised last, since a row's error says more
         _check_digest(path, memoryview(data)[: -len(end) - 1], foot)
     return report
 
@@ -178,7 +179,7 @@ def _foot(path: str | Path, line: bytes, number: int) -> Foot | None:
 
 
 def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
-    """Raise `ReportError` where the lines before the foot do not have its digest."""
+    """Raise `ReportError` if the lines before the foot do not have its digest."""
     digest = sha256(before)
     digest.update(as_line(foot.model_dump(exclude={"sha256"})).encode())
     if digest.hexdigest() != foot.sha256:
@@ -215,7 +216,7 @@ def methods_of(head: dict[str, Any], version: int) -> list[Method]:
 def _parts(
     path: str | Path, lines: Sequence[bytes], methods: Sequence[Method], origin: Origin
 ) -> Iterator[MemoryPart]:
-    """Yield the rows of all lines, some at a time."""
+    """Yield the rows of all lines, in chunks."""
     proofs = proofs_of(f"{path}:1", methods, origin)
     for first in range(0, len(lines), _AT_ONCE):
         yield _part(path, lines[first : first + _AT_ONCE], first + 2, methods, proofs)

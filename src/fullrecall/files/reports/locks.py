@@ -10,8 +10,8 @@ from fullrecall.errors import ReportError
 def lock(descriptor: int, path: Path) -> None:
     """Lock an open file or directory until it is closed.
 
-    Raises `ReportError` where another run holds the lock. Does nothing where the system or
-    the file system has no such locks.
+    Raises `ReportError` if another run holds the lock. Does nothing if the system or the file
+    system has no such locks.
     """
     try:
         import fcntl

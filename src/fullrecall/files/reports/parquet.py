@@ -1,4 +1,4 @@
-"""Reports as Parquet: a directory of files that fills as rows come, and a manifest of them."""
+"""Reports as Parquet: a directory of files, written while rows arrive, and a manifest of them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Manifest(BaseRecord):
 class ParquetWriter(RowWriter):
     """Writes rows to a directory of files; each file appears when it is complete.
 
-    A killed run keeps all files that it had written.
+    A killed run keeps all files that it has written.
     """
 
     together = 1_024
@@ -87,7 +87,7 @@ class ParquetWriter(RowWriter):
     _sums: list[SampleSums]
 
     def begin(self) -> None:
-        """Make the directory, whose manifest says that there is no end yet."""
+        """Make the directory, with a manifest that says that the report has no end yet."""
         self._folder = folder_at(self.path)
         self._folder.make()
         self._start([], 0)
@@ -102,7 +102,7 @@ class ParquetWriter(RowWriter):
         ends = np.cumsum([file.rows for file in written.files])
         whole = int(np.searchsorted(ends, rows, side="right"))
         self._start(written.files[:whole], rows)
-        # Under new names: a run that is killed here leaves the report as it was.
+        # Under new names, so that a run that is killed here leaves the report as it was.
         self._next = max((int(file.name[5:-8]) + 1 for file in written.files), default=0)
         missing = rows - sum(file.rows for file in self._files)
         if missing:
@@ -122,11 +122,11 @@ class ParquetWriter(RowWriter):
         self._folder.lock()
         self._head = columns.head(self.methods)
         self._files = files
-        self._count = rows  # rows that came so far
+        self._count = rows  # rows so far
         self._clear()
 
     def put(self, part: Part) -> None:
-        """Take rows, and write a file whenever there are enough."""
+        """Add rows, and write a file whenever there are enough."""
         for first in range(0, len(part), GROUP_ROWS):
             piece = part
             if len(part) > GROUP_ROWS:
@@ -138,7 +138,7 @@ class ParquetWriter(RowWriter):
         numbers = range(self._count, self._count + len(part))
         table, start = columns.arrow_table(part, self.methods, numbers, self.default), 0
         while start < len(part):
-            # Always whole groups: the same rows give files of the same bytes.
+            # Always whole groups, so that equal rows give files with equal bytes.
             piece = table.slice(start, GROUP_ROWS - self._rows)
             whole = piece.num_rows == len(part)
             self._wait(piece, part if whole else WaitingRows(piece, self.methods))
@@ -164,11 +164,11 @@ class ParquetWriter(RowWriter):
         self._write_manifest(self.stopped)
 
     def close(self) -> None:
-        """Let another run write here."""
+        """Allow another run to write here."""
         self._folder.unlock()
 
     def _write_waiting(self) -> None:
-        """Write a file of the rows that wait."""
+        """Write a file of the waiting rows."""
         table = pa.concat_tables(self._tables).combine_chunks()
         name = f"part-{self._next:05}.parquet"
         sink = pa.BufferOutputStream()
@@ -187,10 +187,10 @@ class ParquetWriter(RowWriter):
         self._write_manifest(_NO_END)
 
     def _clear(self) -> None:
-        """Keep no rows any more."""
+        """Drop the waiting rows."""
         self._tables = []
         self._sums = []
-        self._rows = self._bytes = 0  # of these tables: a stream brings many small ones
+        self._rows = self._bytes = 0  # of the waiting tables; a stream brings many small ones
         self._written_at = monotonic()
 
     def _write_manifest(self, stopped: str | None) -> None:
@@ -208,7 +208,7 @@ class ParquetWriter(RowWriter):
 
 
 def _writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
-    # IDs mostly differ: a dictionary of them takes twice the time and more room.
+    # IDs mostly differ: a dictionary of them would take twice the time, and more space.
     repetitive = [
         field for field in schema if field.name not in {columns.ROW, "id", *columns.LISTS}
     ]
@@ -218,7 +218,7 @@ def _writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
         compression="zstd",
         use_dictionary=[f"{field.name}{_leaf(field.type)}" for field in repetitive],  # type: ignore[arg-type] # paths, too
         column_encoding={columns.ROW: "DELTA_BINARY_PACKED"},
-        store_schema=False,  # of Arrow alone: other engines read the types of Parquet
+        store_schema=False,  # only Arrow reads that schema: other engines read the types of Parquet
     )
 
 
@@ -234,7 +234,7 @@ def opened(
     *,
     whole: bool = False,
 ) -> AnyEvaluation:
-    """Return the report of some files and directories; `whole` reads and checks all of it.
+    """Return the report in some files and directories; `whole` reads and checks all of it.
 
     Raises `ReportError` for paths without a report, files of several reports, damaged files, and
     rows that `plan.assembled` refuses.
@@ -254,7 +254,7 @@ def opened(
         proofs = proofs_of(names[0], methods, origin)
         for group in groups:
             _prove(group, methods, proofs)
-        for source in sources:  # last: the error of a row says more
+        for source in sources:  # raised last, since a row's error says more
             source.check()
     parts, stopped = assembled(groups, rows)
     report = make(methods, table=Table(methods, parts))
@@ -374,7 +374,7 @@ _PROVEN_AT_ONCE = 1_024
 def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) -> None:
     """Raise `ReportError` for a row whose scores do not follow from its sample.
 
-    The scores of the samples are derived, turned into columns as a writer would, and compared
+    The scores of the samples are computed again, turned into columns as in writing, and compared
     with each column of the file.
     """
     column_of = cache(group.column)
@@ -407,14 +407,14 @@ def _check_statistics(group: RowGroup, sums: SampleSums, methods: Sequence[Metho
 
 
 def _rows_of(column: Any, rows: Integers, kind: pa.DataType) -> Any:
-    """Return some rows of a column, which is None where it is null throughout."""
+    """Return some rows of a column, which is None if it is null throughout."""
     return pa.array([None] * len(rows), kind) if column is None else column.take(pa.array(rows))
 
 
 def _check_cells(
     column_of: Callable[[str], Any], rows: Integers, part: MemoryPart, method: Method
 ) -> None:
-    """Raise `Contradiction` for a cell of these rows that does not follow from their samples."""
+    """Raise `Contradiction` for a cell of these rows that does not follow from the samples."""
     cells = columns.score_cells(part, 0, method)
     for end, kind in columns.SCORE_COLUMNS.items():
         name = f"{method.name}{end}"

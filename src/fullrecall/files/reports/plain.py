@@ -1,4 +1,4 @@
-"""Rows written and read as plain JSON values, and as lines of a file."""
+"""Rows as plain JSON values, and as lines of a file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def as_line(content: object) -> str:
     line = _ENCODER.encode(content)
     try:
         line.encode()
-    except UnicodeEncodeError:  # half an emoji is legal in JSON input, but not in UTF-8
+    except UnicodeEncodeError:  # JSON input may have half an emoji, which UTF-8 cannot encode
         line = json.dumps(content, allow_nan=False)
     return line
 
@@ -54,7 +54,7 @@ def head_of(methods: Sequence[Method], version: int) -> dict[str, Any]:
 
 
 def changed(name: str | Path) -> ReportError:
-    """Return the error for a file whose content does not have its digest."""
+    """Return the error for a file whose content does not match its digest."""
     return ReportError(
         f"{name} was changed after it was written, as its digest tells: evaluate again, or take "
         "the file that was written"
@@ -65,21 +65,21 @@ def parsed(text: str | bytes) -> Any:
     """Return the plain values of a text of JSON.
 
     Raises `ReportError` for values that JSON does not have, such as NaN, for a key that occurs
-    twice, and for numbers beyond all floats; `ValueError` for a text that is not JSON.
+    twice, and for numbers too large for a float; `ValueError` for a text that is not JSON.
     """
     line = text if isinstance(text, str) else text.decode()
     try:
         return _DECODER.decode(line)
     except RecursionError:
         raise ReportError("it is nested too deeply") from None
-    except OverflowError:  # found again without the hook, to name its place
+    except OverflowError:  # parsed again without the hook, to name the place
         content = json.loads(line)
         as_kept(content, "")
         return content
 
 
 def mapping(text: str | bytes) -> dict[str, Any]:
-    """Return a JSON object, empty for any other text; raise `ReportError` as `parsed` does."""
+    """Return a JSON object, empty for any other text; raises `ReportError` as `parsed` does."""
     try:
         content = parsed(text)
     except ReportError:

@@ -1,4 +1,4 @@
-"""Row groups put together by their rows' numbers: each row once, and the missing rows named."""
+"""Join row groups by their rows' numbers: each row counts once, and missing rows are named."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LAST = np.iinfo(np.int64).max
 
 
 def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Part], str | None]:
-    """Return row groups as parts of one report, and why it lacks rows; None where it has all.
+    """Return row groups as parts of one report, and why it lacks rows; None if it has all.
 
-    `rows` is the number of planned rows; rows that occur twice count once. Rows without a number
-    come last, each of them, if others have one. Raises `ReportError` where the content of a row
-    differs, and where no row has a number although `rows` is given.
+    `rows` is the number of planned rows; rows that occur twice count once. If some rows have
+    numbers, rows without a number come last, and each of them counts. Raises `ReportError` if
+    repeated rows differ in content, and if no row has a number although `rows` is given.
     """
     runs = _runs_apart(groups)
     if runs is not None:
@@ -79,13 +79,13 @@ def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) ->
 
 
 def _repeated(numbers: Integers) -> NDArray[np.bool_]:
-    """Return whether each row is followed by one of the same number; numbers are ascending."""
+    """Return whether each row is followed by one with the same number; numbers ascend."""
     repeated: NDArray[np.bool_] = (np.diff(numbers) == 0) & (numbers[1:] != _LAST)
     return repeated
 
 
 def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, str]]:
-    """Yield rows with a digest of their content, without its costs and seconds."""
+    """Yield rows with a digest of their content, without costs and seconds."""
     start = 0
     for group in groups:
         own = rows[(rows >= start) & (rows < start + len(group))]
@@ -97,7 +97,7 @@ def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, 
 
 def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
     free = dict(cells)
-    # A worker that is killed and started again pays and waits anew for the same rows.
+    # A worker that is killed and restarted pays and waits again for the same rows.
     for name, value in cells.items():
         if name.endswith("_details") and value is not None:
             free[name] = {**json.loads(value), "usage": None}
@@ -109,7 +109,7 @@ def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
 def _runs_apart(groups: Sequence[RowGroup]) -> list[tuple[int, int]] | None:
     """Return the first and the last number of each group, ascending.
 
-    None where a group's rows are not numbered one after another, or a number comes twice.
+    None if a group's rows are not numbered consecutively, or a number repeats.
     """
     runs = []
     for group in groups:

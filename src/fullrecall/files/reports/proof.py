@@ -1,8 +1,8 @@
-"""Saved results compared with the samples beside them: each result must follow from its sample.
+"""Compare saved results with the samples beside them: each result must follow from its sample.
 
-If a scorer makes no requests, its scores are derived from the samples, and the file's are only
-compared with them. For a judge's scores, everything but the judge's own answers is derived by the
-scorer that made them; see `fullrecall.scorers.derived`.
+If a scorer makes no requests, its scores are computed again from the samples, and the file's scores
+are only compared with them. For a judge's scores, the scorer computes everything again except the
+judge's answers; see `fullrecall.scorers.derived`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Proof:
     """Proves the saved results of one score."""
 
     def __init__(self, method: Method, *, held: bool) -> None:
-        """Prove results of this method; `held`: its run compared labels with a corpus."""
+        """Prove results of this method; `held` says that its run compared labels with a corpus."""
         self._method = method
         self._derivation = Derivation(method, held=held)
 
@@ -111,7 +111,7 @@ _ABSENT = object()
 
 
 def difference(saved_value: Any, derived: Any, field: str) -> str | None:
-    """Return the first field of plain values that differs, and how; None where none does.
+    """Return the first field of plain values that differs, and how; None if none differs.
 
     Numbers may differ by `ROUNDING`.
     """

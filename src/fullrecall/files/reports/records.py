@@ -126,7 +126,7 @@ class FindingRecord(BaseRecord):
     def _possible(self) -> Self:
         steps, ranks = self.steps, self.ranks
         for rank, credit in steps:
-            # pydantic keeps 2.0 as a float here, but a rank is not a float.
+            # pydantic accepts 2.0 as a float here, but a rank is not a float.
             if type(rank) is not int or rank not in ranks or not 0 < credit <= 1:
                 raise ValueError(
                     "each step must have a rank among ranks and a credit above 0 and at most 1, "
@@ -207,7 +207,7 @@ class ResultRecord(BaseRecord):
         return result
 
     def as_found(self, method: Method) -> Result:
-        """Return the result that the findings give, and ignore the saved score."""
+        """Return the result that follows from the findings, and ignore the saved score."""
         names = ("findings", "retrieved", "note", "unmeasured", "usage", "ranks")
         fields = {name: _value(getattr(self, name)) for name in names}
         return Result(method, Status(self.status), **fields)
@@ -229,7 +229,7 @@ class MethodRecord(BaseRecord):
 
     @property
     def method(self) -> Method:
-        """The method that was saved; `ReportError` for a measure that is not known here."""
+        """The saved method; `ReportError` for an unknown measure."""
         try:
             headline = parse(self.headline)
             return Method(self.name, self.parameters, headline, self.kind, self.quotes_by_rules)
@@ -238,7 +238,7 @@ class MethodRecord(BaseRecord):
 
 
 class RowRecord(BaseRecord):
-    """One sample with its results, which are not read yet."""
+    """One sample with its results, which are still unread."""
 
     sample: dict[str, Any]
     results: list[Any]
@@ -345,14 +345,14 @@ def plain_row(
     """Return a row as plain JSON values that `row_of` reads.
 
     Raises `ReportError` for values that JSON would change or cannot hold, such as sets and NaN in
-    metadata, unless `default` makes plain ones of them.
+    metadata, unless `default` makes plain values of them.
     """
     fields = plain_sample(sample, default=default)
     return {"sample": fields, "results": [plain_result(result, result.score) for result in results]}
 
 
 def plain_sample(sample: Sample, *, default: Default = None) -> dict[str, Any]:
-    """Return a sample as plain JSON values; raises what `plain_row` does."""
+    """Return a sample as plain JSON values; raises the errors of `plain_row`."""
     fields = sample.to_dict()
     try:
         if "metadata" in fields:
@@ -365,7 +365,7 @@ def plain_sample(sample: Sample, *, default: Default = None) -> dict[str, Any]:
 
 
 def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the contexts with metadata anywhere in a value, with their places; they do not nest."""
+    """Yield contexts with metadata at any place in a value, with their places; they do not nest."""
     is_mapping = isinstance(value, dict)
     for key, item in value.items() if is_mapping else enumerate(value):
         if (type(item) is dict or type(item) is list) and key != "metadata":
@@ -377,9 +377,9 @@ def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[
 
 
 def as_kept(value: Any, where: str, default: Default = None) -> Any:
-    """Return a value as JSON keeps it; `default` makes what JSON would change or cannot hold.
+    """Return a value in the form that JSON keeps; `default` converts values that JSON changes.
 
-    Raises `ReportError` with the place, without `default` or where its value is not plain, either.
+    Raises `ReportError` with the place, without `default` or if its value is not plain, either.
     """
     is_readable = isinstance(value, int) and abs(value) < _MOST
     is_finite = isinstance(value, float) and isfinite(value)
@@ -422,7 +422,7 @@ def _made_by(default: Callable[[Any], Any], value: object, where: str) -> Any:
 
 
 def check_retrieved(sample: Sample, result: Result) -> None:
-    """Raise `ReportError` where a result counts more contexts than its sample has."""
+    """Raise `ReportError` if a result counts more contexts than its sample has."""
     ids = sample.retrieved_context_ids
     if ids is not None and result.retrieved > len(ids):
         raise ReportError(
@@ -434,7 +434,7 @@ def check_retrieved(sample: Sample, result: Result) -> None:
 
 
 def _problem(error: ValidationError) -> str:
-    """Return the first problem that pydantic found, in the words of fullrecall's messages."""
+    """Return the first problem that pydantic found, in the style of fullrecall's messages."""
     first = error.errors(include_url=False)[0]
     where = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]

@@ -50,7 +50,7 @@ class Files(ReadColumns):
     def _statistics(self, path: str) -> Statistics | None:
         metadata = self.file(path).metadata
         pairs = metadata.metadata or {}
-        # A program that changes rows by Arrow, and keeps these pairs, adds Arrow's schema to them.
+        # A program that changes rows by Arrow, and keeps these pairs, adds Arrow's schema.
         if KEY.encode() not in pairs or b"ARROW:schema" in pairs or metadata.num_row_groups != 1:
             return None
         statistics = Statistics.read(pairs[KEY.encode()], path)
@@ -67,7 +67,7 @@ class Files(ReadColumns):
     def _opened(self, path: str) -> pq.ParquetFile:
         try:
             source = self._filesystem.open_input_file(path)
-            # Every row has the head: as a dictionary it is decoded once.
+            # Every row has the same head: as a dictionary it is decoded once.
             return pq.ParquetFile(source, read_dictionary=[columns.HEAD])
         except KeyError:
             problem = f"is no saved report: it has no column {columns.HEAD!r}"
@@ -106,7 +106,7 @@ class RowGroup(ArrowRows):
         return self._count
 
     def without_statistics(self) -> RowGroup:
-        """Return the same rows, which are read where statistics would answer."""
+        """Return the same rows; rows are read even if statistics would answer."""
         where = self._files, self.path, self._group, self._methods, self._partition
         return RowGroup(*where, statistics=False)
 
@@ -117,7 +117,7 @@ class RowGroup(ArrowRows):
 
     @property
     def first_row(self) -> int | None:
-        """The number of the first row, if the rows are numbered one after another."""
+        """The number of the first row, if the rows are numbered consecutively."""
         return super().first_row if self.statistics is None else self.statistics.first
 
     @property
@@ -153,10 +153,10 @@ class RowGroup(ArrowRows):
         return 0 if no_ties else super().tied(k)
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        """Return columns in the types of a report: engines write lists and texts of other types."""
+        """Return columns in the types of a report; engines write lists and texts in other types."""
         file = self._files.file(self.path)
         with located(f"{self.path} cannot be read"):
-            # In this thread: reading in Arrow's own took 16 MiB more at 100,000 rows.
+            # In this thread: reading in Arrow's threads took 16 MiB more for 100,000 rows.
             own = set(file.schema_arrow.names)
             table = file.read_row_group(
                 self._group, columns=[name for name in names if name in own], use_threads=False
@@ -175,15 +175,15 @@ class RowGroup(ArrowRows):
 
     @cached_property
     def filled(self) -> AbstractSet[str]:
-        """The columns that may have a value, as far as the file's footer shows."""
+        """The columns that may have a value, according to the file's footer."""
         group = self._files.file(self.path).metadata.row_group(self._group)
-        filled = set(columns.LISTS) & set(self.names)  # empty is not missing there
+        filled = set(columns.LISTS) & set(self.names)  # the footer counts an empty list as missing
         for index in range(group.num_columns):
             column = group.column(index)
             statistics = column.statistics
             nulls = None if statistics is None else statistics.null_count
             if nulls is None or nulls < column.num_values:
-                # By path: a user's column of mappings may have a key that is named as a score.
+                # By path: a user's column of mappings may have a key with the name of a score.
                 filled.add(column.path_in_schema.partition(".")[0])
         types = self._files.file(self.path).schema_arrow
         filled = {name for name in filled if not pa.types.is_null(types.field(name).type)}

@@ -1,4 +1,4 @@
-"""The base of all writers of reports: rows as they are scored, and the end of the run."""
+"""The base of all writers of reports: rows while they are scored, and the end of the run."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MOST_SECONDS = 20.0
 
 
 class RowWriter(ABC):
-    """Writes rows as they come; use it as a context manager.
+    """Writes rows while they are scored; use it as a context manager.
 
-    With `after` it continues the report at its path: that many rows stay, later rows are dropped.
-    `stopped` says in the report's end why a run ended early; an error within the context sets it.
-    Raises `ReportError` where another run writes to its path. Methods raise `OSError` where a file
-    cannot take a row, and `ReportError` for metadata that JSON would change or cannot hold.
+    With `after` it continues the report at its path: that many rows stay, and later rows are
+    dropped. `stopped` is saved as the reason why a run ended early; an error inside the context
+    sets it. Raises `ReportError` if another run writes to its path. Methods raise `OSError` if a
+    file cannot be written, and `ReportError` for metadata that JSON would change or cannot hold.
     """
 
     stopped: str | None = None
@@ -60,7 +60,7 @@ class RowWriter(ABC):
 
     @abstractmethod
     def resume(self, rows: int) -> None:
-        """Open the report at the path, and drop all but its first rows."""
+        """Open the report at the path, and drop all rows but the first."""
 
     def add(self, part: Part) -> None:
         """Write rows that were scored together."""
@@ -75,7 +75,7 @@ class RowWriter(ABC):
             self.settle()
 
     def settle(self) -> None:
-        """Write the rows that wait."""
+        """Write the waiting rows."""
         self._settled_at = monotonic()
         if self._waiting:
             waiting, self._waiting = self._waiting, []
@@ -105,7 +105,7 @@ class RowWriter(ABC):
     ) -> None:
         if error is not None:
             self.stopped = ending(error)
-        # After a failed write the same rows fail again on closing: raise the first error.
+        # After a failed write, closing fails at the same rows again: raise the first error.
         with suppress(OSError) if error is not None else nullcontext():
             try:
                 if not isinstance(error, OSError):  # half a row may have been written

@@ -1,6 +1,7 @@
 """Saved reports: JSON Lines for people and diffs, Parquet for size; one schema behind both.
 
-Chooses the form by the file's name, and decides whether an existing file may be replaced.
+This module chooses the form by the file's name, and decides whether an existing file may be
+replaced.
 """
 
 from __future__ import annotations
@@ -56,8 +57,9 @@ def save(
     path = as_path(path)
     _check_target(path, replace=replace)
     make = _writer_class(path)
-    path = path.resolve()  # a link stays, and leads to the new report
-    # Beside it, and moved once it is whole: a run that dies while it writes leaves the old report.
+    path = path.resolve()  # a link stays, and points to the new report
+    # Written beside it and moved when it is complete, so that a run that dies while writing leaves
+    # the old report.
     part = beside(path)
     try:
         with make(part, report.methods, report.origin, default=default) as writing:
@@ -72,7 +74,7 @@ def save(
 def _save_at(
     report: Evaluation, address: str, *, replace: bool, default: Callable[[Any], Any] | None
 ) -> None:
-    """Write a report to an address; one that is there goes first."""
+    """Write a report to an address; an existing report is removed first."""
     _check_suffix(_path_in(address))
     check_address(address, replace=replace, way_out=way_out())
     clear_address(address)
@@ -89,7 +91,7 @@ def _save_at(
 
 
 def _put_in_place(part: Path, path: Path) -> None:
-    """Move a whole report to its path; where that fails, the old report stays."""
+    """Move a complete report to its path; if that fails, the old report stays."""
     if not path.is_dir() and not (part.is_dir() and path.exists()):
         part.replace(path)
         return
@@ -115,7 +117,7 @@ def remove(path: Path) -> None:
 
 
 def way_out() -> str:
-    """Return the advice for a path that has a report."""
+    """Return the advice for a path that already has a report."""
     return f"pass {naming.parameter('replace', value=True)} to replace it, or name another file"
 
 
@@ -126,7 +128,7 @@ def writer(
     *,
     after: int | None = None,
 ) -> RowWriter:
-    """Return a writer for the rows of a run as they come, `after` the first rows of a report.
+    """Return a writer for the rows of a run, `after` the first rows of a report.
 
     Without `after`, the path must not exist. A name that ends in ".parquet" becomes a directory of
     complete files. `origin` is that of the report. Raises `ReportError` for another
@@ -145,10 +147,10 @@ def writer(
 def finished(path: str | Path, methods: Sequence[Method], origin: Origin) -> Evaluation | None:
     """Return the rows that an earlier run has finished in its output; None without an output.
 
-    These are the rows before the first one that the run left unscored at its end: by a deadline, a
-    budget, an interruption, or a model that did not answer. `stopped` is None where all rows of a
-    complete report are finished. Raises `ReportError` for the output of another run, and for a
-    path with any other file.
+    These are the rows before the first one that the end of the run left unscored: by a deadline, a
+    budget, an interruption, or a model that did not answer. `stopped` is None if all rows of a
+    complete report are finished. Raises `ReportError` for the output of another run, and for a path
+    with any other file.
     """
     if not _exists(path):
         return None
@@ -174,7 +176,7 @@ def _finished_rows(report: Evaluation) -> int:
         notes = {row: report.table.result(row, score).note for row in unscored}
         ended = (row for row in unscored if any(why in notes[row] for why in _ENDINGS))
         rows = min(rows, next(ended, rows))
-        # At the end of a run that was stopped, its model did not answer any more.
+        # At the end of a stopped run, its model no longer answered.
         while report.stopped is not None and NOT_JUDGED in notes.get(rows - 1, ""):
             rows -= 1
     return rows
@@ -291,7 +293,7 @@ def _check_suffix(path: PurePath) -> None:
 
 
 def _check_target(path: Path, *, replace: bool) -> None:
-    """Raise `ReportError` for a name without a report's suffix, and for a path that exists.
+    """Raise `ReportError` for a name without a report's suffix, and for an existing path.
 
     Its folder must exist. With `replace` the path may exist, unless it is a directory with other
     files.

@@ -1,4 +1,4 @@
-"""The marks of saved reports; imports only small modules, so that any reader may use it."""
+"""How to recognize saved reports; imports only small modules, so that any reader may use it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _BEGINNING = f'{{"kind": "{KIND}"'.encode()
 
 
 def is_report(path: str | Path, error: type[FullrecallError] = ReportError) -> bool:
-    """Return whether a file, or a directory, begins as a saved report does.
+    """Return whether a file or a directory begins like a saved report.
 
-    Raises `error` where an address cannot be reached.
+    Raises `error` if an address cannot be reached.
     """
     address = address_of(path)
     if address is not None:
@@ -61,12 +61,12 @@ def _is_report_at(place: Place) -> bool:
 
 
 def is_own(name: str) -> bool:
-    """Whether a file of that name in a report's directory is the report's."""
+    """Return whether a file with that name in a report's directory belongs to the report."""
     return _OWN_FILE.fullmatch(name) is not None
 
 
 def _footer(path: Path) -> bytes:
-    """Return the end of a file: that of a Parquet file names its columns."""
+    """Return the end of a file: a Parquet file's columns are named there."""
     with path.open("rb") as file:
         file.seek(max(0, file.seek(0, SEEK_END) - _LONGEST_FOOTER))
         return file.read()

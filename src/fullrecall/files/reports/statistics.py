@@ -1,7 +1,7 @@
 """The statistics of a file's rows, kept in its metadata: a summary reads them instead of rows.
 
-They merge exactly: counts, sums of fractions, and the distinct findings with their numbers of rows,
-from which each measure of columns is computed by its own formula.
+They can be merged exactly: counts, sums of fractions, and distinct findings with their numbers of
+rows, from which each measure of columns is computed by its own formula.
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ class SampleSums(NamedTuple):
 class Statistics(NamedTuple):
     """The statistics of the rows of a file.
 
-    - `head`: the head of the report. `first`: the number of the first row, if all are numbered one
-      after another, else None.
-    - `ids`: their range, None if any repeats. `has_ties`: whether any sample names tied documents.
+    - `head`: the head of the report. `first`: the number of the first row, if all are numbered
+      consecutively, else None.
+    - `ids`: the range of the IDs, None if any repeats. `has_ties`: whether any sample names tied
+      documents.
     - `notes` and `distinct` have one item for each score.
     """
 
@@ -78,7 +79,7 @@ class Statistics(NamedTuple):
     sums: SampleSums
 
     def to_json(self) -> str:
-        """Return the statistics as JSON that `read` reads, the same for equal ones."""
+        """Return the statistics as JSON that `read` reads; equal statistics give equal JSON."""
         return json.dumps(
             {
                 **self._asdict(),
@@ -97,7 +98,7 @@ class Statistics(NamedTuple):
 
     @classmethod
     def read(cls, text: bytes, where: str) -> Statistics | None:
-        """Return saved statistics, None for those of another version; `ReportError` for others."""
+        """Return saved statistics, None for those of another version; `ReportError` otherwise."""
         with located(f"{where}: its statistics cannot be read"):
             content = mapping(text)
             if content.pop("version") != _VERSION:
@@ -115,7 +116,7 @@ class Statistics(NamedTuple):
 
 
 def _key(name: Any) -> Any:
-    """Return a key of `Part.retrievals`: a text, or the names of lists and what is counted."""
+    """Return a key of `Part.retrievals`: a text, or the names of lists and the counted item."""
     return name if isinstance(name, str) else (tuple(name[0]), name[1])
 
 
@@ -129,7 +130,7 @@ def _verdicts(sums: Iterable[str]) -> VerdictSums:
 
 
 def _plain_distinct(distinct: DistinctRows | None) -> dict[str, Any] | None:
-    """Return the columns that are not None, lists as their values and where each begins."""
+    """Return the columns that are not None, with lists as values and offsets."""
     if distinct is None:
         return None
     columns = distinct.columns

@@ -1,4 +1,4 @@
-"""Where a report's files are written: a local directory, or a folder at an address."""
+"""The places where a report's files are written: a local directory, or a folder at an address."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fullrecall.files.reports.signature import is_own
 
 
 class LocalFolder:
-    """A local directory; a file is there when it is whole, and one run writes at a time."""
+    """A local directory: files appear when they are complete, and one run writes at a time."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -25,7 +25,7 @@ class LocalFolder:
         self.path.mkdir()
 
     def lock(self) -> None:
-        """Keep other runs out; `ReportError` where one writes here."""
+        """Keep other runs out; `ReportError` if another run writes here."""
         if sys.platform == "win32":
             return
         self._descriptor = os.open(self.path, os.O_RDONLY)
@@ -36,7 +36,7 @@ class LocalFolder:
             raise
 
     def unlock(self) -> None:
-        """Let other runs write here."""
+        """Allow other runs to write here."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -50,7 +50,7 @@ class LocalFolder:
         return (self.path / name).read_bytes()
 
     def write(self, content: Any, name: str) -> None:
-        """Write a file, at once: there is never half of it."""
+        """Write a file in one step: there is never half of it."""
         hidden = self.path / f".{name}"
         hidden.write_bytes(content)
         hidden.replace(self.path / name)
@@ -61,7 +61,7 @@ class LocalFolder:
 
 
 class RemoteFolder(Place):
-    """A folder at an address; object stores show a file when it is whole, and know no locks."""
+    """A folder at an address: object stores show complete files only, and have no locks."""
 
     def lock(self) -> None:
         """Do nothing."""
@@ -86,7 +86,7 @@ def folder_at(path: str | Path) -> LocalFolder | RemoteFolder:
 
 
 def check_address(address: str, *, replace: bool, way_out: str) -> None:
-    """Raise `ReportError` where no report may be written to an address.
+    """Raise `ReportError` unless a report may be written to an address.
 
     With `replace`, a report, or an empty file, may be there.
     """
@@ -114,7 +114,7 @@ def clear_address(address: str) -> None:
 
 
 def no_stream(path: object) -> ReportError:
-    """Return the error for rows that are to be added to one file at an address."""
+    """Return the error for adding rows to a single file at an address."""
     return ReportError(
         f"{shown_path(path)}: no file at an address grows line by line: name a folder that ends "
         "in .parquet, or a local file"

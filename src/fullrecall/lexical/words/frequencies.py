@@ -1,4 +1,4 @@
-"""The weight of a word: the rarer in English, the higher.
+"""The weight of a word, which is higher the rarer the word is in English.
 
 The table beside this module gives the Zipf frequency of 16,000 English words (its head names
 source and license). A word that is not listed is rare in English or belongs to another language:
@@ -13,7 +13,7 @@ from fullrecall.lexical.words.data import lines
 
 _CEILING = 7.3  # words of this Zipf frequency or above ("of", "and") have the least weight
 _UNLISTED = 3.0  # the Zipf frequency given to a long word that is not listed
-_PER_LETTER = 0.6  # added to it for each letter short of six
+_PER_LETTER = 0.6  # added to it for each letter fewer than six
 _LONG = 6
 
 
@@ -28,12 +28,12 @@ def zipf_frequencies() -> dict[str, float]:
 
 
 def weight(word: str) -> float:
-    """Return a lower-case word's weight: 0.05 for the commonest up to 4.3, linear in log rarity.
+    """Return a lower-case word's weight, linear in log rarity: from 0.05 for the commonest to 4.3.
 
     This is inverse document frequency (Spärck Jones 1972), with the language as the collection.
     """
     frequency = zipf_frequencies().get(word)
-    # Short words of other languages are mostly function words, and no list here has them.
+    # Short words of other languages are mostly function words, and the table has none of them.
     if frequency is None:
         frequency = _UNLISTED + _PER_LETTER * max(0, _LONG - len(word))
     return max(0.05, _CEILING - frequency)

@@ -1,14 +1,14 @@
 """Detect the language of a text by its script, function words and vocabulary.
 
-No dependency and no guess: a text without a telling script or function words has no language here
-(None), and the caller decides by the surrounding texts. Two decisions need the language: which
-abbreviations a sentence splitter knows (`language_of`), and whether a judge was measured on the
-language of a text (`judged_language`).
+It does not guess: a text without a distinctive script or function words has no language (None), and
+the caller decides by the surrounding texts. Two decisions need the language: which abbreviations a
+sentence splitter knows (`language_of`), and whether a judge was measured on the language of a text
+(`judged_language`).
 
 No list of other languages is complete, so a text judged as English must also have an English
-vocabulary. Of 3,400 English claims with three or more words in lower case, one in a thousand has
-fewer than half of them among the 16,000 most frequent English words; nearly all texts in forty
-other languages do.
+vocabulary. Of 3,400 English claims with at least three lower-case words, one in a thousand has
+fewer than half of these words among the 16,000 most frequent English words. Nearly all texts in
+forty other languages have fewer than half.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from fullrecall.lexical.words.tokens import stem
 UNDETERMINED = "und"
 """The ISO 639-2 code of a language that is not listed."""
 
-_WORD = re.compile(r"[^\W\d_]{2,}|[^\W\d_a-zA-Z]")  # "y" and "a" are names of things, too
+# single letters such as "y" and "a" may be names of things
+_WORD = re.compile(r"[^\W\d_]{2,}|[^\W\d_a-zA-Z]")
 _READ = 2_000
 """Characters of a text that are read: more add no information."""
 _PARTICLES = "de|da|do|dos|das|di|du|des|del|della|der|den|la|le|les|el|al|los|van|von|zu|y|e"
@@ -43,9 +44,9 @@ _ACCENTED = re.compile(r"[^\W\d_a-zA-Z]")
 _COMMAND = re.compile(r"[`$> ]*[a-z]")
 _ENDS_SENTENCE = re.compile(r"[.!?…][\"'”’)\]*_ ]*$")
 _LONGER = re.compile(r"[^\W\d_]{2,}")
-_LEAST = 0.55  # of its words that an English text has in the table
-_ENOUGH = 3  # words that show the language of a text by themselves
-_CONTEXTS = 20  # surrounding texts that are read
+_LEAST = 0.55  # share of an English text's words that are in the table
+_ENOUGH = 3  # words that are enough to show a text's language
+_CONTEXTS = 20  # the most surrounding texts that are read
 _CERTAIN = 2
 """Function words that show the language of a text without the surrounding texts."""
 
@@ -76,7 +77,7 @@ def language_among(text: str, around: Iterable[str]) -> str | None:
 
 
 def judged_language(text: str, around: Sequence[str]) -> str:
-    """Return the language to judge a text in, with help of the texts around it if it is short.
+    """Return the language in which to judge a text; a short text is judged with those around it.
 
     A text detected as English, or not detected, must also read as English; otherwise the result is
     `UNDETERMINED`.
@@ -86,11 +87,11 @@ def judged_language(text: str, around: Sequence[str]) -> str:
 
 
 def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
-    """Whether a text reads as English.
+    """Return whether a text reads as English.
 
     Capitalized words, and particles between them, may be names in any language. A text of only
-    names, numbers or code passes. Terms ("kubectl") count as English if an English text around has
-    them, or if a short text has one beside an English word.
+    names, numbers or code passes. Terms ("kubectl") count as English if an English text around the
+    text has them, or if a short text has one beside an English word.
     """
     own = _lower_words(text[:_READ])
     listed = set(filter(_is_listed, own))
@@ -126,10 +127,11 @@ def _language_and_signs(text: str) -> tuple[str | None, int]:
     by_script = _by_sign("scripts")
     scripts = Counter({by_script[name][0]: n for name, n in written.items() if name in by_script})
     latin = written["LATIN"]
-    # One word in Latin letters may be a name in any text; as many letters say more in Chinese.
+    # One word in Latin letters may be a name in any text. The same number of Chinese letters is
+    # more text.
     if scripts.total() * 2 > latin:
         return _by_script(text, scripts), _CERTAIN
-    # A text in an unlisted script is not English, even with Latin names in it.
+    # A text in an unlisted script is not English, even if it has Latin names.
     unlisted = len(letters) - scripts.total() - latin
     return (UNDETERMINED, _CERTAIN) if unlisted > latin else _latin(text)
 
@@ -153,22 +155,22 @@ def _by_script(text: str, scripts: Counter[str]) -> str:
 def _latin(text: str) -> tuple[str | None, int]:
     spoken = _spoken(text)
     written = spoken.lower() if spoken.isupper() else _IN_NAME.sub(" ", _NAME.sub(" ", spoken))
-    # Each once: a repeated name, such as Python's module `os`, is not a sign of Portuguese.
-    # In other scripts a letter may become two in lower case, so each word is lowered by itself.
+    # Each once: a repeated name, such as Python's module `os`, is not a sign of Portuguese. In
+    # other scripts a letter may become two in lower case, so each word is lowered separately.
     words = set(_WORD.findall(written))
     by_word = _by_sign("function_words")
     lowered = {word.lower() for word in words} & by_word.keys()
     counts = Counter(code for word in lowered for code in by_word[word])
     if not counts:
         return None, 0
-    # English is listed first.
+    # For a tie, English wins: it is listed first.
     best = max(filter(counts.__contains__, languages()), key=counts.__getitem__)
     return best, counts[best] - (0 if best == "en" else counts["en"])
 
 
 @cache
 def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
-    """Return the languages that have each word of a field."""
+    """Return the languages that list each word of a field."""
     codes_of: dict[str, list[str]] = {}
     for code, entry in languages().items():
         for sign in entry.get(field, "").split():
@@ -191,7 +193,7 @@ def _spoken(text: str) -> str:
 
 
 def _is_prose(line: str) -> bool:
-    """Whether a line has the form of prose, not of code, a table row, `key: value` or a command."""
+    """Return whether a line is prose, not code, a table row, `key: value` or a command."""
     words = _LONGER.findall(line)
     if 2 * len(_SIGN.findall(line)) >= len(words):
         return False
@@ -201,7 +203,7 @@ def _is_prose(line: str) -> bool:
 
 
 def _begins_listed(text: str) -> bool:
-    """Whether a text begins with a frequent English word: "Configure kubectl."."""
+    """Return whether a text begins with a frequent English word: "Configure kubectl."."""
     first = _LONGER.match(text)
     return first is not None and _is_listed(first[0])
 
@@ -218,6 +220,6 @@ def _stems() -> frozenset[str]:
 
 
 def is_in_latin(text: str) -> bool:
-    """Whether at least half of a text's letters are Latin."""
+    """Return whether at least half of a text's letters are Latin."""
     letters = list(filter(str.isalpha, text[:_READ]))
     return 2 * sum(c < "\u0250" for c in letters) >= len(letters)

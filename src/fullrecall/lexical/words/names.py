@@ -63,8 +63,9 @@ def _runs(text: str, words: Sequence[Word]) -> list[tuple[int, list[Word]]]:
 
 
 def _are_joined(text: str, first: Word, other: Word) -> bool:
-    """Whether only a space, a hyphen or an initial's stop separates two words."""
-    # "Charles de Gaulle" is two names: of 9,620 quotes one was refused for the "de" between.
+    """Return whether only a space, a hyphen or an initial's stop separates two words."""
+    # "Charles de Gaulle" is read as two names; of 9,620 quotes, the "de" between them made one
+    # refused.
     gap = text[first.end : other.start]
     return gap in (" ", "-") or (first.end - first.start == 1 and gap in (".", ". "))
 

@@ -1,8 +1,8 @@
 """Find the denials of a text, their kind, and the words that they deny.
 
-A denial is "plain" if it is not, no, never or nor (n't); "implied" if other words may deny:
-without, failed, hardly; "reported" if it calls a statement false: a myth, wrongly, denied. "Not
-only", "no later than" and "No. 5" are not denials.
+A denial is "plain" (not, no, never, nor, n't), "implied" (without, failed, hardly), or "reported"
+if it calls a statement false (a myth, wrongly, denied). "Not only", "no later than" and "No. 5" are
+no denials.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CLAUSE_END = re.compile(
     re.IGNORECASE,
 )
 _REPORTED_PHRASE = re.compile(r"\bcontrary to\b(?! popular)", re.IGNORECASE)
-_MOST_DENIED = 6  # content words after a denial that it may deny
+_MOST_DENIED = 6  # the most content words after a denial that it may deny
 
 
 class Denial(NamedTuple):
@@ -54,7 +54,7 @@ def denials(text: str, language: str | None = None) -> tuple[Denial, ...]:
     """Return a text's denials, in order; `language` is its ISO 639-1 code, None detects it."""
     spoken = language or language_of(text) or "en"
     exempt = [match.span() for match in _NO_DENIAL.finditer(text)]
-    # Bisected below: with two loops, a text full of denials would take quadratic time.
+    # Bisected below: with two nested loops, a text full of denials would take quadratic time.
     starts = [start for start, _ in exempt]
     ends = [match.start() for match in _CLAUSE_END.finditer(text)] + [len(text)]
     listed = []
@@ -68,7 +68,7 @@ def denials(text: str, language: str | None = None) -> tuple[Denial, ...]:
 def denies(
     text: str, language: str | None = None, kinds: tuple[DenialKind, ...] = ("plain",)
 ) -> bool:
-    """Whether a text has a denial of one of these kinds."""
+    """Return whether a text has a denial of one of these kinds."""
     return any(denial.kind in kinds for denial in denials(text, language))
 
 
@@ -97,7 +97,7 @@ def denied_keys(text: str) -> frozenset[str]:
 
 
 def _denying(text: str, language: str) -> Iterator[tuple[int, int, DenialKind]]:
-    """Yield the denials of a text in a language, also those within an exempt phrase."""
+    """Yield the denials of a text in a language, including those inside exempt phrases."""
     if language == "en":
         for match in _REPORTED_PHRASE.finditer(text):
             yield match.start(), match.end(), "reported"
@@ -115,10 +115,10 @@ def _denying(text: str, language: str) -> Iterator[tuple[int, int, DenialKind]]:
 
 @remembered_words(16_384)
 def denying_kind(word: str, language: str) -> DenialKind | None:
-    """Return the kind of denial that a lower-case word is; None if it does not deny."""
+    """Return the kind of denial of a lower-case word; None if it does not deny."""
     word = word.replace("’", "'")
     if language == "en" and word.endswith("n't"):
         return "plain"
-    # The denial is before the mark: in French an elision, in English a possessive.
+    # The denial is before the apostrophe: in French an elision, in English a possessive.
     forms = {word, word.partition("'")[0]}  # n'est, nobody's
     return next((kind for kind in _KINDS if forms & words_of(language, kind)), None)

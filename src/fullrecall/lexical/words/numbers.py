@@ -26,7 +26,7 @@ MONTH_NUMBERS: Mapping[str, int] = {
     form: number for number, month in enumerate(MONTHS, 1) for form in (month, month[:3])
 } | {"sept": 9}
 """The number of each month, by its name and abbreviation in lower case."""
-_ALSO_WORDS = frozenset({"may", "march"})  # months only with a capital, in a date or after "in"
+_ALSO_WORDS = frozenset({"may", "march"})  # as months only with a capital, in a date or after "in"
 
 _CARDINALS: Mapping[str, int] = table("numbers.json")["cardinals"]
 _ORDINALS: Mapping[str, int] = table("numbers.json")["ordinals"]
@@ -44,7 +44,7 @@ _UNITS: Mapping[str, tuple[str, str]] = {
 }
 """For each form of a unit, its canonical name and its sort."""
 
-# Possessive throughout: contexts are untrusted, and no pattern may backtrack over them.
+# Possessive throughout: contexts are untrusted, so no pattern may backtrack over them.
 _TOKEN = re.compile(
     r"(?P<citation>\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\])"
     r"|(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"
@@ -106,16 +106,16 @@ def numbers(text: str) -> tuple[Number, ...]:
 
 
 def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
-    """Whether one of the stated numbers may mean the claimed number.
+    """Return whether one of the stated numbers may mean the claimed number.
 
-    It is equal, or within 5% if rounded to another scale. Different units of
-    one sort must give equal amounts.
+    It must be equal, or within 5% if it is rounded to another scale. Numbers with different units
+    of one sort must be equal amounts.
     """
     return any(_may_be(claimed, other) for other in stated)
 
 
 def is_equal(number: Number, other: Number) -> bool:
-    """Whether two numbers are the same quantity: 10 km and 10,000 m, but not 10."""
+    """Return whether two numbers are the same quantity: 10 km and 10,000 m, but not 10."""
     if number.value is None or other.value is None:
         return False
     factors = [1.0, 1.0]
@@ -129,13 +129,13 @@ def is_equal(number: Number, other: Number) -> bool:
 
 
 def excludes(claimed: Number, stated: Number) -> bool:
-    """Whether two numbers have the same sort but differ in value or unit."""
+    """Return whether two numbers have the same sort, but differ in value or unit."""
     return claimed.sort == stated.sort and not _may_be(claimed, stated)
 
 
 @remembered(400_000)
 def months(text: str) -> frozenset[str]:
-    """Return the months that a text names, in lower case: "may" only with a capital, in a date."""
+    """Return the months that a text names, in lower case; "may" needs a capital, and a date."""
     tokens = _tokens(text)
     named = set()
     for at, token in enumerate(paused(tokens)):

@@ -1,7 +1,7 @@
 """Opposites, rivals and synonyms: an opposite or rival makes a true statement false.
 
-The lists were made for fullrecall. Words are compared by key, so each inflected form is covered by
-its base.
+The lists were made for fullrecall. Words are compared by key, so a base form covers its inflected
+forms.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from fullrecall.lexical.words.tokens import stem
 
 @cache
 def opposites() -> Mapping[str, frozenset[str]]:
-    """Return the keys of each listed word's opposites: increase, decrease and reduce."""
+    """Return the keys of each listed word's opposites, such as increase for decrease and reduce."""
     return _by_key("opposites.txt")
 
 
 @cache
 def synonyms() -> Mapping[str, frozenset[str]]:
-    """Return the keys of each listed word's synonyms: start, begin and launch."""
+    """Return the keys of each listed word's synonyms, such as start for begin and launch."""
     return _by_key("synonyms.txt")
 
 
 @cache
 def rivals() -> Mapping[str, frozenset[str]]:
-    """Return the keys of other words of each listed word's kinds: Tuesday and other days."""
+    """Return the keys of the other words of each listed word's kind: other days for Tuesday."""
     return _by_key("kinds.txt")
 
 
 @cache
 def as_written(name: str) -> Mapping[str, Sequence[str]]:
-    """Return for each word of a list, as written, the listed words that exclude it."""
+    """Return, for each word of a list as written, the listed words that exclude it."""
     excluding: defaultdict[str, list[str]] = defaultdict(list)
     for line in lines(name):
         for group in line.split(","):

@@ -2,8 +2,8 @@
 
 `run`, `runs` and `Running` share a key, and so do `1,000` and `1000`, `three` and `3`, `%` and
 `percent`, `won` and `win`, `Beyoncé` and `beyonce`. Suffixes are stripped only from English words;
-words of other languages keep their endings, and inflected forms are matched by their beginnings
-(`alike`). Scripts without spaces are cut into pairs of neighboring characters.
+words of other languages keep their endings, and their inflected forms are matched by their
+beginnings (`alike`). Scripts without spaces are cut into pairs of neighboring characters.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fullrecall.lexical.words.frequencies import weight
 from fullrecall.lexical.words.numbers import value_of
 
 # Letters of the Indic, Thai, Lao, Tibetan, Burmese and Khmer blocks need their combining marks,
-# which \w leaves out; the dandas (U+0964, U+0965) are punctuation.
+# which \\w excludes; the dandas (U+0964, U+0965) are punctuation.
 _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
     "\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3"
@@ -39,8 +39,8 @@ TELLING = 1.2
 
 _VOWELS = frozenset("aeiouy")
 _NUMBER_WEIGHT = 4.0
-_PAIR_WEIGHT = 2.5  # of two neighboring characters in a script without spaces
-_SHORT = 3  # letters that a stem keeps
+_PAIR_WEIGHT = 2.5  # weight of two neighboring characters in a script without spaces
+_SHORT = 3  # the fewest letters of a stem
 SHARED_PREFIX = 5
 _SHARED_PART = 0.65
 
@@ -58,7 +58,7 @@ class Word(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether it is a content word, a number or a name, not a function word."""
+        """Whether it is a content word, a number or a name, but not a function word."""
         return self.is_number or self.weight >= TELLING
 
 
@@ -78,11 +78,11 @@ def _words(text: str) -> Iterator[Word]:
                 yield Word(pair, _PAIR_WEIGHT, position, position + 2, pair)
             continue
         key, worth, lowered, is_number, is_capital = _form(written, match.lastgroup or "")
-        # A named tuple's own constructor would take a quarter of the time here.
+        # A named tuple's own constructor would take a quarter of the total time.
         yield tuple.__new__(Word, (key, worth, start, end, lowered, is_number, is_capital))
 
 
-# A few words of a language are read often: their stems are computed once.
+# A few words of a language are frequent: their stems are computed once.
 @remembered_words(65_536)
 def _form(written: str, kind: str) -> tuple[str, float, str, bool, bool]:
     """Return the fields of a word, without its offsets."""
@@ -129,7 +129,7 @@ def _without_accents(written: str) -> str:
     word = written.casefold().replace("’", "'")
     if word.isascii():
         return word
-    # Only Latin marks: without their marks, words of Hindi or Thai would mean something else.
+    # Only marks on Latin letters: without their marks, words of Hindi or Thai mean something else.
     decomposed = unicodedata.normalize("NFKD", word)
     without = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
     return unicodedata.normalize("NFC", without) or word
@@ -138,7 +138,7 @@ def _without_accents(written: str) -> str:
 def stem(word: str) -> str:
     """Strip the inflection of a lower-case English word: plural, past, -ing, -ly and a final e.
 
-    Lighter than Porter's stemmer (1980): derivational suffixes (-tion, -ment, -ness) stay.
+    It strips less than Porter's stemmer (1980): derivational suffixes (-tion, -ment, -ness) stay.
     """
     word = _IRREGULAR.get(word, word)
     if len(word) > _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -159,9 +159,9 @@ _OTHERWISE_WRITTEN = {"not", *_SIGNS.values(), *map(stem, _IRREGULAR.values())}
 
 
 def may_hold(text: str, keys: Iterable[str]) -> bool:
-    """Return False only if `text` certainly lacks a word with one of these keys; fast."""
+    """Return False only if `text` certainly lacks all words with these keys; fast."""
     folded = _without_accents(text)
-    # A stem is how its word begins, but for the last letter: "studi" of "studies".
+    # A word begins with its stem, except for the last letter: "studi" of "studies".
     return all(
         key[:-1] in folded
         for key in keys
@@ -170,7 +170,7 @@ def may_hold(text: str, keys: Iterable[str]) -> bool:
 
 
 def alike(key: str, other: str) -> bool:
-    """Whether two keys begin alike for most of their length: product, production."""
+    """Return whether two keys begin alike for most of their length: product, production."""
     longer = max(len(key), len(other))
     shared = 0
     for a, b in zip(key, other, strict=False):
