@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -70,6 +71,24 @@ def test_chunks_that_overlap_are_two(program: Any) -> None:
         kept = program.function("rerank", found, [first])
         call.returns(program.ask(joined(kept)))
     assert program.ids() == ["1"]
+
+
+@pytest.mark.parametrize("rooted", [True, False])
+def test_the_record_of_one_search_is_that_of_any_call(
+    program: Any, docs: Any, *, rooted: bool
+) -> None:
+    """With a step beside it, whose output is None, the call is followed in full."""
+    records = []
+    for beside in (False, True):
+        each = type(program)()
+        with each.call() if rooted else contextlib.nullcontext() as call:
+            if beside:
+                each.function("note", "q", None)
+            found = each.retrieve(docs["b"], docs["a"], docs["c"])
+            if rooted:
+                call.returns(found)
+        records.append(each.retrieval(response="x"))
+    assert records[0] == records[1]
 
 
 def test_a_reference_may_name_any_id_of_a_document(program: Any, docs: Any) -> None:

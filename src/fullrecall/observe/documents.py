@@ -263,10 +263,11 @@ class StepDocuments:
 
         Documents that another one of them contains are left out.
         """
-        words = _spaced_words(text)
+        alike = self._alike(text)
+        words = _spaced_words(text) if alike else ""
         inside = [
             (own, document)
-            for own, document in self._alike(text)
+            for own, document in alike
             if _NO_CHANCE <= len(own) < len(words) and own in words
         ]
         if not inside and self._wider is not None:
@@ -282,13 +283,17 @@ class StepDocuments:
         """
         if self._whole:
             return None
-        words = _spaced_words(text)
-        alike = [(own, each) for own, each in self._alike(text) if _contains(words, own)]
-        if self._certain:
+        alike = self._alike(text)
+        if alike:
+            words = _spaced_words(text)
+            alike = [(own, each) for own, each in alike if _contains(words, own)]
+        if not alike:
+            in_view = None
+        elif self._certain:
             documents = {document for _, document in _outermost(alike, words)}
             in_view = documents.pop() if len(documents) == 1 else None
         else:
-            in_view = alike[0][1] if alike else None
+            in_view = alike[0][1]
         return in_view if in_view or self._wider is None else self._wider.overlapping(text)
 
     def _alike(self, text: str) -> list[_Variant]:
