@@ -10,6 +10,7 @@ import pytest
 from tests.observe.prompting import joined
 
 from fullrecall import Context, IdRecall, Retrieval, Sample
+from fullrecall.observe import reading
 
 
 def test_lost_ids_are_repaired(program: Any, docs: Any) -> None:
@@ -89,6 +90,19 @@ def test_the_record_of_one_search_is_that_of_any_call(
                 call.returns(found)
         records.append(each.retrieval(response="x"))
     assert records[0] == records[1]
+
+
+@pytest.mark.parametrize("rooted", [True, False])
+def test_one_search_needs_no_following(
+    program: Any, docs: Any, monkeypatch: pytest.MonkeyPatch, *, rooted: bool
+) -> None:
+    """Most records are of one search: following its documents costs five times as much."""
+    monkeypatch.setattr(reading, "Record", None)
+    with program.call() if rooted else contextlib.nullcontext() as call:
+        found = program.retrieve(docs["b"], docs["a"])
+        if rooted:
+            call.returns(found)
+    assert program.ids() == ["b", "a"]
 
 
 def test_a_reference_may_name_any_id_of_a_document(program: Any, docs: Any) -> None:
