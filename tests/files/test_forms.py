@@ -206,6 +206,32 @@ def test_frames_whose_lists_became_texts(library: Any) -> None:
     assert sample.retrieved_context_ids == ("d2", "d3")
 
 
+def test_id_key_holds_wherever_the_contexts_come_from(tmp_path: Path) -> None:
+    """A whole response, a sample that was read before, a record: never without effect."""
+    hits = [{"_id": "u1", "_source": {"doc": "a", "body": "text"}}]
+    rows = [
+        {"query": "q", "expected_ids": ["a"], "retrieved_documents": {"hits": {"hits": hits}}},
+        {"query": "q", "expected_ids": ["a"], "retrieved_documents": hits},
+        {"query": "q", "expected_ids": ["a"], "retrieval": {"contexts": [
+            {"id": "u1", "text": "text", "metadata": {"doc": "a"}}, {"id": "u2", "text": "note"}]}},
+    ]  # fmt: skip
+    for number, row in enumerate(rows):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_text(json.dumps(row), encoding="utf-8")
+        for samples in ([row], read(path), [*read(path)], from_rows([row])):
+            report = evaluate(samples, IdRecall(), id_key="doc", progress=False)
+            assert report.rows[0].results[0].score == 1.0
+    assert report.rows[0].sample.retrieved_context_ids == ("a", None)
+
+
+def test_id_key_without_contexts_is_an_error() -> None:
+    """IDs alone have no other field, in rows as in samples."""
+    row = {"expected_ids": ["a"], "retrieved_ids": ["u1"]}
+    for samples in ([row], [Sample(**row)]):
+        with pytest.raises(InputError, match="id_key= reads a field of the retrieved contexts"):
+            evaluate(samples, IdRecall(), id_key="doc", progress=False)
+
+
 def test_id_key_of_rows_and_files(tmp_path: Path) -> None:
     """`id_key` is a dotted path, looked up in metadata too, or a function."""
     row = {"question": "q", "contexts": [{"text": "t", "metadata": {"source": {"file": "a.md"}}}]}

@@ -176,3 +176,25 @@ def test_other_fields_of_a_row_are_metadata() -> None:
     assert context.metadata == {"slug": "vpn", "page": 1}
     (context,) = contexts_of([{**row, "metadata": {"page": 2}}])
     assert context.metadata == {"slug": "vpn", "page": 2}
+
+
+def test_the_error_of_a_missing_path_names_the_fields_that_there_are() -> None:
+    """The names alone, so that many samples have one reason."""
+    row = {"id": 7, "text": "t", "metadata": {"source": "a.md"}, "vector": [0.1]}
+    with pytest.raises(
+        InputError, match=r"nothing at 'src': it has 'id', 'text', 'metadata.source'$"
+    ):
+        contexts_of([row], id_key="src")
+    with pytest.raises(InputError, match="id_key returned None for a context"):
+        contexts_of([row], id_key=lambda _: None)
+    with pytest.raises(InputError, match=r"a tuple of 3: .* pass id_key= a function of it"):
+        contexts_of([(7, "t", {"source": "a.md"})])
+
+
+def test_a_column_of_json_holds_metadata() -> None:
+    """Some drivers return JSON as text; other mappings of a row keep their names."""
+    rows = [{"id": 7, "content": "t", "metadata": '{"source": "a.md"}', "origin": {"page": 3}}]
+    assert contexts_of(rows)[0].metadata == {"source": "a.md", "origin": {"page": 3}}
+    assert contexts_of(rows, id_key="metadata.source")[0].id == "a.md"
+    assert contexts_of(rows, id_key="origin.page")[0].id == "3"
+    assert contexts_of([{"id": 7, "metadata": "{plain}"}])[0].metadata == {"metadata": "{plain}"}

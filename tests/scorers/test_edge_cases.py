@@ -79,10 +79,19 @@ class TestNotMeasured:
         assert result.reason == "reference_context_ids is missing"
 
     def test_contexts_without_any_id(self) -> None:
-        """Contexts that carry no ID at all cannot be matched by ID: not measured, not 0."""
-        result = IdRecall().score(retrieved_contexts=["text"], reference_context_ids=["a"])
-        assert result.status is Status.UNSCORED
-        assert "ID" in result.reason
+        """Contexts that carry no ID at all cannot be matched by ID: not measured, not 0.
+
+        The reason is one for any number of contexts, and names their fields.
+        """
+        contexts = [Context("text", metadata={"source": "a.md"})]
+        results = [
+            IdRecall().score(retrieved_contexts=contexts * count, reference_context_ids=["a"])
+            for count in (1, 3)
+        ]
+        assert {result.status for result in results} == {Status.UNSCORED}
+        (reason,) = {result.reason for result in results}
+        assert "no retrieved context has an ID" in reason
+        assert reason.endswith("id_key= (it has 'source')")
 
     def test_some_contexts_without_id_are_counted(self) -> None:
         """If some have an ID the sample is scored, and the reason counts those without one."""

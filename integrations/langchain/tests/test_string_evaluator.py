@@ -231,6 +231,15 @@ def test_a_reference_that_may_be_anything_is_refused(
         RecallStringEvaluator(scorer).evaluate_strings(prediction=documents, reference=reference)
 
 
+def test_outputs_without_the_needed_reference_are_named(documents: list[Document]) -> None:
+    """An answer alone does not say which other output has the IDs: the comment names them."""
+    outputs = {"answer": "Paris", "sources": ["d0"]}
+    feedback = RecallStringEvaluator()(
+        inputs={"question": "q"}, outputs=documents, reference_outputs=outputs
+    )
+    assert "'answer', 'sources': name the one with reference_key=" in str(feedback)
+
+
 def test_an_output_may_say_that_retrieval_failed() -> None:
     """Beside an empty list, which is then no result."""
     output = {"documents": [], "retrieval_error": "TimeoutError: 30 s"}
@@ -340,8 +349,7 @@ def test_the_reason_helps_when_ids_do_not_meet(documents: list[Document]) -> Non
     without = [Document(d.page_content, metadata=d.metadata) for d in documents]
     returned = evaluator.evaluate_strings(prediction=without, reference=["x"])
     assert returned["score"] is None
-    assert "id_key=; the documents' metadata has" in returned["reasoning"]
-    assert "'source', 'page'" in returned["reasoning"]
+    assert "name its field with id_key= (it has 'source', 'page'" in returned["reasoning"]
     returned = evaluator.evaluate_strings(prediction=documents, reference=["fr"])
     assert returned["reasoning"].endswith(
         "missed: fr; retrieved: d0, d1, d2, d3; the references are in other fields: "

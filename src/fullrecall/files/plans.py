@@ -26,7 +26,7 @@ from fullrecall.files.paths import (
 from fullrecall.files.usual_names import singular
 from fullrecall.samples.context import CONTEXT_KEYS
 from fullrecall.samples.hits import IdKey, contexts_of
-from fullrecall.samples.sample import Sample
+from fullrecall.samples.sample import Sample, ids_alone
 
 
 def words_of(name: str) -> list[str]:
@@ -177,9 +177,17 @@ class ReadPlan:
                 cells[field] = cell_of(field, path.text, value)
         cells["metadata"] = self.metadata_of(row, cells.get("metadata"), metadata)
         contexts = cells.get("retrieved_contexts")
-        if isinstance(contexts, (list, tuple)) and (id_key is not None or _are_hits(contexts)):
+        if id_key is not None and contexts is not None:
             cells["retrieved_contexts"] = contexts_of(contexts, id_key=id_key)
-        return Sample(**{field: value for field, value in cells.items() if value is not None})
+            cells.pop("retrieved_context_ids", None)  # the IDs of another field
+        elif id_key is not None and cells.get("retrieved_context_ids") is not None:
+            raise ids_alone()
+        elif isinstance(contexts, (list, tuple)) and _are_hits(contexts):
+            cells["retrieved_contexts"] = contexts_of(contexts)
+        sample = Sample(**{field: value for field, value in cells.items() if value is not None})
+        if id_key is None or sample.retrieval is None:
+            return sample
+        return sample.identified(id_key)
 
     @staticmethod
     def _value(field: str, path: RowPath, row: RawRow) -> Any:

@@ -107,7 +107,7 @@ class PlannedRows:
     def scored(self, rows: Sequence[Any]) -> ScoredIds | None:
         """Return the scores of rows that have only IDs, in columns; None for other rows."""
         kinds = set(map(type, rows))
-        if kinds not in ({dict}, {FrameRow}):
+        if self._id_key is not None or kinds not in ({dict}, {FrameRow}):
             return None
         # All rows of a frame have the same columns.
         firsts = {tuple(row): row for row in (rows[:1] if kinds == {FrameRow} else reversed(rows))}
@@ -150,7 +150,7 @@ class PlannedRows:
     def sample(self, row: object) -> Sample:
         """Return the sample of a row by the plan of its columns."""
         if isinstance(row, Sample):
-            return row
+            return row if self._id_key is None else row.identified(self._id_key)
         values = self._values(row)
         return self._plan_of(values).sample(values, self._id_key)
 

@@ -7,10 +7,12 @@ names are read by the values of their columns.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import islice
 from operator import index
 from typing import Any, TypeAlias, TypeGuard
 from uuid import UUID
@@ -84,6 +86,7 @@ SCORES = ("score", "_score", "relevance", "relevance_score", "_relevance_score")
 """Distances are not scores: a smaller one is better."""
 METADATA = ("metadata", "meta", "payload", "_source", "properties", "fields")
 _READ = frozenset({*TEXTS, *SCORES})
+_HOLDERS = frozenset({*METADATA, *INNER})
 
 
 def contexts_of(
@@ -137,8 +140,18 @@ def recorded_contexts(value: object) -> tuple[Context, ...]:
 
 
 def _recorded(item: object) -> Context:
-    is_hit = isinstance(item, Mapping) and not item.keys() <= CONTEXT_NAMES
-    return context_of(item) if is_hit else as_context(item)
+    is_own = _is_context(item, CONTEXT_NAMES) or not isinstance(item, Mapping)
+    return as_context(item) if is_own else context_of(item)
+
+
+def _is_context(row: object, names: AbstractSet[str] = CONTEXT_KEYS) -> bool:
+    """Return whether a mapping has the fields of a `Context`, of these names."""
+    # A column of a database may hold the metadata as a text.
+    return (
+        isinstance(row, Mapping)
+        and row.keys() <= names
+        and not isinstance(row.get("metadata"), str)
+    )
 
 
 def context_of(row: object, id_key: IdKey | None = None) -> Context:
@@ -148,7 +161,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
     """
     if id_key is not None:
         return _identified(row, id_key)
-    if isinstance(row, (Context, str)) or (isinstance(row, Mapping) and row.keys() <= CONTEXT_KEYS):
+    if isinstance(row, (Context, str)) or _is_context(row):
         return as_context(row)
     # Only plain tuples: a named tuple names its own score field.
     if type(row) is tuple and len(row) == 2 and _is_number(row[1]):  # noqa: PLR2004 - a pair
@@ -182,9 +195,12 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
 def _unreadable(row: object) -> str:
     # Only the type and the names: a thousand samples then share one reason.
     size, way = "", 'return {"id": …, "text": …}, or pass id_key='
-    if isinstance(row, (tuple, list)):
+    if isinstance(row, (tuple, list)) and not any(isinstance(cell, Mapping) for cell in row):
         size = f" of {len(row)}"
         way += "; of one list for each search, Retrieval.of_calls((query, list), …)"
+    elif isinstance(row, (tuple, list)):
+        size = f" of {len(row)}"
+        way += " a function of it, or name its columns, as dict_row does"
     if isinstance(row, Mapping):
         size = f" with {', '.join(map(repr, list(row)[:5])) or 'no key'}"
     kind = f"a {type(row).__name__}{size}"
@@ -247,10 +263,34 @@ def id_at(item: Any, id_key: IdKey) -> Any:
         return next((value for value in values if value is not None), None)
 
     value = id_by(id_key, item, at)
-    if value is None:
-        name = "id_key" if callable(id_key) else repr(id_key)
-        raise ValueError(f"a context has nothing at {name}: {shown(item)}")
-    return value
+    if value is not None:
+        return value
+    if callable(id_key):
+        raise ValueError(f"id_key returned None for a context: {shown(item)}")
+    # The names alone, so that a thousand samples have one reason.
+    paths = [*islice(field_paths(item), _SHOWN)]
+    has = f"it has {', '.join(map(repr, paths))}" if paths else _unreadable(item)
+    raise ValueError(f"a context has nothing at {id_key!r}: {has}")
+
+
+_SHOWN = 12
+"""Fields of a context that an error names."""
+
+
+def field_paths(holder: Any, path: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield the paths of a context's texts and numbers, as `id_key` takes them."""
+    if isinstance(holder, Context):
+        source = {} if holder.source is None else {"source": holder.source}
+        holder = {**source, **holder.metadata}
+    elif hasattr(holder, "__dict__"):
+        holder = vars(holder)
+    if not isinstance(holder, Mapping) or depth > 2:  # noqa: PLR2004 - payload.metadata.source
+        return
+    for name, value in holder.items():
+        if isinstance(value, (str, int)) and not isinstance(value, bool):
+            yield f"{path}{name}"
+        elif isinstance(value, Mapping):
+            yield from field_paths(value, f"{path}{name}.", depth + 1)
 
 
 def at_path(holder: Any, path: str) -> Any:
@@ -437,8 +477,9 @@ def _metadata(row: object, inner: object) -> dict[str, Any]:
     own = next((name for name in IDS if fields.get(name) not in (None, "")), None)
     metadata = {
         str(name): value
-        for name, value in fields.items()
-        if isinstance(value, (str, int, float)) and name != own and name not in _READ
+        for name, value in ((name, _get(fields, name)) for name in fields)
+        if (isinstance(value, (str, int, float)) and name != own and name not in _READ)
+        or (isinstance(value, Mapping) and name not in _HOLDERS)
     }
     for name in METADATA:
         value = _get(row, name)
@@ -458,11 +499,23 @@ def _get(row: object, name: str) -> Any:
     if row is None or isinstance(row, (str, bytes, int, float)):
         return None
     if isinstance(row, Mapping):
-        return row.get(name)
+        value = row.get(name)
+        return _opened(value) if name in METADATA and isinstance(value, str) else value
     if isinstance(row, (list, tuple)) and not hasattr(row, "_fields"):
         return None
     value = getattr(row, name, None)
     return None if callable(value) else value  # a method with the name is not a field
+
+
+def _opened(text: str) -> Any:
+    """Return the object of a text of JSON, as some drivers return such a column; else the text."""
+    if not text.startswith("{"):
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, dict) else text
 
 
 def _has_fields(value: object) -> bool:

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from fullrecall._util.naming import parameter
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.samples.calls import Stage
 from fullrecall.samples.context import ID, Context, ContextLike
 from fullrecall.samples.fields import SAMPLE_FIELDS, translated
+from fullrecall.samples.hits import IdKey, contexts_of, id_at
+from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.references import (
     Claim,
     Reference,
@@ -258,6 +261,21 @@ class Sample:
         contexts = by_id(self.contexts or ())
         return self if len(contexts) == len(self.contexts or ()) else self.with_retrieval(contexts)
 
+    def identified(self, id_key: IdKey) -> Sample:
+        """Return this sample with the IDs that its retrieved contexts have at `id_key`.
+
+        In the record of a retrieval, a context without the field keeps no ID. Raises `InputError`
+        for any other context without it, and for IDs that have no contexts beside them.
+        """
+        if self.retrieval is not None:
+            record = self.retrieval.changed(lambda context: _named_by(id_key, context))
+            return self.with_retrieval(record)
+        if self.retrieved_contexts is not None:
+            return self.with_retrieval(contexts_of(self.retrieved_contexts, id_key=id_key))
+        if self.retrieved_context_ids is not None:
+            raise ids_alone()
+        return self
+
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages before the final list, in the order of the pipeline."""
@@ -317,6 +335,22 @@ class Sample:
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 """A sample, or its fields by name."""
+
+
+def ids_alone() -> InputError:
+    """Return the error for an `id_key` where only the IDs of retrieved contexts are known."""
+    return InputError(
+        f"{parameter('id_key')} reads a field of the retrieved contexts, and here are only their "
+        "IDs: leave it out, or give retrieved_contexts with their fields",
+        field="retrieved_context_ids",
+    )
+
+
+def _named_by(id_key: IdKey, context: Context) -> Context:
+    try:
+        return replace(context, id=as_id(id_at(context, id_key)))
+    except ValueError:  # no document of this kind: a tool's text, a note
+        return replace(context, id=None)
 
 
 _RETRIEVED = frozenset({"retrieved_contexts", "retrieved_context_ids", "retrieval"})

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import ClassVar
 
 from fullrecall._util.pieces import paused
 from fullrecall.measures import CutBudget, Measure
 from fullrecall.measures.findings import CreditStep, Finding, Target, found_at_once
 from fullrecall.measures.row import FoundRow
+from fullrecall.samples.hits import field_paths
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Result, ResultSource, Status
 from fullrecall.scorers.scorer import (
@@ -61,7 +63,7 @@ class IdRecall(DeterministicScorer):
             for members, grade in paused(references)
             if grade > 0
         ]
-        return Found(findings, len(ids), _missing_ids_note(ids) if None in rank_of else "")
+        return Found(findings, len(ids), _missing_ids_note(sample) if None in rank_of else "")
 
 
 class _IdSource(ResultSource):
@@ -102,12 +104,20 @@ def _finding(members: tuple[str, ...], grade: float, ranks: Sequence[int]) -> Fi
     return Finding(Target(members, grade), steps, tuple(ranks))
 
 
-def _missing_ids_note(ids: Sequence[str | None]) -> str:
+def _missing_ids_note(sample: Sample) -> str:
     """Return how many contexts have no ID; raise `Unmeasured` if none has one."""
+    ids = sample.retrieved_context_ids or ()
     without = ids.count(None)
-    if without == len(ids):
-        raise Unmeasured(
-            f"none of {without} retrieved contexts has an ID: return the id of each, or name its "
-            "field with id_key="
-        )
-    return f"{without} of {len(ids)} retrieved contexts have no ID"
+    if without < len(ids):
+        return f"{without} of {len(ids)} retrieved contexts have no ID"
+    first = next(iter(sample.retrieved_contexts or ()), None)
+    fields = [*islice(field_paths(first), _SHOWN)]
+    having = f" (it has {', '.join(map(repr, fields))})" if fields else ""
+    raise Unmeasured(
+        "no retrieved context has an ID: return the id of each, or name its field with "
+        f"id_key={having}"
+    )
+
+
+_SHOWN = 8
+"""Fields of a context that a reason names."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from numbers import Real
 from typing import Any
 
@@ -96,6 +96,13 @@ def example_fields(
     fields = named_references(outputs, reader)
     if not fields and len(outputs) == 1:
         return reference_fields(next(iter(outputs.values())), scorer, reader)
+    others = [name for name in outputs if name not in fields and name not in _ANSWER_KEYS]
+    needed: Collection[str] = getattr(scorer, "labels", ())
+    if others and needed and not {_FIELD_OF[name] for name in fields} & {*needed}:
+        raise InputError(
+            f"{scorer.method.name} needs {' or '.join(needed)}, and the example's outputs "
+            f"have {', '.join(map(repr, outputs))}: name the one with reference_key="
+        )
     return fields
 
 

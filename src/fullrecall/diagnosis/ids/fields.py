@@ -52,9 +52,7 @@ def id_hint(
     for option, count in counts.most_common(1):
         if count:
             return f"the references are in other fields: {option} would find them"
-    # If only some contexts have no ID, the scorer's own reason counts them.
-    names = {} if any(ids) else dict.fromkeys(key for each in contexts for key in each.metadata)
-    return f"the documents' metadata has {', '.join(map(repr, names))}" if names else ""
+    return ""
 
 
 def id_fields(context: Context) -> Iterator[tuple[str, str]]:
