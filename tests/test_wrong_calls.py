@@ -92,6 +92,8 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: compare([REPORT, REPORT]), "several by name: {'bm25': a"),  # type: ignore[call-overload]
     (lambda: REPORT.missed(0), "k must be a whole number of at least 1, got 0"),
     (lambda: compare(REPORT, anything), "compare takes Reports, got module"),
+    (lambda: compare(REPORT), "compare takes two reports, or several by name"),
+    (lambda: compare(REPORT, Recall @ 5), "compare takes two reports, or several by name"),
     (lambda: choose(SAMPLES, IdRecall(), {"a": len, "b": len}, recall_at), "Recall @ 5, got 5"),
     (lambda: REPORT.save("missing/r.jsonl"), "does not exist: make it, or name a file in another"),
     (lambda: in_measures.NDCG, "import nDCG"),

@@ -420,7 +420,11 @@ def compare(
         )
     if baseline is not None:
         raise ParameterError("baseline names one of several reports: pass {name: report, …}")
+    from fullrecall.measures.measure import Measure
     from fullrecall.stats.comparison import Comparison
+
+    if isinstance(before, Report) and (after is None or isinstance(after, Measure)):
+        raise ParameterError("compare takes two reports, or several by name: {name: report}")
 
     return Comparison(
         before,
