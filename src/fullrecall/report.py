@@ -428,7 +428,7 @@ def compare(
 
     return Comparison(
         before,
-        cast("Report", after),
+        after,
         *measures,
         confidence=confidence,
         slices=slices,
