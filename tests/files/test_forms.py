@@ -47,7 +47,6 @@ def test_what_a_user_puts_beside_another_tools_columns_is_kept() -> None:
     [
         ({"expected": "d1", "retrieved": ["d2"]},
          {"reference_context_ids": "expected", "retrieved_context_ids": "retrieved"}),
-        ({"gold": ["d1"], "expected": ["d1"]}, {"reference_context_ids": "gold"}),
         ({"retreived_ids": ["d1"]}, {"retrieved_context_ids": "retreived_ids"}),
         ({"source": "d1"}, {"reference_context_ids": "source"}),
     ],
@@ -61,6 +60,16 @@ def test_a_doubt_is_an_error_with_the_plan(columns: dict[str, Any], line: dict[s
     call = caught.value.problem.splitlines()[-1]
     assert eval(call.removeprefix("from_rows(rows, fields=").removesuffix(")")) == plan  # noqa: S307
     assert one(row, fields=plan).user_input == "q"
+
+
+def test_one_of_several_columns_is_chosen_by_the_user() -> None:
+    """The proposed plan names none of them, so that it does not read another one when pasted."""
+    row = {"question": "q", "gold": ["d1"], "expected": ["d2"]}
+    with pytest.raises(InputError, match="gold and expected may hold IDs") as caught:
+        one(row)
+    assert "'reference_context_ids': '?'" in caught.value.problem
+    with pytest.raises(InputError, match=r"no row has anything at '\?'"):
+        one(row, fields={"reference_context_ids": "?"})
 
 
 def test_unknown_columns_are_listed_with_the_way_out() -> None:

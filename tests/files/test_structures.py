@@ -18,10 +18,14 @@ from fullrecall.read import plan_of, read
 FOLDER = Path(__file__).parents[1] / "golden" / "structures"
 MANIFEST: list[dict[str, Any]] = [
     json.loads(line)
-    for path in (FOLDER / "manifest.jsonl", FOLDER.parent / "written_later.jsonl")
+    for path in (
+        FOLDER / "manifest.jsonl",
+        FOLDER.parent / "written_later.jsonl",
+        FOLDER.parent / "written_third.jsonl",
+    )
     for line in path.read_text("utf-8").splitlines()
 ]
-"""The structures in files of their own, and those that were written after the guess."""
+"""The structures in files of their own, and those that were written after the guess, in turn."""
 LEAST_GUESSED = 0.8
 
 

@@ -8,6 +8,7 @@ from datetime import date
 from fullrecall.files.cells import TRUTHS, has_mark
 from fullrecall.files.columns import ASKING, ColumnValues, asks, has_value, is_pair, looks_gold
 from fullrecall.files.formats import FORMATS, RawRow, format_of
+from fullrecall.files.objections import objections
 from fullrecall.files.objects import IDS, TEXTS
 from fullrecall.files.partial_plan import HEAD, columns_at
 from fullrecall.files.paths import MISSING, condition_of, path_of
@@ -55,6 +56,8 @@ class _Guess(ReferencesPlan):
                 self.references()
             self._id()
             self._unasked()
+            for doubt in [*objections(self)]:
+                self.object_to(doubt)
         for field in self.given.unguessed:
             self.fields.pop(field, None)
         self.doubts = [each for each in self.doubts if each.field not in self.given.unguessed]
@@ -169,6 +172,8 @@ class _Guess(ReferencesPlan):
         """Use the columns named as answers: the reference answer, and the generated one."""
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
         named = list(self.named(usual.ANSWERS))
+        if "b" in map(snake, self.names):  # the choices of a question: A, B, C
+            named = [each for each in named if each.name != "a"]
         has_other = "reference" in self.fields or any(
             each.is_all((str, int, float))
             for each in named

@@ -23,7 +23,9 @@ _RELEVANCE = frozenset({"relevance", "relevant", "rel", "judgment", "judgement",
 _GRADES = _RELEVANCE | {"score", "grade", "gain", "label", "rating"}
 _OF_RUNS = frozenset({"rank", "tag", "run", "similarity", "distance"})
 _FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-_POSITIVE = ("relevant", "highly relevant", "exact", "positive", "perfect", "high", "e")
+POSITIVE = ("relevant", "highly relevant", "exact", "positive", "perfect", "high", "e")
+"""Labels of relevant documents."""
+
 _MOST_LABELS = 10
 _SCALARS = (str, int, float)
 
@@ -81,7 +83,7 @@ class JudgmentTable(NamedTuple):
 
     def doubt(self, rows: str | None) -> tuple[str, Doubt]:
         """Return the path of the rows with one of the labels, and the doubt about it."""
-        positive = (each for each in self.labels if each.lower() in _POSITIVE)
+        positive = (each for each in self.labels if each.lower() in POSITIVE)
         label = next(positive, self.labels[0])
         path = f"{(rows or '[]').removesuffix('[]')}[{quoted(str(self.grade))}={label}]"
         listed = ", ".join(self.labels)

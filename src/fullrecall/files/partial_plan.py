@@ -88,6 +88,15 @@ class PartialPlan:
             self.fields.pop(field, None)
             self.doubts.append(Doubt(field, why, paths))
 
+    def object_to(self, doubt: Doubt) -> None:
+        """Doubt a field, also where it is in doubt already; the first objection counts."""
+        old = next((each for each in self.doubts if each.field == doubt.field), None)
+        if old is None:
+            self.doubt(doubt.field, doubt.why, *doubt.paths)
+        elif old.paths and old.why not in doubt.why:
+            merged = doubt._replace(why=f"{old.why}; {doubt.why}")
+            self.doubts[self.doubts.index(old)] = merged
+
 
 def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
     """Yield the parts of objects at any depth, but not of documents or of questions."""

@@ -101,8 +101,10 @@ class ReadPlan:
 
     @property
     def line(self) -> Mapping[str, str]:
-        """The path of each field; a field in doubt has its first proposal, or `?` without one."""
-        doubted = {each.field: (*each.paths, "?")[0] for each in self.doubts}
+        """The path of each field; a field in doubt has its only proposal, or `?`."""
+        doubted = {
+            each.field: each.paths[0] if len(each.paths) == 1 else "?" for each in self.doubts
+        }
         return {**self.fields, **{name: doubted[name] for name in doubted if name != "rows"}}
 
     def __str__(self) -> str:
@@ -348,7 +350,8 @@ def doubtful(plan: ReadPlan, columns: Sequence[str]) -> InputError:
     """Return the error that shows a plan with its doubts."""
     advice = "this reads it, if the proposals are right"
     if "?" in plan.line.values():
-        advice = "this reads it, with a column or path in place of each ?"
+        none = "None" if naming.typed() is None else "nothing"
+        advice = f"this reads it, with a path in place of each ?, or {none} for one that it lacks"
     lines = [
         "the columns do not settle the fields of a sample",
         *(line for line in plan.explained() if not line.startswith(("metadata", "left out"))),

@@ -18,6 +18,9 @@ CLAIMS = "reference_claims"
 _WEAK = ("title", "source", "source_id", "name", "ref")
 """The last names of `usual.ID_KEYS`, which may hold a remark."""
 
+_FEWEST_VALUES = 4
+"""Values from which repeated ones look like categories."""
+
 
 class ReferencesPlan(PartialPlan):
     """A plan under construction that finds the columns of references and of retrieved contexts."""
@@ -77,7 +80,7 @@ class ReferencesPlan(PartialPlan):
         for column in self.columns.values():
             if column.name in ("metadata", "meta"):
                 named = [part for part in column.parts() if self._is_reference(part)]
-                parts = [part for part in named if part.form == "ids"]
+                parts = [part for part in named if part.form == "ids" or part.are_grades]
                 if len(parts) == 1:
                     self.doubt(IDS, "the metadata may have the references", parts[0].path)
 
@@ -89,7 +92,8 @@ class ReferencesPlan(PartialPlan):
         lists = [
             each
             for each in self.free()
-            if (each.has_lists or each.is_all(Mapping)) and not each.words & usual.OTHERS
+            if each.items and (each.has_lists or each.is_all(Mapping))
+            if not each.words & usual.OTHERS or (not is_known and _are_labels(each))
             if each.name not in (*usual.TURNS, *usual.INPUTS, "metadata", "meta", "tags")
             if not is_known or (each.above is None and each.has_lists and _are_documents(each))
         ]
@@ -106,10 +110,10 @@ class ReferencesPlan(PartialPlan):
 
     def may_be_ids(self, column: ColumnValues) -> bool:
         """Return whether a column named like an answer has IDs."""
-        if column.words & {"answer", "generation", "output", "response"}:
-            return False
         if column.form != "ids":
             return False
+        if column.words & {"answer", "generation", "output", "response"}:
+            return bool(column.words & (usual.DOCUMENTS | {"id", "ids"}))
         several = any(
             isinstance(value, (list, tuple)) and len(value) > 1 for value in column.values
         )
@@ -164,7 +168,13 @@ class ReferencesPlan(PartialPlan):
     def take(self, columns: Sequence[ColumnValues], *, is_alone: bool) -> None:
         """Use the columns that have references: those named so, else those named as documents."""
         spans = self._flat_span(columns)
-        places = [each for each in columns if each.words & usual.PLACES and each.are_numbers]
+        places = [
+            each
+            for each in columns
+            if each.words & usual.PLACES
+            and each.are_numbers
+            and not each.words & (usual.OFFSETS | {"from", "to"})
+        ]
         named = [each for each in columns if self._is_reference(each) and each not in places]
         gold = [each for each in named if each.is_gold]
         documents = [each for each in named if not each.is_gold]
@@ -185,13 +195,15 @@ class ReferencesPlan(PartialPlan):
             ids = self._of_documents(documents, texts, unclear, is_placed=bool(places))
         if places and is_alone:
             named = [each for each in (*told, *documents) if each.form == "ids"]
-            self._placed(places[0], [each for each in named if not each.has_lists])
+            own = [each for each in places if each.path not in self.above] or places
+            self._placed(own[0], [each for each in named if not each.has_lists])
             ids = []
         known = {IDS, TEXTS} & self.fields.keys()
         if not (ids or texts or unclear or known) and is_alone:
             sure = [each for each in columns if each.form == "ids" and self._is_sure(each)]
             untold = [each for each in gold if each not in told and each.is_all((str, int))]
             sure = [each for each in sure if not each.words & usual.OTHERS]
+            untold = [each for each in untold if "answer" not in each.words]
             may = sure if "reference" in self.fields else untold or sure
             unclear = [each.path for each in may]
         self._settle(IDS, ids, unclear)
@@ -211,7 +223,7 @@ class ReferencesPlan(PartialPlan):
             is_sure = len(ids) == 1 and len(columns) > 1
         if ids and not is_sure and not is_placed:
             why = f"{' or '.join(ids)} may be the references, or a remark"
-            self.doubt(IDS, why, *ids)
+            self.doubt(IDS, why, *(path for path in ids if not self._are_few(path)))
             return []
         return ids
 
@@ -322,6 +334,12 @@ class ReferencesPlan(PartialPlan):
         values = [path_of(path).value(row) for row in self.rows]
         return [item for value in values if value is not MISSING for item in items_of(value)]
 
+    def _are_few(self, path: str) -> bool:
+        """Return whether a path has few values for its rows, as categories have."""
+        values = [str(path_of(path).value(row)) for row in self.rows]
+        is_repeated = len(set(values)) <= len(values) / 2 and len(values) >= _FEWEST_VALUES
+        return is_repeated and not all(has_mark(str(item)) for item in self._items_at(path))
+
     def _flat_span(self, columns: Sequence[ColumnValues]) -> str | None:
         """Return the path of the span that four columns of a row make; None without one."""
         by_name = {column.name: column.path for column in columns}
@@ -339,7 +357,13 @@ class ReferencesPlan(PartialPlan):
 def _is_like_id(item: object) -> bool:
     """Return whether an item looks like a file name, or has digits, as IDs do."""
     has_mark = re.search(r"\d|\.\w", str(item)) or is_id_like(item)
-    return form_of(item) == "ids" and bool(has_mark)
+    return isinstance(item, (str, int)) and form_of(item) == "ids" and bool(has_mark)
+
+
+def _are_labels(column: ColumnValues) -> bool:
+    """Return whether a column of labels has IDs."""
+    is_named = column.name in ("label", "labels") and column.is_all(str)
+    return is_named and all(has_mark(item) or is_id_like(item) for item in column.items)
 
 
 def _are_documents(column: ColumnValues) -> bool:

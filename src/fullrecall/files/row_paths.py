@@ -34,17 +34,24 @@ class RowBelow(dict[str, Any]):
         super().__init__({**above, **own})
         self.above = above.keys() - own.keys()
 
+    def with_cells(self, cells: Mapping[str, Any]) -> RowBelow:
+        """Return a row with the same columns from above, and other values."""
+        above = {name: cell for name, cell in cells.items() if name in self.above}
+        return RowBelow(above, {name: cells[name] for name in cells if name not in above})
+
 
 def rows_in(records: Sequence[Any]) -> str | None:
     """Return the path at which records have their rows; None if the records are the rows."""
     first = next((record for record in records if isinstance(record, Mapping)), {})
-    if first.keys() <= FIELDS.keys() or _has_question(first):
+    lists = _lists(first)
+    is_whole = len(first) == len(records) == 1  # `documents` may be those of the file
+    is_ours = first.keys() <= FIELDS.keys()
+    if _has_question(first) or (is_ours and not (is_whole and _ask(lists))):
         return None
     if (name := format_of(first)) is not None:
         return FORMATS[name].rows
     if _are_judged(first) or (len(records) == 1 and _are_questions(first)):
         return "*"
-    lists = _lists(first)
     asked = [each for each in lists if _has_question(each.row) or format_of(each.row)]
     asked = asked or [each for each in lists if not each.row.keys().isdisjoint(usual.CLAIMS)]
     asked = asked or [each for each in lists if roles_of(each.name) <= usual.ROWS]
@@ -141,6 +148,10 @@ class _List(NamedTuple):
     @property
     def depth(self) -> int:
         return len(path_of(self.path).steps)
+
+
+def _ask(lists: Sequence[_List]) -> bool:
+    return any(_has_question(each.row) for each in lists)
 
 
 def _lists(row: RawRow) -> list[_List]:

@@ -28,7 +28,14 @@ from fullrecall.files.plans import (
     doubtful,
     snake,
 )
-from fullrecall.files.row_paths import NumberedRows, RowNumber, records_of, rows_in, spread_rows
+from fullrecall.files.row_paths import (
+    NumberedRows,
+    RowBelow,
+    RowNumber,
+    records_of,
+    rows_in,
+    spread_rows,
+)
 from fullrecall.samples.hits import IdKey, check_id_key
 from fullrecall.samples.sample import Sample
 
@@ -177,7 +184,8 @@ class PlannedRows:
     def _values(self, row: object) -> RawRow:
         values = as_mapping(row)
         if self._cell is not None:
-            values = {column: self._cell(value) for column, value in values.items()}
+            cells = {column: self._cell(value) for column, value in values.items()}
+            values = values.with_cells(cells) if isinstance(values, RowBelow) else cells
         for column in values:
             if not isinstance(column, str):
                 raise InputError(f"a column's name must be a str, got {shown(column)}: rename it")

@@ -58,11 +58,11 @@ GOLD: answer citation cite cited correct evidence expect expected gold golden gt
   supporting target truth
 DOCUMENTS: article chunk context ctx doc docid document file filename link page paragraph passage
   pdf quote section snippet source sourcefile title url
-OTHERS: adversarial alias aliases author behavior behaviour by category confidence contains count
-  dataset date difficulty distractor excluded flag forbidden generated haystack idx index k
-  keyword kind label lang language length max min model n neg negative note num number persona
-  phrase plausible prediction rank rater rating reason reasoning refusal retrieval retrieved
-  score split status style subset term time tool topic total type wrong
+OTHERS: adversarial ai alias aliases author behavior behaviour bot by category confidence contains
+  count dataset date difficulty distractor excluded flag forbidden generated haystack idx index k
+  keyword kind label lang language length llm max min model n neg negative note num number persona
+  phrase plausible pred predicted prediction rank rater rating reason reasoning refusal retrieval
+  retrieved score split status style subset term time tool topic total type wrong
 BARE: correct expected gold golden ground gt relevant target truth
 PLACES: chapter line page pagenum paragraph section slide
 OFFSETS: begin count end length of offset size start total

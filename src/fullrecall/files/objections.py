@@ -1,0 +1,350 @@
+"""Objections to a guessed plan: values that speak against it, and columns that may be meant too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from fullrecall._util.dataframes import is_missing
+from fullrecall._util.naming import parameter
+from fullrecall.files.cells import has_mark, items_of
+from fullrecall.files.columns import ASKING, ColumnValues, are_numbered, is_number
+from fullrecall.files.judgments import POSITIVE
+from fullrecall.files.objects import IDS, TEXTS
+from fullrecall.files.partial_plan import HEAD, PartialPlan, columns_at
+from fullrecall.files.paths import MISSING, path_of
+from fullrecall.files.plans import FIELDS, Doubt, roles_of
+from fullrecall.files.usual_names import usual
+
+_FEWEST_ROWS = 4
+"""Rows from which a value that repeats in many of them says something."""
+
+_MOST_LABELS = 10
+_IRRELEVANT = re.compile(
+    r"(not|non|nicht|no|un|ir)[ _-]?(relevant|pertinent|related|match)\w*|negative|wrong|falsch"
+)
+"""A label of a document that is not a reference."""
+
+_GRADES = frozenset({"relevance", "relevant", "judgment", "judgement", "gold", "positive", "grade"})
+_EXPECTED = usual.GOLD - {"cite", "cited", "citation", "answer", "reference", "support"}
+_GENERATED = frozenset({"bot", "llm", "model", "assistant", "generated", "prediction", "pred"})
+_CHOICES = frozenset({"choice", "option", "candidate"})
+
+
+def objections(guess: PartialPlan) -> Iterator[Doubt]:
+    """Yield the doubts about the fields that were guessed, and not given."""
+    evidence = _Evidence(guess)
+    for rule in (
+        evidence.other_question,
+        evidence.letters,
+        evidence.labels,
+        evidence.unread,
+        evidence.of_an_answer,
+        evidence.repeated_questions,
+        evidence.rows_of_the_file,
+        evidence.parallel,
+        evidence.rivals,
+        evidence.categories,
+        evidence.two_retrievals,
+    ):
+        yield from rule()
+
+
+class _Evidence:
+    """The values of a guess's fields, and those of all columns that it does not take."""
+
+    def __init__(self, guess: PartialPlan) -> None:
+        self.rows, self.given = guess.rows[:HEAD], guess.given
+        settled = {*guess.given.fields, *guess.given.unguessed}
+        self.fields = {f: path for f, path in guess.fields.items() if f not in settled}
+        doubted = {each.field: each.paths[0] for each in guess.doubts if len(each.paths) == 1}
+        self.proposed = {**doubted, **self.fields}
+        self.all_columns = [*guess.top, *guess.parts]
+        used = [*guess.fields.items(), *doubted.items()]
+        taken = frozenset().union(*(columns_at(*pair) for pair in used))
+        paths = tuple(path for _, path in used)
+        columns = [each for name, each in guess.columns.items() if name not in taken]
+        columns += [each for each in guess.parts if not any(_is_at(p, each.path) for p in paths)]
+        self.leaves = [*_leaves(columns)]
+        self.question = guess.fields.get("user_input")
+
+    def at(self, path: str) -> list[list[str]]:
+        """Return the texts at a path in each row."""
+        return [[*_texts(_value(path, row))] for row in self.rows]
+
+    def column(self, path: str) -> ColumnValues | None:
+        """Return the column that has a path, or the object around it."""
+        around = (each for each in self.all_columns if _is_at(path, each.path))
+        return max(around, key=lambda each: len(each.path), default=None)
+
+    def differ(self, path: str, other: str) -> bool:
+        """Return whether a row has other values at another path."""
+        return any(a and b and a != b for a, b in zip(self.at(path), self.at(other), strict=True))
+
+    def is_gold(self, path: str) -> bool:
+        """Return whether a name in a path is that of references."""
+        column = self.column(path)
+        if column is not None:
+            return column.is_gold
+        tops = path_of(path).columns
+        return any(each.is_gold for each in self.all_columns if each.path in tops)
+
+    def references(self) -> Iterator[tuple[str, str]]:
+        """Yield the fields of references with their paths, guessed or proposed."""
+        fields = self.proposed
+        yield from ((field, fields[field]) for field in (IDS, TEXTS) if field in fields)
+
+    def ungraded(self) -> Iterator[tuple[str, str]]:
+        """Yield those whose path has no flag and no grade."""
+        graded = (r"grade: ", r"\[\w")
+        yield from (
+            each for each in self.references() if not any(re.search(g, each[1]) for g in graded)
+        )
+
+    def other_question(self) -> Iterator[Doubt]:
+        """Doubt a question that asks nothing beside a column that does, or is always the same."""
+        path = self.fields.get("user_input")
+        if path is None:
+            return
+        own = [*chain.from_iterable(self.at(path))]
+        asking = [
+            each.path
+            for each in self.leaves
+            if each.is_all(str) and len(each.items) > 1 and _asks(each.items) > _MOST
+        ]
+        if asking and _asks(own) < _FEW:
+            yield Doubt("user_input", f"{asking[0]} asks, and {path} does not", (asking[0], path))
+        elif len(self.rows) >= _FEWEST_ROWS and len(set(own)) == 1:
+            others = [each.path for each in self.leaves if each.form == "texts" and _vary(each)]
+            if others:
+                yield Doubt("user_input", f"{path} is the same in all rows, {others[0]} is not")
+
+    def letters(self) -> Iterator[Doubt]:
+        """Doubt an answer that is the letter or the number of one of several choices."""
+        path = self.fields.get("reference")
+        if path is None:
+            return
+        own = self.at(path)
+        names = {each.path.rpartition(".")[2] for each in self.all_columns}
+        flat = [*chain.from_iterable(own)]
+        are_letters = bool(flat) and all(re.fullmatch("[A-Za-z]", each) for each in flat)
+        lists = [each for each in self.leaves if each.has_lists and each.words & _CHOICES]
+        are_numbers = bool(flat) and bool(lists) and all(map(is_number, flat))
+        if are_numbers or (are_letters and (lists or len(set(flat)) > 1 or names >= set(flat))):
+            yield Doubt("reference", f"{path} is the letter or number of a choice, not its text")
+
+    def labels(self) -> Iterator[Doubt]:
+        """Doubt the references where a label or flag says that some of them are not relevant."""
+        for field, path in self.ungraded():
+            column = self.column(path)
+            is_listed = column is not None and column.is_all(Mapping) and column.has_lists
+            beside = [*_leaves([column])] if column is not None and is_listed else []
+            for each in [*beside, *([] if self.given.rows else self.leaves)]:
+                values = {str(item).strip().lower() for item in each.items}
+                is_named = bool(roles_of(each.name) & _GRADES) and not self.is_gold(path)
+                is_label = (
+                    (each in beside and each.are_flags)
+                    or (is_named and each.form != "texts")
+                    or any(map(_IRRELEVANT.fullmatch, values))
+                )
+                if is_label and 1 < len(values) <= _MOST_LABELS:
+                    why = f"{each.path} may say which of {path} are relevant"
+                    if each.above is None and not each.has_lists:
+                        why += f": {parameter('rows', _kept(each))} keeps the rows of these"
+                    yield Doubt(field, why)
+                    break
+
+    def unread(self) -> Iterator[Doubt]:
+        """Doubt references without such a name, beside a column that has one and is not read."""
+        for field in self.fields.keys() & {IDS, TEXTS}:
+            path = self.fields[field]
+            gold = [
+                each.path
+                for each in self.leaves
+                if each.items and each.words & (usual.GOLD - {"answer"}) and not each.are_flags
+            ]
+            if gold and not self.is_gold(path) and "reference_claims" not in self.fields:
+                yield Doubt(field, f"{gold[0]} may say which of {path} are meant")
+
+    def of_an_answer(self) -> Iterator[Doubt]:
+        """Doubt documents beside a generated answer: they may be its sources."""
+        path = self.fields.get(IDS)
+        column = None if path is None else self.column(path)
+        if path is None or column is None or column.name in FIELDS or column.words & _EXPECTED:
+            return
+        names = [each for each in self.all_columns if each.words & _GENERATED]
+        response = self.fields.get("response") or (names[0].path if names else None)
+        if response is not None:
+            why = f"{path} may be the sources of {response}, or those that it should have"
+            yield Doubt(IDS, why, (path,))
+
+    def repeated_questions(self) -> Iterator[Doubt]:
+        """Doubt the references where a question is in several rows, each with its own."""
+        if self.question is None:
+            return
+        asked = [" ".join(each) for each in self.at(self.question)]
+        repeated = len(asked) - len(set(asked))
+        for field, path in self.references():
+            own = list(map(tuple, self.at(path)))
+            differ = len(set(zip(asked, own, strict=True))) - len(set(asked))
+            if repeated > _FEW * len(asked) and differ:
+                number = f"{len(asked)} rows have {len(set(asked))} questions"
+                yield Doubt(field, f"{number}: with {path}, each row would be a sample")
+
+    def rows_of_the_file(self) -> Iterator[Doubt]:
+        """Doubt reference IDs that are the IDs of the rows themselves."""
+        path = self.fields.get(IDS)
+        if path is None:
+            return
+        own = set(chain.from_iterable(self.at(path)))
+        for each in self.all_columns:
+            if each.name in usual.IDS and each.path != path:
+                ids = set(map(str, each.items))
+                if len(own & ids) > 1 and len(own & ids) > len(own) / 2:
+                    yield Doubt(IDS, f"{path} has the IDs of rows, which {each.path} has")
+                    return
+
+    def parallel(self) -> Iterator[Doubt]:
+        """Doubt a list beside one of as many numbers or flags: they may grade or rank it."""
+        for field, path in self.ungraded():
+            sizes = [len(each) for each in self.at(path)]
+            if max(sizes, default=0) < 2:  # noqa: PLR2004 - one item is not a list
+                continue
+            for each in self.leaves:
+                is_graded = each.are_numbers or each.are_flags
+                is_place = each.words & (usual.PLACES | usual.OFFSETS) or not each.has_lists
+                if not is_graded or is_place or list(map(len, self.at(each.path))) != sizes:
+                    continue
+                values = {str(item).lower() for item in each.items}
+                if values & {"0", "0.0", "false", "no"} or not self.is_gold(path):
+                    yield Doubt(field, f"{each.path} may say which of {path} are relevant")
+                    break
+
+    def rivals(self) -> Iterator[Doubt]:
+        """Doubt reference IDs beside a column of the same IDs, if only one name is that of gold."""
+        path = self.fields.get(IDS)
+        if path is None:
+            return
+        by_row = list(map(set, self.at(path)))
+        own = set(chain.from_iterable(by_row))
+        is_gold = self.is_gold(path)
+        alike = {
+            each.path: list(map(set, self.at(each.path)))
+            for each in self.leaves
+            if each.form == "ids"
+            and not each.are_numbers
+            and not each.words & usual.OTHERS
+            and each.name not in usual.IDS
+            and not (is_gold and not each.is_gold)
+        }
+        parts = [name for name, sets in alike.items() if all(map(set.issubset, sets, by_row))]
+        if [set().union(*sets) for sets in zip(*map(alike.get, parts), strict=True)] == by_row:
+            alike = {name: alike[name] for name in alike.keys() - parts}  # `links`, `link_1`
+        found = ((name, set().union(*sets)) for name, sets in alike.items())
+        rivals = [name for name, ids in found if _is_same_series(own, ids)]
+        rivals = [name for name in rivals if self.differ(path, name)]
+        if rivals:
+            paths = (path, *rivals)
+            yield Doubt(IDS, f"{' or '.join(paths)} may be the references", paths)
+
+    def categories(self) -> Iterator[Doubt]:
+        """Doubt reference IDs of few values, as categories have, without the name of documents."""
+        path = self.fields.get(IDS)
+        column = None if path is None else self.column(path)
+        if path is None or column is None:
+            return
+        question = self.question or path
+        rows = {*zip(map(tuple, self.at(question)), map(tuple, self.at(path)), strict=True)}
+        own = {ids for _, ids in rows}
+        known = usual.GOLD | usual.NOUNS | usual.DOCUMENTS
+        is_named = column.is_gold and (column.words & usual.DOCUMENTS or column.words <= known)
+        are_marked = all(map(has_mark, chain.from_iterable(own)))
+        most = 1 if is_named or are_marked else len(rows) / 2
+        is_sure = is_named and are_marked
+        if len(rows) >= _FEWEST_ROWS and len(own) <= most and not is_sure:
+            why = f"{path} has only {len(own)} values in {len(rows)} rows"
+            yield Doubt(IDS, f"{why}: the references, or a category", (path,))
+
+    def two_retrievals(self) -> Iterator[Doubt]:
+        """Doubt a retrieval beside another one."""
+        for field in ("retrieved_context_ids", "retrieved_contexts"):
+            path = self.fields.get(field)
+            column = None if path is None else self.column(path)
+            if path is None or column is None:
+                continue
+            others = [
+                each.path
+                for each in self.leaves
+                if each.words & {"retrieved", "hit"}
+                and each.form == column.form
+                and not each.are_numbers
+                and not each.is_gold
+                and self.differ(path, each.path)
+            ]
+            if others:
+                yield Doubt(field, f"{' or '.join([path, *others])} may be it", (path, *others))
+
+
+_FEW, _MOST = 0.2, 0.8
+
+
+def _asks(items: Sequence[Any]) -> float:
+    """Return the share of texts that end in a question mark."""
+    return sum(str(item).rstrip()[-1:] in ASKING for item in items) / max(1, len(items))
+
+
+def _kept(column: ColumnValues) -> str:
+    """Return the path of the rows that a column marks as relevant."""
+    if column.are_flags or column.are_numbers:
+        return f"[{column.path}]"
+    items = (item for item in column.items if str(item).lower() in POSITIVE)
+    return f"[{column.path}={next(items, column.items[0])}]"
+
+
+def _is_at(path: str, column: str) -> bool:
+    """Return whether a path is that of a column, or within it."""
+    return path == column or path.startswith((f"{column}.", f"{column}["))
+
+
+def _vary(column: ColumnValues) -> bool:
+    """Return whether most values of a column differ."""
+    return len(set(map(str, column.items))) > len(column.items) / 2
+
+
+def _leaves(columns: Sequence[ColumnValues], deepest: int = 4) -> Iterator[ColumnValues]:
+    """Yield columns without objects, and those within objects."""
+    for column in columns:
+        if column.is_all(Mapping) and deepest:
+            yield from _leaves(column.parts(), deepest - 1)
+        else:
+            yield column
+
+
+def _value(path: str, row: Mapping[str, Any]) -> Any:
+    """Return the value at a path; an empty list where it has none, or cannot be joined."""
+    try:
+        value = path_of(path).value(row)
+    except ValueError:
+        return []
+    return [] if value is MISSING else value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts and numbers of a value, as texts."""
+    for item in items_of(value):
+        if isinstance(item, Mapping):
+            kept = item if not {"id", "text"} & item.keys() else [item.get("id", item.get("text"))]
+            yield from map(str, kept)
+        elif isinstance(item, (list, tuple)):
+            yield from chain.from_iterable(map(_texts, item))
+        elif not is_missing(item):
+            yield str(item)
+
+
+def _is_same_series(own: set[str], other: set[str]) -> bool:
+    """Return whether two sets share IDs, or are numbered alike."""
+    shared = len(own & other)
+    is_shared = shared > 1 and shared >= len(other) / 2
+    return is_shared or (len(other) > 1 and are_numbered([*own, *other]))
