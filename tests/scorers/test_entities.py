@@ -42,6 +42,40 @@ def test_a_number_inside_another_is_no_occurrence() -> None:
     assert result.missed == ("12", "1")
 
 
+@pytest.mark.parametrize(
+    ("entity", "text"),
+    [
+        ("500円", "大人の入場料は500円で、六歳未満は無料です。"),
+        ("12.5メートル", "大きさは25メートルと12.5メートルです。"),
+        ("午後8時", "日曜日の午後8時まで営業しています。"),
+        ("GPT", "このGPTは新しい。"),
+        ("北京", "我住在北京。"),
+        ("สยาม", "ผมอยู่ที่สยามครับ"),
+        ("서울", "저는 서울에서 일합니다."),
+    ],
+)
+def test_scripts_without_spaces_have_their_names(entity: str, text: str) -> None:
+    """Such a text shows no whole names: an occurrence is one between any letters."""
+    result = EntityRecall().score(retrieved_contexts=[text], reference_entities=[entity])
+    assert result.missed == ()
+    evidence = result.findings[0].evidence[0]
+    assert text[evidence.start : evidence.end] == entity
+
+
+@pytest.mark.parametrize(
+    ("entity", "text"),
+    [
+        ("500円", "1,500円です。"),
+        ("GPT", "このChatGPTは新しい。"),
+        ("서울", "신서울에서 일합니다."),
+    ],
+)
+def test_numbers_and_spaced_scripts_stay_whole(entity: str, text: str) -> None:
+    """Beside Japanese, too, 500 is not 1,500, and a name not the end of another."""
+    result = EntityRecall().score(retrieved_contexts=[text], reference_entities=[entity])
+    assert result.missed == (entity,)
+
+
 def test_nothing_guesses_entities() -> None:
     """Without names the sample is unscored, even if its reference has entities."""
     told = EntityRecall().score(retrieved_contexts=["made in Turin"], reference="In Turin.")

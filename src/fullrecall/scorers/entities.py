@@ -27,7 +27,9 @@ class EntityRecall(DeterministicScorer):
 
     Targets are `reference_entities`; those that differ only in letter case are one target. An
     entity occurs where a context has it as a whole name, in any letter case and white space; a
-    name of up to three letters ("US", "May") keeps its case. A number, an amount, or a date also
+    name of up to three letters ("US", "May") keeps its case. Scripts that write words together
+    (Chinese, Japanese, Thai, Lao, Khmer, Burmese) show no whole names: there any place counts, and
+    in Korean any continuation, as particles follow names. A number, an amount, or a date also
     occurs in another notation: `10 km` and `10km`, `$4.2 billion` and `$4.2B`, `4 March 2023` and
     `March 4, 2023`.
 
@@ -94,4 +96,17 @@ def _pattern(entity: str) -> re.Pattern[str]:
     spaced = r"\s++".join(map(re.escape, entity.split()))
     keeps_case = len(entity) <= _SHORT and not entity.islower()
     case = "" if keeps_case else "(?i)"
-    return re.compile(rf"{case}(?<!\w){before}{spaced}(?![\w+#]){after}")  # C is not C++
+    if not re.match(f"[{_UNSPACED}]", entity):
+        before = rf"(?<![^\W{_UNSPACED}]){before}"
+    if not re.match(f"[{_UNSPACED}{_HANGUL}]", entity[-1]):
+        after = rf"(?![^\W{_UNSPACED}{_HANGUL}]|[+#]){after}"  # C is not C++
+    return re.compile(f"{case}{before}{spaced}{after}")
+
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
+    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Letters of scripts that put no spaces between words; the second line: Chinese and Japanese."""
+
+_HANGUL = "\uac00-\ud7a3"
