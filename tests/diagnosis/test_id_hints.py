@@ -196,3 +196,19 @@ def test_unrelated_fields_are_not_named(name: str) -> None:
             for n, (reference, hit) in enumerate(rows)
         ]
         assert known(evaluate(samples, IdRecall(), progress=False).summary()[0].rewrite) is None
+
+
+def test_pages_from_0_under_a_directory_are_one_difference() -> None:
+    """Equal numbers would name the page before: the hint counts what the next ones find."""
+    rows = []
+    for page in range(1, 15):
+        found = [page - 1, page - 1 + 7, page] if page % 4 == 0 else [page - 1, page + 6]
+        hits = [f"/data/manuals/guide.pdf#{number}" for number in found]
+        rows.append({"expected_ids": [f"guide.pdf#{page}"], "retrieved_ids": hits})
+    rewrite = evaluate(rows, IdRecall(), progress=False).summary()[0].rewrite
+    assert rewrite is not None
+    assert rewrite.gain == 1.0
+    assert "directory '/data/manuals/', numbers (from 0 or from 1)" in rewrite.sentence
+    assert "'guide.pdf#1' was retrieved as '/data/manuals/guide.pdf#0'" in rewrite.sentence
+    assert "{source:name}, the name of a file" in rewrite.sentence
+    assert "{page:+1}, a number plus one" in rewrite.sentence

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from fullrecall import Context, Sample
-from fullrecall.errors import InputError
-from fullrecall.samples.hits import contexts_of
+from fullrecall.errors import InputError, ParameterError
+from fullrecall.samples.hits import check_id_key, contexts_of
 
 
 @dataclass
@@ -198,3 +198,28 @@ def test_a_column_of_json_holds_metadata() -> None:
     assert contexts_of(rows, id_key="metadata.source")[0].id == "a.md"
     assert contexts_of(rows, id_key="origin.page")[0].id == "3"
     assert contexts_of([{"id": 7, "metadata": "{plain}"}])[0].metadata == {"metadata": "{plain}"}
+
+
+def test_a_template_has_forms_of_a_value() -> None:
+    """The last part of a path or URL, and a number plus one, as PDF loaders count from 0."""
+    row = {"text": "t", "metadata": {"source": "/data/a.pdf", "page": 0, "dc:name": "x"}}
+    for template, own_id in {
+        "{source:name}#{page:+1}": "a.pdf#1",
+        "{source:name}": "a.pdf",
+        "{metadata.page:+1}": "1",
+        "{dc:name}": "x",
+    }.items():
+        assert contexts_of([row], id_key=template)[0].id == own_id
+    (windows,) = contexts_of([{"text": "t", "source": "C:\\docs\\b.pdf\\"}], id_key="{source:name}")
+    assert windows.id == "b.pdf"
+    with pytest.raises(InputError, match=r"id_key adds 1 to 'source', got '/data/a.pdf'"):
+        contexts_of([row], id_key="{source:+1}")
+    with pytest.raises(InputError, match=r"nothing at '\{source:stem\}'"):
+        contexts_of([row], id_key="{source:stem}")
+
+
+@pytest.mark.parametrize("template", ["{source", "source}", "{}", "{a}}", "{{a}"])
+def test_a_template_has_pairs_of_braces(template: str) -> None:
+    """A brace alone would be a path that no context has."""
+    with pytest.raises(ParameterError, match="id_key has a brace without its pair"):
+        check_id_key(template)

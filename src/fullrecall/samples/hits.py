@@ -26,7 +26,8 @@ from fullrecall.samples.identifiers import as_id, as_list, bounded, each_of, loo
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Any], Any]
 """The place of a retrieved context's ID: a dotted path, such as "metadata.source"; several paths,
 joined by ":" (`("source", "page")` gives "a.md:12"); a template, such as "{source}#{page}"; or a
-function that returns the ID."""
+function that returns the ID. In a template, `{source:name}` is the last part of a path or URL, and
+`{page:+1}` a number plus one."""
 
 LISTS = (
     ("points",),  # Qdrant
@@ -218,6 +219,10 @@ def check_id_key(id_key: object) -> None:
             f"got {id_key!r}",
             "id_key",
         )
+    if isinstance(id_key, str) and not re.fullmatch(r"[^{}]*|([^{}]*\{[^{}]+\})+[^{}]*", id_key):
+        raise ParameterError(
+            f"has a brace without its pair: write '{{source}}#{{page}}', got {id_key!r}", "id_key"
+        )
 
 
 def _is_path(path: object) -> bool:
@@ -243,10 +248,32 @@ def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
 def _filled(template: str, at: Callable[[str], Any]) -> str | None:
     """Return a template with its values, missing ones left out; None if the first is missing."""
     pieces = re.split("[{}]", template)  # text, path, text, path, …
-    parts = [(before, at(path)) for before, path in zip(pieces[::2], pieces[1::2], strict=False)]
+    paths = zip(pieces[::2], pieces[1::2], strict=False)
+    parts = [(before, _formed(path, at)) for before, path in paths]
     if not parts or parts[0][1] is None:
         return None
     return "".join(f"{before}{as_id(value)}" for before, value in parts if value is not None)
+
+
+def _formed(path: str, at: Callable[[str], Any]) -> Any:
+    """Return the value at a path, in the form that a template asks for: `source:name`, `page:+1`.
+
+    Raises `ValueError` for a number that is asked for and is not one.
+    """
+    value: Any = at(path)
+    path, _, form = path.rpartition(":")
+    if value is not None or form not in _FORMS or (value := at(path)) is None:
+        return value
+    if form == "name":
+        return re.split(r"[/\\]", str(value).rstrip("/\\"))[-1]
+    try:
+        return int(value) + 1
+    except (TypeError, ValueError):
+        raise ValueError(f"id_key adds 1 to {path!r}, got {shown(value)}") from None
+
+
+_FORMS = ("name", "+1")
+"""The forms of a value in a template."""
 
 
 def id_at(item: Any, id_key: IdKey) -> Any:

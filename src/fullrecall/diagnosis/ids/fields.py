@@ -127,12 +127,16 @@ def rewrite_of(
     found = _found_by(rewritten, references, lettered)
     if found is not None and pairs:
         first = next(iter(pairs.values()))
+        differing = differences([*pairs.values()])
+        forms = [form for kind, form in _FORMS.items() if kind in differing]
         sentence = (
-            f"IDs differ in {differences([*pairs.values()])}: {first.reference!r} was retrieved as "
+            f"IDs differ in {differing}: {first.reference!r} was retrieved as "
             f"{first.retrieved!r} ({found.text}); "
             "to make them equal, write both in one way, or name a field that has the references' "
             f"IDs with {parameter('id_key')}"
         )
+        if forms:
+            sentence += f"; a template may have {' and '.join(forms)}"
         rewrites.append(Rewrite(sentence, found.gain))
     if rewrites:
         return max(rewrites, key=lambda rewrite: rewrite.gain or 0.0)
@@ -146,6 +150,13 @@ def rewrite_of(
         f"{parameter('id_key')}"
     )
     return Rewrite(sentence, None)
+
+
+_FORMS = {
+    "directory": "{source:name}, the name of a file",
+    "numbers (from 0 or from 1)": "{page:+1}, a number plus one",
+}
+"""The forms of a template of `id_key` that undo a difference of IDs."""
 
 
 class _Fit(NamedTuple):

@@ -215,8 +215,11 @@ def matches_of(
         if fitting >= least and (is_certain or lost * 4 <= lost + len(added)):
             for reference, of in added.items():
                 matches.setdefault(reference, []).extend(of)
+    # Where numbers begin elsewhere, equal numbers name other documents.
+    numbered: dict[str, list[IdMatch]] = defaultdict(list)
     for match in _numbered_otherwise(retrieved_ids, references, available, missing):
-        matches.setdefault(match.reference, []).append(match)
+        numbered[match.reference].append(match)
+    matches |= numbered
     return matches
 
 
@@ -251,25 +254,33 @@ def _numbered_otherwise(
 ) -> Iterator[IdMatch]:
     """Yield matches of IDs whose last numbers count from 0 on one side, and from 1 on the other.
 
-    A neighbor may be retrieved by chance. Among the targets with exactly one retrieved number
-    (their own or a neighbor's), it must be the next number, or the one before, in significantly
-    more than half.
+    A neighbor may be retrieved by chance: the next number, or the one before, must be retrieved
+    significantly more often than the target's own number and than any other neighbor.
     """
-    counts: Counter[int] = Counter()
+    seen: Counter[frozenset[int]] = Counter()
     for ids, groups in islice(zip(retrieved_ids, references, strict=True), _LOOKED_AT):
         keys = {available.words[each].key for each in ids if each}
         for group in groups:
             words = [missing.words.get(each) or words_of(each) for each in group]
-            steps = [s for s in _STEPS if not keys.isdisjoint(each.moved(s) for each in words)]
-            if len(steps) == 1:
-                counts[steps[0]] += 1
-    step, count = counts.most_common(1)[0] if counts else (0, 0)
-    if step not in (1, -1) or tail(count, counts.total(), 0.5) > CHANCE:
+            steps = (s for s in _STEPS if not keys.isdisjoint(each.moved(s) for each in words))
+            seen[frozenset(steps)] += 1
+    step = next((step for step in (1, -1) if _is_usual_step(step, seen)), None)
+    if step is None:
         return
     named = available.by_key(WHOLE)
     for reference, missed in missing.words.items():
         for retrieved, core in named.get(missed.moved(step), ()):
             yield IdMatch(reference, retrieved, missed, core, None)
+
+
+def _is_usual_step(step: int, seen: Mapping[frozenset[int], int]) -> bool:
+    """Return whether the targets' numbers at this step are retrieved more than at any other one."""
+    for other in _STEPS:
+        ours = sum(count for steps, count in seen.items() if step in steps and other not in steps)
+        theirs = sum(count for steps, count in seen.items() if other in steps and step not in steps)
+        if other != step and (not ours or tail(ours, ours + theirs, 0.5) > CHANCE):
+            return False
+    return True
 
 
 class _Ids:
