@@ -260,16 +260,19 @@ def _formed(path: str, at: Callable[[str], Any]) -> Any:
 
     Raises `ValueError` for a number that is asked for and is not one.
     """
-    value: Any = at(path)
-    path, _, form = path.rpartition(":")
-    if value is not None or form not in _FORMS or (value := at(path)) is None:
+    value = at(path)
+    plain_path, _, form = path.rpartition(":")
+    if value is not None or form not in _FORMS:
         return value
+    plain = at(plain_path)
+    if plain is None:
+        return None
     if form == "name":
-        return re.split(r"[/\\]", str(value).rstrip("/\\"))[-1]
+        return re.split(r"[/\\]", str(plain).rstrip("/\\"))[-1]
     try:
-        return int(value) + 1
+        return int(plain) + 1
     except (TypeError, ValueError):
-        raise ValueError(f"id_key adds 1 to {path!r}, got {shown(value)}") from None
+        raise ValueError(f"id_key adds 1 to {plain_path!r}, got {shown(plain)}") from None
 
 
 _FORMS = ("name", "+1")
