@@ -54,7 +54,6 @@ NEEDS_FRAMEWORK = re.compile(
 WORKSPACE = ("-e", ".[test]", "-e", "integrations/langchain", "-e", "integrations/llama-index")
 OLDEST = {
     "langchain": (
-        "langchain==1.0.0",
         "langchain-core==1.0.0",
         "langchain-classic==1.0.0",
         "langsmith==0.4.38",

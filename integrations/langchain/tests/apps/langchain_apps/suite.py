@@ -19,7 +19,7 @@ and its doors: `*` for all, `* but` for all but some.
 
 _MODULES = {"chains": "langchain_core", "classic": "langchain_classic", "agents": "langchain",
             "graphs": "langgraph", "experiments": "langsmith",
-            "tutorials": "langchain_classic"}  # fmt: skip
+            "tutorials": "langchain"}  # fmt: skip
 
 
 def load() -> bool:
