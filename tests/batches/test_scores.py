@@ -81,3 +81,12 @@ def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
     scores = scorer(pa.table({"expected_ids": labels, "retrieved_ids": retrieved})).to_pydict()
     assert scores["id_recall_status"] == ["scored", "unscored"]
     assert scores["id_recall_reason"][1] == "stale label: 'b' is not in the corpus"
+
+
+def test_workers_show_no_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A bar of each batch would fill the logs of every worker."""
+    monkeypatch.setattr("fullrecall.run.progress._LOG_SECONDS", 0.0)
+    BatchScorer(SCORERS, position="place")(KINDS["table"](rows()[:8]))
+    assert capsys.readouterr().err == ""

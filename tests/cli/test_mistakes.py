@@ -276,3 +276,10 @@ def test_a_wrong_word_is_told_the_right_one(words: str, way: str) -> None:
     result = run(*words.split())
     assert result.exit_code == 2
     assert way in " ".join(result.stderr.split())
+
+
+def test_a_sample_that_no_scorer_can_use_names_its_fields(file: Callable[..., Path]) -> None:
+    """The message lists the fields that the first sample has."""
+    done = run("evaluate", file([{"user_input": "why?", "retrieved_context_ids": ["d1"]}]))
+    said = " ".join(done.stderr.split())
+    assert "the fields of the first sample (user_input, retrieved_context_ids" in said

@@ -164,6 +164,7 @@ def test_a_reader_that_has_gone_is_no_error(
         command("evaluate", file(SAMPLES), *options),
         stdout=writer,
         stderr=subprocess.PIPE,
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},
         check=False,
     )
     os.close(writer)

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from fullrecall.demo import documents, library_pages, library_questions, questions
+from fullrecall.demo.searches import CHUNK_SIZE, chunked
+from fullrecall.samples.corpus import Document
 from fullrecall.samples.sample import Sample
 
 
@@ -189,3 +191,11 @@ def test_the_librarys_pages_answer_its_questions() -> None:
     }
     assert needed <= pages.keys()
     assert all(text.partition("\n\n")[2] for text in pages.values())
+
+
+def test_chunks_end_in_the_second_half_of_their_room() -> None:
+    """A strong break near the beginning does not make a tiny chunk."""
+    text = f"{'a' * 150}\n\n{'word ' * 200}"
+    first, *_, last = chunked([Document("d", text)])
+    assert len(first.text) >= CHUNK_SIZE // 2
+    assert last.source == "d"

@@ -16,6 +16,7 @@ from fullrecall import (
     EntityRecall,
     IdRecall,
     Report,
+    Retrieval,
     Sample,
     SpanRecall,
     TextRecall,
@@ -234,3 +235,15 @@ def test_ids_spelled_otherwise_are_named_and_not_called_missing(
     (change,) = [each for each in found.changes if each.kind is ChangeKind.NORMALIZE_IDS]
     assert told in change.action
     assert change.gain == pytest.approx(20 / 30)
+
+
+def test_duplicates_of_united_calls_are_not_dropped() -> None:
+    """Ranks count within a call, so a context of another call cannot move up in its list."""
+    text = "one long text that two calls returned, under an ID of its own in each"
+    contexts = [Context(text, id="a"), Context(text, id="b"), Context("the text of c", id="c")]
+    united = Retrieval(contexts=contexts, ranks=(1, 1, 2))
+    samples = [Sample(query=f"q{n}", retrieval=united, expected_ids=["c"]) for n in range(40)]
+    assert of(diagnosed(*samples, k=1), ChangeKind.DROP_DUPLICATES) == []
+    ranked_alone = Retrieval(contexts=contexts)
+    samples = [Sample(query=f"q{n}", retrieval=ranked_alone, expected_ids=["c"]) for n in range(40)]
+    assert of(diagnosed(*samples, k=2), ChangeKind.DROP_DUPLICATES) != []

@@ -134,6 +134,16 @@ def test_a_tool_that_withholds_what_it_retrieved(program: Any, docs: Any, *, use
     assert error is None if used else "search returned a text without the documents" in error
 
 
+def test_a_tool_that_sums_up_what_its_model_read_is_not_unknown(program: Any, docs: Any) -> None:
+    """The contexts in the prompt of the tool's model are known, though its text quotes none."""
+    with program.step("tool", "research", query="q") as tool:
+        found = program.retrieve(docs["a"])
+        program.ask(docs["a"].text, answer="noted")
+        tool.returns("A summary in words of its own. " * 10)
+    assert found
+    assert program.ids() == ["a"]
+
+
 def test_a_hand_off_of_llama_index_in_a_trace() -> None:
     """It is known by its own arguments, whatever the tool of that name says."""
     handoff = {"tool_name": "handoff", "raw_input": {"kwargs": {"to_agent": "b", "reason": "c"}}}

@@ -74,6 +74,18 @@ class TestParts:
         assert sorted(one.value for one in by_function) == ["0", "1", "2"]
         assert report.slices("group")["g0"].samples == 2
 
+    def test_the_lowest_slice_is_first(self) -> None:
+        """The order of the samples does not matter; slices without a score come last."""
+        rows = [("good", ["d"]), ("none", None), ("bad", ["x"]), ("middle", ["d"]), ("middle", [])]
+        samples = [
+            Sample(
+                retrieved_context_ids=found, reference_context_ids=["d"], metadata={"kind": kind}
+            )
+            for kind, found in rows
+        ]
+        slices = evaluate(samples, IdRecall(), progress=False).slices("kind")
+        assert [one.value for one in slices] == ["bad", "middle", "good", "none"]
+
     def test_intervals_allow_for_every_slice(self) -> None:
         """Each interval is wider than alone, so that all hold together."""
         report = report_of()

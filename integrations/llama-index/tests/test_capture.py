@@ -13,6 +13,7 @@ from known_engines import Echo, Pipeline, asked, finals
 from known_engines import retrieved as retrieved_by
 from llama_index.core import VectorStoreIndex
 from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.response.schema import PydanticResponse, Response, StreamingResponse
 from llama_index.core.bridge.pydantic import BaseModel
 from llama_index.core.evaluation import BatchEvalRunner
@@ -21,7 +22,7 @@ from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import IdRecall, Sample
 from fullrecall.scorers import Status
@@ -335,3 +336,30 @@ def test_a_response_can_be_copied_and_stored_with_its_capture(echo: BaseQueryEng
     for again in (copy.deepcopy(response), pickle.loads(pickle.dumps(response))):  # noqa: S301
         assert again == response
         assert finals(capture_in(again)) == ["for a"]
+
+
+class Renaming(BaseRetriever):
+    """Returns the same text under a new ID at each call."""
+
+    def __init__(self, ids: list[str]) -> None:
+        self.ids = ids
+        super().__init__()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        node = TextNode(text="Bananas hold potassium, and plenty of it.", id_=self.ids.pop(0))
+        return [NodeWithScore(node=node, score=1.0)]
+
+
+def test_a_call_keeps_the_ids_that_its_texts_had_earlier_in_the_block() -> None:
+    """A new ID that LlamaIndex made hides the stored one: a reference may name either."""
+    made = "0b5ea3c4-4a5c-4d1f-9c35-0d9e5f6c7b8a"
+    retriever = Renaming(["d1", made])
+    with capture_retrievals() as block:
+        retriever.retrieve(FRUIT)
+        retriever.retrieve(FRUIT)
+    first, second = (call.retrieval() for call in block.calls)
+    assert ([each.id for each in second.contexts or ()], second.other_ids) == (
+        [made],
+        {made: ("d1",)},
+    )
+    assert not first.other_ids

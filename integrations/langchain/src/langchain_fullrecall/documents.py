@@ -84,8 +84,6 @@ class DocumentReader:
         return contexts
 
     def _context(self, item: object) -> Context:
-        if isinstance(item, Context) and self.id_key is None:
-            return item
         text, own = parts_of(item)
         return self.context(text, self._id(text, own), own)
 

@@ -20,7 +20,7 @@ from fullrecall.lexical.words.frequencies import weight
 from fullrecall.lexical.words.numbers import value_of
 
 # Letters of the Indic, Thai, Lao, Tibetan, Burmese and Khmer blocks need their combining marks,
-# which \\w excludes; the dandas (U+0964, U+0965) are punctuation.
+# which \w excludes; the dandas (U+0964, U+0965) are punctuation.
 _MARKS = (
     "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
     "\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3"

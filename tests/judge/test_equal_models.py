@@ -1,0 +1,21 @@
+"""Models with equal settings are equal, also after requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from fullrecall.errors import ParameterError
+from fullrecall.judge import AnthropicChatModel, OpenAIChatModel
+
+pytest.importorskip("openai", reason="needs the openai extra")
+pytest.importorskip("anthropic", reason="needs the anthropic extra")
+
+
+@pytest.mark.parametrize("kind", [OpenAIChatModel, AnthropicChatModel])
+def test_equal_settings_make_equal_models(kind: type[OpenAIChatModel]) -> None:
+    """Connections are not settings: a second model with the same settings is equal."""
+    first, second = (kind("m", api_key="k", options={"seed": 1}) for _ in range(2))
+    assert first == second
+    assert first != kind("m", api_key="k", options={"seed": 2})
+    with pytest.raises(ParameterError, match="no parameter"):
+        kind("m", api_key="k", _portal=None)

@@ -1,0 +1,34 @@
+"""Results are computed again from their samples, unless the run left them unscored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fullrecall import IdRecall, Sample
+from fullrecall.scorers import Status
+from fullrecall.scorers.derived import Derivation
+from fullrecall.scorers.scorer import LATE
+
+
+@pytest.mark.parametrize("status", [Status.SCORED, Status.UNSCORED])
+def test_findings_are_computed_again_in_spite_of_the_runs_note(status: Status) -> None:
+    """A deadline leaves no findings: a saved result that has some is not the run's."""
+    scorer = IdRecall()
+    sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
+    scored = scorer.score(sample)
+    derivation = Derivation(scorer.method, held=False)
+    forged = replace(scored, status=status, findings=scored.findings[:1], note=LATE)
+    assert derivation.result(sample, forged) == scored
+    late = replace(scored, status=Status.UNSCORED, findings=(), note=LATE)
+    assert derivation.result(sample, late) is late
+
+
+def test_a_score_without_findings_is_computed_again() -> None:
+    """Only an unscored result may be the run's: a scored one must follow from its sample."""
+    scorer = IdRecall()
+    sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
+    scored = scorer.score(sample)
+    forged = replace(scored, findings=(), note=LATE)
+    assert Derivation(scorer.method, held=False).result(sample, forged) == scored
