@@ -64,6 +64,9 @@ TRAPS: list[tuple[dict[str, Any], str]] = [
     ({**Q, "bot_answer": "x", "source_files": [["a.md"], ["b.md"]] * 3}, "sources of bot_answer"),
     ({"id": DOCS, **Q, "relevant_ids": lists(OTHER)}, "relevant_ids has the IDs of rows"),
     ({**Q, "support_agent_id": ["p-1", "p-2"] * 3}, "has only 2 values in 6 rows"),
+    ({**Q, "sources_shown": lists(URLS, URLS[::-1])}, "has 2 in each row, as a retrieved list"),
+    ({**Q, "worksheet": DOCS, "grade": [*"ABCABC"]}, "grade may say which documents are relevant"),
+    ({**Q, "options": {"A": "x", "B": "y"}, "answer": [*"ABBABA"]}, "letter or number"),
     ({**Q, "answer_source": "manual"}, "answer_source has only 1 values in 6 rows"),
     # Two columns may be it.
     (
@@ -98,8 +101,11 @@ def test_a_question_in_several_rows_is_asked_about() -> None:
         {**Q, "expected_sources": [["tides.md"]] * 6, "owner": ["Ana", "Bo"] * 3},
         {**Q, "answer": ["yes", "no"] * 3, "evidence_ids": lists(DOCS)},
         {**Q, "answer_doc_ids": lists(DOCS), "similar_question_ids": lists(OTHER)},
-        {**Q, "links": lists(URLS, URLS[::-1]), "link_1": URLS, "link_2": URLS[::-1]},
+        {**Q, "links": [[URLS[0]], *lists(URLS, URLS[::-1])[1:]], "link_1": URLS,
+         "link_2": [None, *URLS[-2::-1]]},
         {**Q, "response": "x", "expected_docs": lists(DOCS)},
+        {**Q, "sources": [[*URLS[: n % 2 + 1]] for n in range(6)]},
+        {"messages": [[{"role": "user", "content": each}] for each in ASKED], "gold_doc": DOCS},
     ],
 )  # fmt: skip
 def test_a_guess_that_values_support_is_not_asked_about(columns: dict[str, Any]) -> None:

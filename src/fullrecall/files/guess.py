@@ -172,7 +172,7 @@ class _Guess(ReferencesPlan):
         """Use the columns named as answers: the reference answer, and the generated one."""
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
         named = list(self.named(usual.ANSWERS))
-        if "b" in map(snake, self.names):  # the choices of a question: A, B, C
+        if any(each.name == "b" for each in self.free()):  # the choices of a question: A, B, C
             named = [each for each in named if each.name != "a"]
         has_other = "reference" in self.fields or any(
             each.is_all((str, int, float))

@@ -17,7 +17,7 @@ from fullrecall.files.usual_names import usual
 _QUERIES = ("query_id", "qid", "topic_id", "topic", "question_id")
 _DOCUMENTS = (
     *("corpus_id", "doc_id", "docid", "document_id", "passage_id", "chunk_id", "pid", "docno"),
-    *("product_id", "item_id", "doc", "document", "chunk", "passage", "file", "url"),
+    *("product_id", "sku", "item_id", "doc", "document", "chunk", "passage", "file", "url"),
 )
 _RELEVANCE = frozenset({"relevance", "relevant", "rel", "judgment", "judgement", "qrel"})
 _GRADES = _RELEVANCE | {"score", "grade", "gain", "label", "rating"}

@@ -45,6 +45,7 @@ def objections(guess: PartialPlan) -> Iterator[Doubt]:
         evidence.repeated_questions,
         evidence.rows_of_the_file,
         evidence.parallel,
+        evidence.of_one_length,
         evidence.rivals,
         evidence.categories,
         evidence.two_retrievals,
@@ -60,6 +61,7 @@ class _Evidence:
         settled = {*guess.given.fields, *guess.given.unguessed}
         self.fields = {f: path for f, path in guess.fields.items() if f not in settled}
         doubted = {each.field: each.paths[0] for each in guess.doubts if len(each.paths) == 1}
+        self.doubted = {each.field for each in guess.doubts}
         self.proposed = {**doubted, **self.fields}
         self.all_columns = [*guess.top, *guess.parts]
         used = [*guess.fields.items(), *doubted.items()]
@@ -137,6 +139,11 @@ class _Evidence:
 
     def labels(self) -> Iterator[Doubt]:
         """Doubt the references where a label or flag says that some of them are not relevant."""
+        known = {*self.fields, *self.given.fields, *self.given.unguessed, *self.doubted}
+        named = [each for each in self.leaves if each.words & _GRADES and each.form != "texts"]
+        graded = [each.path for each in named if len(set(map(str, each.items))) > 1]
+        if graded and not known & {IDS, TEXTS}:
+            yield Doubt(IDS, f"{graded[0]} may say which documents are relevant")
         for field, path in self.ungraded():
             column = self.column(path)
             is_listed = column is not None and column.is_all(Mapping) and column.has_lists
@@ -221,6 +228,17 @@ class _Evidence:
                 if values & {"0", "0.0", "false", "no"} or not self.is_gold(path):
                     yield Doubt(field, f"{each.path} may say which of {path} are relevant")
                     break
+
+    def of_one_length(self) -> Iterator[Doubt]:
+        """Doubt lists that are as long in each row as retrieved lists are, without a gold name."""
+        path = self.fields.get(IDS)
+        column = None if path is None else self.column(path)
+        if path is None or column is None or column.is_gold or not column.is_all((str, int)):
+            return
+        sizes = [len(each) for each in self.at(path)]
+        if len(sizes) >= _FEWEST_ROWS and set(sizes) == {max(sizes[0], 2)}:
+            why = f"{path} has {sizes[0]} in each row, as a retrieved list has"
+            yield Doubt(IDS, why, (path,))
 
     def rivals(self) -> Iterator[Doubt]:
         """Doubt reference IDs beside a column of the same IDs, if only one name is that of gold."""
@@ -335,8 +353,8 @@ def _texts(value: Any) -> Iterator[str]:
     """Yield the texts and numbers of a value, as texts."""
     for item in items_of(value):
         if isinstance(item, Mapping):
-            kept = item if not {"id", "text"} & item.keys() else [item.get("id", item.get("text"))]
-            yield from map(str, kept)
+            is_graded = all(map(is_number, item.values()))
+            yield from map(str, item) if is_graded else [str(item.get("id", item))]
         elif isinstance(item, (list, tuple)):
             yield from chain.from_iterable(map(_texts, item))
         elif not is_missing(item):
