@@ -78,6 +78,10 @@ def answer_of(name: str, door: str) -> Answer:
         return Answer({}, "", f"{type(error).__name__}: {error}")
 
 
+_AT_ONCE = "the trace does not tell whether"
+"""The reason where one of two searches in threads began and ended within the other one's time."""
+
+
 def right_of(application: Application, door: str) -> Values:
     """Return the right values of an application's measures by this door."""
     one_list = {"view retrieved": application.retrieved, "view read": application.read}
@@ -100,8 +104,8 @@ def verdict_of(name: str, door: str) -> Verdict:
         return "by design"
     if has_number:
         return "wrong"
-    excused = application.unscorable is not None and answer.reason and not answer.raised
-    return "unscored" if excused else "needless"
+    excused = application.unscorable is not None or _AT_ONCE in answer.reason
+    return "unscored" if excused and answer.reason and not answer.raised else "needless"
 
 
 def _equal(values: Mapping[Measure | str, float | None], right: Values) -> bool:
