@@ -1,4 +1,4 @@
-"""What the tests share: framework objects that need no network, and a guard that sees to it."""
+"""Shared fixtures: framework objects that need no network, and a guard that blocks the network."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def documents() -> list[Document]:
 
 @pytest.fixture
 def retriever_of() -> Callable[..., ListRetriever]:
-    """Return what makes a retriever: of documents or an error for every question in a mapping."""
+    """Return a factory of retrievers: documents, or an error, for each question of a mapping."""
 
     def make(answers: Any = (), *, question: str = "q", **fields: Any) -> ListRetriever:
         held = answers if isinstance(answers, dict) else {question: answers}
@@ -110,7 +110,7 @@ def client() -> Client:
 
 @pytest.fixture
 def example() -> Callable[..., Example]:
-    """Return what makes a row of a LangSmith dataset."""
+    """Return a factory of rows of a LangSmith dataset."""
 
     def make(question: str = "q", **outputs: Any) -> Example:
         return Example(id=uuid4(), inputs={"question": question}, outputs=outputs)

@@ -59,7 +59,7 @@ def joined(documents: list[Document]) -> str:
 
 
 class Model(FakeListChatModel):
-    """Answers the same, and keeps what it was sent."""
+    """Always gives the same answer, and keeps the requests."""
 
     responses: list[str] = ["An answer."]  # noqa: RUF012 - pydantic copies a default
     prompts: list[str] = []  # noqa: RUF012 - pydantic copies a default
@@ -77,7 +77,7 @@ def ids_of(found: Retrieval) -> Ids:
 
 
 class Watching(RecallStringEvaluator):
-    """Keeps what it measured, and the runs."""
+    """Keeps its measurements, and the runs."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -90,7 +90,7 @@ class Watching(RecallStringEvaluator):
         return super()._named(measured)
 
     def measure_run(self, run: Run, example: Example | None) -> Measured:
-        """Return what a run comes to."""
+        """Measure a run, and keep the result."""
         measured = super().measure_run(run, example)
         self.seen.append((run, self.ids))
         return measured
@@ -109,10 +109,10 @@ _KEPT = ("name", "run_type", "inputs", "outputs", "error", "extra", "tags", "dot
 
 
 def paths(make: Callable[[], Any], client: Client) -> Iterator[tuple[str, Ids]]:
-    """Yield each path's name with the IDs of what it says was retrieved.
+    """Yield each path's name with the IDs that it says were retrieved.
 
-    `observed` sees what the application returns; the target of an experiment tells no more than
-    an answer, or returns it all.
+    `observed` sees the application's output; the target of an experiment returns only an answer, or
+    the whole output.
     """
     sample = Sample(user_input="q")
     yield "observed", ids_of(observed(make()).retrieve(sample))
@@ -166,5 +166,5 @@ def as_input(runnable: Any, question: str) -> Any:
 
 
 def call(runnable: Any, question: str) -> Any:
-    """Return what an application returns for a question."""
+    """Return an application's output for a question."""
     return runnable.invoke(as_input(runnable, question))

@@ -146,7 +146,7 @@ def test_200_parallel_searches_give_one_record(kind: str, store: InMemoryVectorS
 
 
 def test_a_checkpointer_keeps_earlier_turns_apart(store: InMemoryVectorStore) -> None:
-    """Only what the last question led to counts, also where it is read from the state alone."""
+    """Only documents retrieved for the last question count, even if read from the state alone."""
     from langgraph.checkpoint.memory import InMemorySaver
 
     script = (asks(PARIS), AIMessage("Paris."), asks(TIBER), AIMessage("The Tiber."))
@@ -198,7 +198,7 @@ def test_a_state_is_read_however_it_was_stored(stored: Any, documents: list[Docu
     "state", ["text", {}, {"messages": []}, {"messages": [1]}, [Document("t")], 7, None]
 )
 def test_what_is_no_conversation_is_none(state: object) -> None:
-    """Documents, answers and other mappings are read by others."""
+    """Other readers handle documents, answers and other mappings."""
     assert turn_of(state) is None
 
 

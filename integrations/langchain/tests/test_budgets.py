@@ -46,7 +46,7 @@ _LENGTHS = {name: 4 * (20 + 7 * nth) for nth, name in enumerate("abcdefghij")}
 
 
 class Turn(NamedTuple):
-    """What an agent searches at once: the queries, each the IDs that it returns, or broken."""
+    """One parallel search of an agent: queries, each with the IDs that it returns, or an error."""
 
     queries: tuple[str, ...]
 
@@ -131,7 +131,7 @@ def agent_of(kind: str, turns: list[Turn], clock: Clock) -> Any:
 
 
 def _forgiving() -> Any:
-    """Return what makes a message of a tool's error, as an agent that goes on has it."""
+    """Return a middleware that turns a tool's error into a message, so that the agent goes on."""
     from langchain.agents.middleware import wrap_tool_call
     from langchain_core.messages import ToolMessage
 
@@ -147,7 +147,7 @@ def _forgiving() -> Any:
 
 @KINDS
 def test_costs_are_those_that_a_human_counts(kind: str, runs: int) -> None:
-    """Whatever the agent does: each document costs what was paid until it was first read."""
+    """For every agent: each document costs the calls and tokens until it was first read."""
     rng = random.Random(29)
     for _ in range(max(1, runs // 5) if runs < 100 else runs):
         turns, clock = drawn(rng), Clock()
@@ -179,7 +179,7 @@ def test_costs_are_those_that_a_human_counts(kind: str, runs: int) -> None:
 
 @pytest.fixture
 def filtered(store: InMemoryVectorStore) -> Any:
-    """A chain whose filter comes after the retriever: the prompt has what it left."""
+    """A chain whose filter comes after the retriever: the prompt has the rest."""
 
     def allowed(documents: list[Document]) -> list[Document]:
         return [each for each in documents if each.metadata["source"] != "it"]
@@ -194,7 +194,7 @@ def filtered(store: InMemoryVectorStore) -> Any:
 
 
 def test_the_list_leaks_and_the_prompt_does_not(filtered: Any) -> None:
-    """Of a chain with a filter after its retriever: 1 of what was retrieved, 0 of what was read."""
+    """One forbidden document was retrieved, but the filter after the retriever dropped it."""
     samples = [Sample(id="q", user_input="capital", forbidden_ids=["d2"])]
     leaks = {
         view: evaluate(samples, IdRecall(), retriever=observed(filtered), view=view, progress=False)

@@ -1,4 +1,4 @@
-"""What retrievers bring is seen by callbacks, without tracing, and by the one who asked."""
+"""Callbacks see the retrievers' results, without tracing, in the block that asked."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Echo(BaseRetriever):
 
 
 class Merging(BaseRetriever):
-    """Brings the documents of its parts, the last first; a chain stands in between."""
+    """Returns the documents of its parts, the last part first; a chain is between them."""
 
     parts: list[BaseRetriever]
 
@@ -50,7 +50,7 @@ class Merging(BaseRetriever):
 
 
 def ids(handler: LangChainCapture) -> list[str | None] | None:
-    """Return the IDs of what was retrieved."""
+    """Return the IDs of the retrieved documents."""
     contexts = handler.contexts()
     return None if contexts is None else [context.id for context in contexts]
 
@@ -121,7 +121,7 @@ def test_a_block_right_within_a_block(retriever_of: Any) -> None:
 
 
 def test_a_block_in_a_generator_that_is_given_up() -> None:
-    """A stream that nobody reads on is closed by another task, where no block was ever begun."""
+    """Another task, which never began a block, closes an abandoned stream."""
 
     async def stream() -> AsyncIterator[Any]:
         with capture_retrievals() as seen:
@@ -212,7 +212,7 @@ def test_a_retry_counts_by_what_worked(retriever_of: Any, documents: list[Docume
 
 
 def test_a_call_that_has_not_ended_is_no_retrieval() -> None:
-    """Nothing is known of it, not even that it brought nothing."""
+    """An unfinished call is unknown, and is not an empty retrieval."""
     looked: list[Any] = []
 
     class Looking(Echo):
@@ -258,7 +258,7 @@ def test_what_are_no_documents_is_an_error(retriever_of: Any) -> None:
 
 
 def test_200_inputs_of_a_batch_each_have_their_own() -> None:
-    """A sample has what was retrieved for its own question, however many were asked at once."""
+    """A sample has the documents retrieved for its own question, for many parallel inputs."""
     wanted = [Sample(user_input=question) for question in QUESTIONS]
     for awaited in (False, True):
         with capture_retrievals() as seen:

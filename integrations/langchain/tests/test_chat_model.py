@@ -89,7 +89,7 @@ def test_text_blocks_are_joined_and_thinking_left_out() -> None:
     ids=["filter", "refusal", "empty", "cut off", "prose"],
 )
 def test_each_failure_has_its_reason(reply: AIMessage, reason: str) -> None:
-    """What is no answer is unscored, and says why."""
+    """A failed request is unscored, with the reason."""
     model = LangChainChatModel(fake(reply))
     result = ClaimRecall(judge=LLMJudge(model, reasks=0)).score(SAMPLE)
     assert result.status is Status.UNSCORED
@@ -226,7 +226,7 @@ class Parametrised(Looped):
 
 
 def test_the_name_tells_what_decides_the_answers() -> None:
-    """Model, place, parameters and what is bound; no secret, and nothing that changes by itself."""
+    """Model, address, parameters and bindings; no secret, and no value that changes by itself."""
     own = "Parametrised:m-1@http://host/v1,model_kwargs={'top_k': 5},seed=3,temperature=0.2"
     model = Parametrised()
     assert LangChainChatModel(model).name == f"langchain:{own}"

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in
 
 
 class Held(BaseRetriever):
-    """Returns the documents that it holds, whatever the question."""
+    """Returns its own documents, for any question."""
 
     documents: list[Document]
 
@@ -78,7 +78,7 @@ def through_async(
 def through_retriever(
     scorer: Scorer, retrieved: Sequence[Context] | None, references: Mapping[str, Any]
 ) -> Result:
-    """Score what a retriever brings for a sample, in a report."""
+    """Score a retriever's results for a sample, in a report."""
     sample = {"user_input": "what?", **references}
     retriever = RunnableLambda(_fail) if retrieved is None else retriever_of(retrieved)
     (row,) = evaluate_samples([sample], scorer, retriever=observed(retriever), progress=False).rows

@@ -74,7 +74,7 @@ def test_what_cannot_go_deeper_says_so() -> None:
 
 
 def test_a_diagnosis_finds_the_rank() -> None:
-    """What the retriever returns at rank 8 is beyond k, at rank 8; what it never had is not."""
+    """A document at rank 8 is beyond k, at rank 8; a document that was never returned is not."""
     sample = Sample(id="s", user_input="question", reference_context_ids=["d0", "d7", "gone"])
     asked = observed(Listing())
     report = evaluate([sample], IdRecall(), retriever=asked, progress=False)

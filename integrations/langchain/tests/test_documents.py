@@ -18,7 +18,7 @@ DOCUMENT = Document("some text", id="d1", metadata={"source": "a.md", "start_ind
 
 
 def test_a_context_is_a_snapshot() -> None:
-    """What happens to a document later does not reach the context."""
+    """Later changes of a document do not reach the context."""
     document = Document("before", id="d1", metadata={"source": "a.md"})
     (context,) = contexts([document])
     document.id, document.page_content = "d2", "after"
@@ -111,7 +111,7 @@ def test_a_place_that_a_context_has_is_kept() -> None:
     ],
 )
 def test_what_is_no_document_is_named(documents: Any, message: str) -> None:
-    """The error says at which position what stands."""
+    """The error names the position and the value."""
     with pytest.raises(InputError, match=message):
         contexts(documents)
 
@@ -157,7 +157,7 @@ def test_k_counts_sources_where_chunks_are_collapsed() -> None:
 
 
 def test_an_id_key_that_raises_is_named() -> None:
-    """Of which document, and what it raised: the retrieval itself has not failed."""
+    """The error names the document and the exception: the retrieval itself has not failed."""
 
     def numbered(document: Document) -> int:
         return int(document.metadata["row"])

@@ -90,7 +90,7 @@ def changing(question: str) -> str:
 
 
 def parallel(question: str) -> str:
-    """Search twice at once, in whichever order, and forget what was found."""
+    """Search twice in parallel, in any order, and drop the results."""
     retrievers = [Letters(name="one"), Letters(name="two", known="cba")]
     random.shuffle(retrievers)
     with ContextThreadPoolExecutor(2) as pool:
@@ -100,7 +100,7 @@ def parallel(question: str) -> str:
 
 
 def falling_back(question: str) -> str:
-    """Search in what always fails, with another one behind it."""
+    """Search in a retriever that always fails, with a fallback."""
     main = Letters(name="Main", fails=True).with_retry(
         stop_after_attempt=2, wait_exponential_jitter=False
     )

@@ -36,7 +36,7 @@ REFERENCES = {
 
 
 class Uploads:
-    """What a LangSmith server would be told and asked, kept in memory."""
+    """The uploads and requests for a LangSmith server, kept in memory."""
 
     def __init__(self, examples: list[Example]) -> None:
         self.examples = examples
@@ -76,7 +76,7 @@ class Uploads:
 
 @pytest.fixture
 def uploads(client: Client, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Uploads]:
-    """Return what puts a dataset behind the client, and keeps what the client uploads."""
+    """Return a function that puts a dataset behind the client, and keeps the client's uploads."""
 
     def behind(*examples: Example) -> Uploads:
         kept = Uploads(list(examples))
@@ -171,7 +171,7 @@ def test_what_reaches_langsmith(
     client: Client,
     uploads: Any,
 ) -> None:
-    """Score and comment; of what is unmeasured the reason, and a row of its own."""
+    """Score and comment; an unmeasured run has a reason, and a row."""
     down = ConnectionError("no route")
     retriever = retriever_of({"fine": documents, "down": down})
     rows = [
@@ -337,7 +337,7 @@ def test_the_chunks_of_a_source_may_count_once(
     """Before the cut at k, wherever the documents' IDs stand."""
     chunks = [*documents[:2], documents[3], Document("Madrid", id="d4", metadata={"source": "es"})]
     output: dict[str, Any] = {}
-    if "ids" in given:  # they stand beside documents that have none
+    if "ids" in given:  # beside documents without IDs
         chunks = [Document(chunk.page_content) for chunk in chunks]
     if "contexts" in given:
         output["documents"] = chunks

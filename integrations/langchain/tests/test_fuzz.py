@@ -1,8 +1,8 @@
 """Random programs of LangChain's and LangGraph's parts: no number that is wrong, on any path.
 
-The truth is not what the adapter thinks: it is what the program returned, or the markers in the
-last prompt that its model was sent. Set `FULLRECALL_RUNS` for more programs, `FULLRECALL_SEED` for
-other ones.
+The truth does not come from the adapter: it is the program's output, or the markers in the last
+prompt of its model. Set `FULLRECALL_RUNS` for more programs, `FULLRECALL_SEED` for different
+programs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Random:
         return "".join(self.random.sample("abcdefghijkl", self.random.randint(1, 4)))
 
     def retriever(self, depth: int = 0) -> Any:
-        """Draw what returns documents for a question."""
+        """Draw a retriever of documents for a question."""
         kind = self.random.randrange(7 if depth < 2 else 2)
         if kind <= 1:
             return Store(letters=self.letters())
@@ -230,7 +230,7 @@ class Random:
         return builder.compile()
 
     def adding(self, retriever: Any) -> Any:
-        """Return a node that adds what a retriever returns."""
+        """Return a node that adds a retriever's documents."""
         return lambda state: {"documents": retriever.invoke(state["question"])}
 
     def sending_graph(self) -> Any:
@@ -265,7 +265,7 @@ class Random:
         return outer.compile()
 
     def handing(self, change: Any) -> Any:
-        """Return a node that hands what it changes to the outer graph."""
+        """Return a node that passes its change to the outer graph."""
         return lambda state: Command(
             graph=Command.PARENT, goto="next", update={"documents": change(state["documents"])}
         )
@@ -292,7 +292,7 @@ class Random:
         return RunnableLambda(run)
 
     def failing_agent(self) -> Any:
-        """A function that calls tools, one of which fails after it retrieved: never scored."""
+        """A function that calls tools; one of them fails after it retrieved: never scored."""
         self.failed = True
         retriever, raises = self.retriever(1), self.random.random() < 0.5
 
@@ -339,7 +339,7 @@ class Random:
         return tool(name, description="Search.")(search)
 
     def other_tool(self, name: str) -> Any:
-        """Draw a tool that says back what the agent wrote."""
+        """Draw a tool that repeats the agent's words."""
         lines = self.random.random() < 0.5
 
         def note(text: str) -> str:
@@ -537,7 +537,7 @@ def _unique(documents: list[Document]) -> list[Document]:
 
 
 def truth(program: Random, output: Any) -> set[str]:
-    """Return the markers in what the model was sent last, else in what was returned."""
+    """Return the markers in the model's last prompt, else in the output."""
     if program.model.prompts:
         return set(_MARKER.findall(program.model.prompts[-1]))
     documents = output.get("documents", []) if isinstance(output, dict) else output
@@ -549,7 +549,7 @@ def truth(program: Random, output: Any) -> set[str]:
 def measured(
     seed: int, kind: str, *, awaited: bool
 ) -> tuple[set[str] | None, set[str] | None, str | None]:
-    """Run a program; return the markers of what it is said to have retrieved, and the truth.
+    """Run a program; return the markers of the recorded documents, and the truth.
 
     The truth is None for a program in which something failed for good.
     """

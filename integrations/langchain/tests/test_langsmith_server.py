@@ -1,4 +1,4 @@
-"""What reaches LangSmith's server, on every way to it: a server of its own on this machine."""
+"""The uploads to LangSmith's server by every route: the server is local."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def wanted(run: dict[str, Any], body: dict[str, Any]) -> bool:
 
 @pytest.fixture
 def no_network() -> None:
-    """Let this module reach this machine, by a client that knows no other."""
+    """Allow this module to reach only this machine, by a client for it."""
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ EXPECTED = {
 
 
 def uploaded(kept: Server) -> set[tuple[Any, ...]]:
-    """Return key, score and comment of what was uploaded; values and extras must be empty."""
+    """Return key, score and comment of the uploads; values and extras must be empty."""
     for each in kept.feedback:
         assert each.get("value") is None
         assert not each.get("extra")
@@ -263,7 +263,7 @@ def evaluator() -> RecallStringEvaluator:
 
 @pytest.mark.parametrize("route", ["evaluate", "aevaluate"])
 def test_an_experiment_arrives_as_computed(server: Any, route: str) -> None:
-    """Every key, score and comment; and the report is made of what the server keeps."""
+    """Every key, score and comment; the report comes from the server's stored values."""
     kept, client = server
     options: dict[str, Any] = {"data": "d", "evaluators": [evaluator()], "client": client}
 
@@ -315,7 +315,7 @@ def changing(inputs: dict[str, Any]) -> dict[str, str]:
 
 
 def parallel(inputs: dict[str, Any]) -> dict[str, str]:
-    """Search twice at once, in whichever order."""
+    """Search twice in parallel, in any order."""
     questions = [inputs["question"], inputs["question"][::-1]]
     random.shuffle(questions)
     with ContextThreadPoolExecutor(2) as pool:
@@ -379,7 +379,7 @@ def run_by(route: str, evaluators: list[Any], client: Client) -> str:
 
 @pytest.mark.parametrize("route", ["evaluate", "aevaluate"])
 def test_a_judges_calls_lie_under_the_evaluators_trace(server: Any, route: str) -> None:
-    """And the feedback names that trace, so that a score leads to what the judge was asked."""
+    """The feedback names that trace, so that a score leads to the judge's requests."""
     kept, client = server
     kept.examples = [
         Example(id=uuid4(), inputs={"question": "ab"}, outputs={"reference": "Paris is large."})
@@ -396,7 +396,7 @@ def test_a_judges_calls_lie_under_the_evaluators_trace(server: Any, route: str) 
 
 
 def test_nothing_that_langsmith_deprecated_is_used(server: Any) -> None:
-    """But for `list_runs`: what replaces it needs a newer server than the oldest one supported."""
+    """Except for `list_runs`: its replacement needs a server newer than the oldest supported."""
     _, client = server
 
     def deprecated(action: Any, *arguments: Any) -> list[str]:

@@ -1,4 +1,4 @@
-"""How the adapter behaves as a part of LangChain and LangSmith, and what it leaves alone."""
+"""The adapter's behavior inside LangChain and LangSmith, and the settings that it leaves alone."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Store(BaseRetriever):
 
 
 class Hearing(BaseCallbackHandler):
-    """Counts what models are asked."""
+    """Counts the models' requests."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -94,7 +94,7 @@ def run_of(**fields: Any) -> Run:
 
 
 def test_feedback_names_the_run_that_judged(example: Any) -> None:
-    """A judge's calls lie under it; what asks nobody has no run of its own."""
+    """A judge's calls are below it; a scorer without a judge has no run."""
     run = run_of(outputs={"documents": [{"page_content": "Paris.", "id": "a"}]})
     row = example(reference="Paris is the capital.", reference_context_ids=["a"])
     own = uuid4()
@@ -211,7 +211,7 @@ def test_what_an_experiment_left_goes_with_its_evaluator(client: Client, example
 def test_recorders_of_evaluated_runs_are_released(
     client: Client, example: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the length of the experiment; each run has been read by all evaluators before."""
+    """For any length of the experiment, since all evaluators have read each earlier run."""
     monkeypatch.setattr(live, "_MOST_EVALUATED", 2)
     live._experiments._recorders.clear()
     evaluators = [RecallStringEvaluator(), RecallStringEvaluator(IdRecall(), Recall @ 1)]

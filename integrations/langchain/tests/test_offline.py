@@ -32,7 +32,7 @@ VERDICT = json.dumps(
 
 
 class Endpoint(ThreadingHTTPServer):
-    """Takes whatever is sent to it, and keeps which requests came."""
+    """Accepts every request, and keeps the list of requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answering)
@@ -148,11 +148,11 @@ def test_nothing_is_sent(
     documents: list[Document],
     rows: list[Example],
 ) -> None:
-    """Neither runs nor child runs, judge runs, feedback or questions of what the server can do."""
+    """No runs, child runs, judge runs, feedback or requests for the server's version."""
     client = offline_client()
     scores, child_runs = run(route, client, retriever_of(documents), rows)
     client.flush()
-    default = run_trees._CLIENT  # of whatever was told of no client
+    default = run_trees._CLIENT  # for clients that name none
     if default is not None:
         default.flush()
     assert endpoint.requests == []
@@ -171,7 +171,7 @@ def test_another_client_does_send(
 
 
 def test_what_needs_langsmith_says_so(endpoint: Endpoint) -> None:
-    """A data set's name has to be looked up: an error names the way out, and nothing is sent."""
+    """The name of a data set must be looked up: the error says so, and no request is sent."""
     with pytest.raises(LangSmithError, match=r"offline_client\(\) sends nothing"):
         list(
             evaluate(

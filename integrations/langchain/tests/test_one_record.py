@@ -1,4 +1,4 @@
-"""One application whose retrieval is known gives one number on every path, whatever happens."""
+"""One application with a known retrieval gives one number on every path, in all conditions."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ MUTATIONS = [
 def test_a_target_that_changes_its_lists_changes_no_score(
     mutate: Callable[[Any], Any], example: Any
 ) -> None:
-    """What the retriever returned counts, as it was then: live as in the stored run."""
+    """The retriever's output at that moment counts, live as in the stored run."""
     retriever = Letters()
 
     def target(inputs: dict[str, Any]) -> dict[str, str]:
@@ -149,7 +149,7 @@ def test_arrays_in_metadata_are_written_anew() -> None:
 
 
 def test_what_the_offline_client_keeps_of_a_traced_function(example: Any) -> None:
-    """A function under `@traceable` that nobody changes afterwards is read as it is."""
+    """A function under `@traceable` without later changes is read as it is."""
 
     @traceable(run_type="retriever")
     def search(question: str) -> list[Document]:
@@ -178,13 +178,13 @@ def fallen_back_in_a_chain() -> Any:
 
 
 def fallen_back_in_a_function() -> Any:
-    """Return a function that asks what has fallbacks."""
+    """Return a function that asks a retriever with fallbacks."""
     found = fallen_back()
     return RunnableLambda(lambda question: found.invoke(question))  # noqa: PLW0108 - takes no config
 
 
 def fallen_back_twice() -> Any:
-    """Return a function that asks what has a fallback with a fallback, the last one works."""
+    """Return a function that asks a retriever whose fallback has a fallback; the last one works."""
     broken = [Letters(name=name, fails=[True] * 9) for name in ("First", "Second")]
     inner = broken[1].with_fallbacks([Letters(name="Third")])
     found = broken[0].with_fallbacks([inner])
@@ -192,7 +192,7 @@ def fallen_back_twice() -> Any:
 
 
 def searched_after_a_fallback() -> Any:
-    """Return a function that goes on after what has fallbacks, with a search that fails."""
+    """Return a function that asks a retriever with fallbacks, and then a search that fails."""
     found, broken = fallen_back(), Letters(name="Broken", fails=[True] * 9)
 
     def search(question: str) -> list[Document]:
@@ -311,7 +311,7 @@ def rag(keep: int, retriever: Any = None) -> Any:
 
 
 def test_texts_in_an_output_do_not_hide_the_trace(example: Any) -> None:
-    """The trace has the IDs: texts that it returned are the final list, others are not."""
+    """The trace has the IDs: returned texts are the final list, and the rest were dropped."""
 
     def target(inputs: dict[str, Any], *, change: str = "") -> dict[str, Any]:
         found = Letters().invoke(inputs["question"])
@@ -325,7 +325,7 @@ def test_texts_in_an_output_do_not_hide_the_trace(example: Any) -> None:
     other = scores(
         example, lambda inputs: target(inputs, change="!"), evaluator, reference_context_ids=["a"]
     )
-    assert [score for score, _ in other] == [1.0, 1.0]  # not what was retrieved: the calls count
+    assert [score for score, _ in other] == [1.0, 1.0]  # the calls count, not their documents
 
 
 def test_what_stands_beside_a_retriever_and_was_called_by_it_is_a_part_of_it(example: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the package is to those who import it."""
+"""The package as its importers see it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_its_types_are_published() -> None:
 
 
 def test_the_readme_is_right(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its examples run as they stand, and print what it says they print."""
+    """Its examples run unchanged, and print the shown output."""
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= 1
     namespace: dict[str, object] = {}

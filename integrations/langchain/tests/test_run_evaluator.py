@@ -1,4 +1,4 @@
-"""Recall in LangSmith's eval runs: what was retrieved is read from outputs and traces."""
+"""Recall in LangSmith's eval runs: documents are read from outputs and traces."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KINDS = [RecallStringEvaluator]
 
 
 class Merged(BaseRetriever):
-    """A composite: what its parts bring, one part after the other, the first document dropped."""
+    """A composite: the documents of its parts in sequence, without the first document."""
 
     parts: list[Any]
 
@@ -61,7 +61,7 @@ class CarelessScorer:
 
 @pytest.fixture
 def feedback_of(client: Client) -> Callable[..., EvaluationResult]:
-    """Return what runs one example through `evaluate`, and returns the feedback."""
+    """Return a function that runs one example through `evaluate`, and returns the feedback."""
 
     def run(evaluator: Any, target: Any, example: Example) -> EvaluationResult:
         if isinstance(target, Runnable):
@@ -171,7 +171,7 @@ def test_what_was_retrieved_is_found(
 def test_a_traced_function_is_a_retriever(
     returned: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
-    """`@traceable(run_type="retriever")` marks it; what it returns may have any shape."""
+    """`@traceable(run_type="retriever")` marks it; its result may have any form."""
 
     @traceable(run_type="retriever")
     def search(question: str) -> Any:
@@ -208,7 +208,7 @@ def test_a_traced_function_is_a_retriever(
 def test_a_target_may_return_what_it_found(
     output: Any, score: float | None, example: Any, feedback_of: Any
 ) -> None:
-    """Where no retriever was traced a list is what was retrieved; a text is an answer."""
+    """Without a traced retriever, a list is the retrieval, and a text is an answer."""
     evaluator = RecallStringEvaluator(TextRecall())
     row = example(reference_contexts=["The Seine flows through Paris."])
     assert feedback_of(evaluator, lambda inputs: output, row).score == score
@@ -248,7 +248,7 @@ def test_no_retrieval_a_failed_one_and_an_empty_one_differ(
 def test_a_run_that_failed_after_retrieval_is_not_scored(
     retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
-    """What was retrieved went nowhere: a call that failed has no score on any path."""
+    """The documents were not used: a call that failed has no score on any path."""
 
     def target(inputs: dict[str, Any]) -> str:
         retriever_of(documents).invoke(inputs["question"])
@@ -382,7 +382,7 @@ def test_a_reference_key_that_is_missing_is_named(documents: list[Document], exa
 def test_data_that_cannot_be_read_never_raises(
     kind: Any, outputs: Any, references: Any, message: str, example: Any
 ) -> None:
-    """LangSmith would drop the row: it stays, without a score, and says what is wrong."""
+    """LangSmith would drop the row: it stays, without a score, and with the reason."""
     run, row = run_of(outputs=outputs), example(**references)
     for feedback in (
         kind().evaluate_run(run, row),
@@ -396,7 +396,7 @@ def test_data_that_cannot_be_read_never_raises(
 def test_a_scorer_or_an_id_key_that_raises_is_named(
     documents: list[Document], example: Any
 ) -> None:
-    """The user's own code too: the row stays and says what was raised."""
+    """Also in the user's own code: the row stays, with the exception as the reason."""
     run, row = run_of(outputs={"documents": documents}), example(expected_ids=["d0"])
     feedback = RecallStringEvaluator(CarelessScorer()).evaluate_run(run, row)
     assert feedback.comment == "unscored: careless raised ZeroDivisionError: 4 contexts"

@@ -14,7 +14,7 @@ from langchain_fullrecall.record import LangChainReading
 
 
 class Called:
-    """A retriever run that returned one document for each letter, and what it called."""
+    """A retriever run that returned one document for each letter, and the runs that it called."""
 
     def __init__(self, name: str, ids: str = "", *children: Called, **fields: Any) -> None:
         self.children = children
@@ -67,7 +67,7 @@ def seen(calls: Any = CALLS, **options: Any) -> Retrieval:
 
 
 def ids(calls: Any = CALLS, **options: Any) -> str:
-    """Return the letters of what the selected calls returned, by rank."""
+    """Return the letters of the documents that the selected calls returned, by rank."""
     found = seen(calls, **options)
     return "".join(context.id or "?" for context in found.contexts or ())
 
@@ -96,7 +96,7 @@ def test_what_stands_in_between_is_looked_past() -> None:
 
 
 def test_no_call_failed_calls_and_nothing_retrieved_differ() -> None:
-    """Three answers, of which only the last can be scored."""
+    """Of these three outcomes, only the last can be scored."""
     failed = [call("R", error="TimeoutError: 30 s") for _ in range(2)]
     assert seen([]).error == "unseen"
     assert seen(failed).error == "TimeoutError: 30 s"
@@ -104,7 +104,7 @@ def test_no_call_failed_calls_and_nothing_retrieved_differ() -> None:
 
 
 def test_a_retry_that_worked_counts() -> None:
-    """Wherever it stands among those that did not."""
+    """At any position among the failed attempts."""
     tried = call("tried", "ab", call("R", error="TimeoutError"), call("R", "ab"), tries=True)
     found = seen([tried], name="R")
     assert found.error is None
@@ -126,7 +126,7 @@ def chunk(own: str | None, source: str, text: str) -> Context:
 
 
 def test_what_makes_two_documents_one() -> None:
-    """Their ID and text; and the ID alone where `collapse` joins what has one."""
+    """Their ID and text; with `collapse`, the ID alone if they have one."""
     first = call("A", contexts=(chunk("1", "s", "one"), chunk("2", "s", "two")))
     second = call("B", contexts=(chunk("2", "s", "two"), chunk("3", "s", "three")))
     both = [first, second]

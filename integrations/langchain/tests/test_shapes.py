@@ -1,7 +1,7 @@
 """The shapes of applications that are easy to get wrong: one number on every path, the right one.
 
-"unscored" is right where nobody can know; a path that knows less than the others may be unscored
-too where `SILENT` names it, but no path may give another number.
+"unscored" is right if the answer cannot be known. A path that knows less than the rest may be
+unscored too, if `SILENT` names it, but no path may give another number.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def graph(
     checkpointer: Any = None,
     **options: Any,
 ) -> Any:
-    """Return a graph of these nodes, one after the other."""
+    """Return a graph of these nodes, in sequence."""
     builder = StateGraph(state)
     before = START
     for name, node in nodes:
@@ -111,7 +111,7 @@ def fused() -> Any:
 
 
 def cut_in_text() -> Any:
-    """A lambda that cuts and formats: what stands in its text was handed on."""
+    """A lambda that cuts and formats: the documents in its text were passed on."""
     chain: Any = {
         "context": Store() | (lambda documents: joined(documents[:2])),
         "question": RunnablePassthrough(),
@@ -146,7 +146,7 @@ def gathered() -> Any:
 
 
 def two_stores() -> Any:
-    """Two stores of one class in a loop with `try`, one of which is down."""
+    """Two stores of one class in a loop with `try`; one of them is down."""
 
     def search(question: str) -> list[Document]:
         found: list[Document] = []
@@ -161,7 +161,7 @@ def two_stores() -> Any:
 
 
 def hand_written() -> Any:
-    """`try: A except: B`, whose list is what the function returns."""
+    """`try: A except: B`; the function returns the list of one of them."""
 
     def search(question: str) -> list[Document]:
         try:
@@ -189,7 +189,7 @@ class Minting(BaseDocumentCompressor):
 
 
 def compressed(compressor: Any) -> Callable[[], Any]:
-    """Return what makes a retriever with a compressor."""
+    """Return a factory of retrievers with a compressor."""
 
     def make() -> Any:
         return ContextualCompressionRetriever(base_compressor=compressor(), base_retriever=Store())
@@ -307,7 +307,7 @@ def all_dropped() -> Any:
 
 
 def resumed(*nodes: tuple[str, Callable[[Any], Any]]) -> Callable[[], Any]:
-    """Return what makes a function that runs a graph until a human is asked, and goes on."""
+    """Return a factory of functions that run a graph until it asks a human, and resume it."""
 
     def run(question: str) -> str:
         stopping = graph(*nodes, ("generate", generate), checkpointer=InMemorySaver())
@@ -355,14 +355,14 @@ def cut_in_place() -> Any:
 
 
 class Hit:
-    """A document in an object of which nothing is known."""
+    """A document in an object of an unknown class."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
 
 
 def past_the_record() -> Any:
-    """A list that a later step made of what objects held of which nothing is known."""
+    """A list that a later step made from the documents in objects of unknown classes."""
     return (
         Store()
         | (lambda documents: [Hit(each) for each in documents])
@@ -383,7 +383,7 @@ def past_the_record_unread() -> Any:
 
 
 class Cutting(Store):
-    """A retriever that cuts what it returns where nobody is told of it."""
+    """A retriever that cuts its list after its callbacks."""
 
     def invoke(self, *args: Any, **kwargs: Any) -> list[Document]:
         """Return the last document."""
@@ -410,7 +410,7 @@ def configured() -> Any:
 
 
 def dark() -> Any:
-    """A tool that returns text beside a retriever, of which nothing is known."""
+    """A tool of unknown content that returns text beside a retriever."""
 
     @tool
     def wiki(query: str) -> str:
@@ -526,7 +526,7 @@ def test_one_right_number_on_every_path(shape: str, client: Client) -> None:
 
 
 def test_a_retriever_that_cuts_by_itself() -> None:
-    """What it returned counts, not what its callbacks were told."""
+    """Its returned list counts, not the list that its callbacks received."""
     found = observed(Cutting()).retrieve(Sample(user_input="q"))
     assert shapes.ids_of(found) == ["c"]
 
@@ -563,7 +563,7 @@ async def yielding_later(question: str) -> AsyncIterator[Document]:
 
 
 def answering_in_parts(question: str) -> Iterator[str]:
-    """Answer bit by bit, from what was found."""
+    """Answer in pieces, from the retrieved documents."""
     Store().invoke(question)
     yield from ("An ", "answer.")
 
@@ -579,7 +579,7 @@ def answering_in_parts(question: str) -> Iterator[str]:
 def test_what_a_generator_yields_is_read(
     function: Callable[[str], Any], ids: list[str], answer: str | None
 ) -> None:
-    """All of its documents, of which LangChain keeps the last; or its text."""
+    """All of its documents, although LangChain keeps the last one; or its text."""
     asked, sample = observed(function), Sample(user_input="q")
     seen = [asyncio.run(asked.aretrieve(sample))]
     if not asked.asynchronous:

@@ -135,7 +135,7 @@ def test_the_children_of_an_ensemble() -> None:
 
 
 def test_the_children_of_a_merger() -> None:
-    """An empty child is a stage like any other: it brought nothing."""
+    """An empty child is a stage like any other: it returned no documents."""
     merger = MergerRetriever(retrievers=[Letters(letters=""), Letters(letters="ab")])
     assert shape(both_ways(merger)) == [
         ("Letters", [], None),
@@ -144,7 +144,7 @@ def test_the_children_of_a_merger() -> None:
 
 
 def test_a_child_that_is_tried_again_keeps_its_place() -> None:
-    """A failed try is no stage, and what is wrapped around a child does not hide it."""
+    """A failed attempt is not a stage, and a wrapper around a child does not hide it."""
     tries = iter([ConnectionError("once"), None, ConnectionError("once"), None])
 
     class Flaky(Letters):
@@ -233,7 +233,7 @@ def test_steps_of_a_chain() -> None:
         return documents[1:]
 
     def rerank(documents: list[Document]) -> list[Document]:
-        documents.reverse()  # in place: what was seen before must not change with it
+        documents.reverse()  # in place: the recorded list must not change with it
         return documents
 
     chain = letters("dense", "abc") | RunnableLambda(drop) | RunnableLambda(rerank)
@@ -246,7 +246,7 @@ def test_steps_of_a_chain() -> None:
 
 @pytest.mark.parametrize("wrap", ["with_config", "with_retry", "with_fallbacks"])
 def test_wrappers_that_change_nothing_add_no_stage(wrap: str) -> None:
-    """What they hand on is what is inside of them."""
+    """A wrapper passes on the list of the retriever inside."""
     arguments: dict[str, Any] = {
         "with_config": {"tags": ["t"]},
         "with_retry": {"stop_after_attempt": 2},
@@ -294,7 +294,7 @@ def test_an_id_key_that_fails_on_a_stage_is_told() -> None:
 
 
 def test_a_miss_is_blamed_on_the_stage_that_dropped_it() -> None:
-    """What a reranker dropped, what a filter dropped, and what nobody brought."""
+    """Documents that a reranker dropped, that a filter dropped, and that were never retrieved."""
     pipeline = DocumentCompressorPipeline(
         transformers=[Keeping(letters="ab"), Keeping(letters="a")]
     )

@@ -43,7 +43,7 @@ class CountRecall:
     method = Method("count")
 
     def score(self, sample: Sample) -> Result:
-        """Return an unscored result that says what the sample holds."""
+        """Return an unscored result that names the sample's fields."""
         note = f"{len(sample.retrieved_contexts or ())} for {sample.reference}"
         return Result(self.method, Status.UNSCORED, note=note)
 
@@ -77,7 +77,7 @@ def test_what_is_returned(documents: list[Document]) -> None:
 def test_input_and_reference_are_optional(
     documents: list[Document], arguments: dict[str, Any]
 ) -> None:
-    """Neither a warning for what is given nor an error for what is not."""
+    """No warning for given arguments, and no error for missing ones."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         returned = RecallStringEvaluator().evaluate_strings(prediction=documents, **arguments)
@@ -124,7 +124,7 @@ def test_what_a_prediction_may_be(wrap: Any, documents: list[Document]) -> None:
 
 
 def test_documents_given_are_those_that_count(documents: list[Document]) -> None:
-    """`retrieved_documents` wins over what the prediction holds, however that looks."""
+    """`retrieved_documents` take precedence over those in the prediction, in any form."""
     output = {"documents": documents, "context": documents[:1]}
     evaluator = RecallStringEvaluator()
     assert score_of(evaluator, prediction=output, retrieved_documents=[], reference=["d0"]) == 0.0
@@ -133,7 +133,7 @@ def test_documents_given_are_those_that_count(documents: list[Document]) -> None
 def test_documents_that_differ_under_two_keys_are_not_guessed_at(
     documents: list[Document],
 ) -> None:
-    """All that was retrieved, and what was kept of it: `documents_key` says which is meant."""
+    """All retrieved documents, and the kept ones: `documents_key` says which list is meant."""
     output = {"documents": documents, "context": documents[:1]}
     with pytest.raises(InputError, match="documents_key"):
         RecallStringEvaluator().evaluate_strings(prediction=output, reference=["d1"])
@@ -154,7 +154,7 @@ def test_documents_that_differ_under_two_keys_are_not_guessed_at(
     ],
 )
 def test_no_retrieval_is_not_an_empty_one(prediction: object, reason: str) -> None:
-    """Without documents there is no score, and the reason says what was there instead."""
+    """Without documents there is no score, and the reason names the given value."""
     returned = RecallStringEvaluator().evaluate_strings(prediction=prediction, reference=["d0"])
     assert (returned["score"], returned["value"]) == (None, "unscored")
     assert "no retrieval observed" in returned["reasoning"]

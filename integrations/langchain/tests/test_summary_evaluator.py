@@ -1,4 +1,4 @@
-"""The mean over an experiment stands with what it stands on, and judges nothing twice."""
+"""The mean over an experiment, with the counts behind it; no run is judged twice."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def target(retriever_of: Any, documents: list[Document]) -> Any:
 
 
 def summaries(evaluator: Any, target: Any, rows: list[Example], client: Client, **more: Any) -> Any:
-    """Return what the summary evaluators of one experiment gave."""
+    """Return the results of one experiment's summary evaluators."""
     outcome = evaluate(
         target,
         data=rows,

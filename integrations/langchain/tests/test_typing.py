@@ -1,4 +1,4 @@
-"""What users write type-checks under pyright's strict rules, and what is wrong does not."""
+"""Users' programs type-check under pyright's strict rules, and wrong programs do not."""
 
 from __future__ import annotations
 

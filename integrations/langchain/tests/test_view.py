@@ -26,7 +26,7 @@ class Three(BaseRetriever):
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 def test_each_list_of_a_record(example: Any, client: Client) -> None:
-    """Three were retrieved, two kept, and one stood in the prompt."""
+    """Three were retrieved, two kept, and one was in the prompt."""
 
     def answer(documents: list[Document]) -> str:
         model = FakeListChatModel(responses=["An answer."])
@@ -64,7 +64,7 @@ def test_a_view_that_no_record_tells() -> None:
 
 @pytest.mark.parametrize("awaited", [False, True])
 def test_a_label_that_the_corpus_no_longer_has_is_unscored(*, awaited: bool) -> None:
-    """Never 0; the others are scored."""
+    """Never 0; all further samples are scored."""
     evaluator = RecallStringEvaluator(corpus=[Context("Paris.", id="a")])
     scores = {}
     for label in ("a", "b"):

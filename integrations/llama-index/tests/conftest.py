@@ -32,7 +32,7 @@ TEXTS = {
 
 
 class WordEmbedding(BaseEmbedding):
-    """Counts hashed words: texts that share words are near each other, on every machine."""
+    """Counts hashed words: texts with common words are similar, on every machine."""
 
     def _get_text_embedding(self, text: str) -> list[float]:
         vector = [0.0] * DIMENSIONS
@@ -78,7 +78,7 @@ def llm() -> MockLLM:
 
 @pytest.fixture
 def echo(llm: MockLLM) -> BaseQueryEngine:
-    """An engine whose answers are told apart by what was retrieved."""
+    """An engine whose answers show the retrieved nodes."""
     return RetrieverQueryEngine.from_args(Echo(), llm=llm, node_postprocessors=[First()])
 
 

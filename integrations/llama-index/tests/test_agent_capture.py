@@ -1,4 +1,4 @@
-"""Agents and workflows that are captured: each with what its own tools returned."""
+"""Captured agents and workflows: each has the nodes that its own tools returned."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def function_agent(tool: Any) -> FunctionAgent:
 
 
 async def captured(agent: Any, question: str) -> LlamaIndexCapture:
-    """Run an agent in a block, and return what it retrieved."""
+    """Run an agent in a block, and return its retrieval."""
     with capture_retrievals() as capture:
         await run(agent, question)
     return capture
@@ -68,7 +68,7 @@ def test_an_agent_with_an_engine_as_tool(echo: BaseQueryEngine) -> None:
 
 
 def first_of(question: str) -> ToolOutput:
-    """Return the first of what is retrieved, chosen by hand."""
+    """Return the first retrieved node, chosen by hand."""
     nodes = Echo().retrieve(question)[:1]
     return ToolOutput(tool_name="search", content="", raw_input={}, raw_output=nodes)
 
@@ -114,7 +114,7 @@ class OwnAsyncTool(AsyncBaseTool):
     ids=["tool", "async tool", "call", "acall"],
 )
 def test_what_a_tool_of_the_users_own_hands_on_is_final(use: Any) -> None:
-    """However the tool is called: what it returned reached whoever called it."""
+    """For every call of the tool: its result reached the caller."""
     with capture_retrievals() as capture:
         use("a")
     assert finals(capture) == ["for a"]
@@ -166,7 +166,7 @@ def test_a_react_agent(echo: BaseQueryEngine) -> None:
 
 
 class Retrieved(Event):
-    """What the first step hands to the second."""
+    """The first step's output for the second."""
 
     nodes: list[NodeWithScore]
 

@@ -1,4 +1,4 @@
-"""What an agent's output tells without having been recorded."""
+"""The retrieval in an agent's output, without a record."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def output(*calls: ToolCallResult) -> AgentOutput:
 
 
 def test_the_order_of_completion_is_no_rank() -> None:
-    """Calls stand in the order of their IDs, and each list counts by its own ranks."""
+    """Calls are in the order of their IDs, and each list has its own ranks."""
     one, two = call("1", nodes("a", "b")), call("2", Response("x", nodes("c", "d")))
     evaluator = RecallEvaluator(None, Recall @ 1)
     answers = [
@@ -81,7 +81,7 @@ def test_a_failed_call_counts_if_its_tool_searches() -> None:
 
 @pytest.mark.parametrize("raw", ["a text", 7, [], None], ids=repr)
 def test_tools_without_nodes_tell_nothing(raw: Any) -> None:
-    """That no nodes came back is not that nothing was found: the sample is unscored."""
+    """Without nodes, it is unknown whether a search was empty: the sample is unscored."""
     answer = RecallEvaluator().evaluate("q", output(call("1", raw)), expected_ids=["a"])
     assert answer.score is None
     assert "the agent's tools returned no nodes: pass observed(agent)" in str(answer.invalid_reason)

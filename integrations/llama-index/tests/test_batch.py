@@ -38,7 +38,7 @@ SUPPORTED = json.dumps(
 
 
 class BadRequestError(Exception):
-    """What a client raises for a request that will never be answered."""
+    """A client's exception for a request that will never be answered."""
 
     status_code = 400
 
@@ -68,7 +68,7 @@ class Fails(CustomLLM):
         return self.complete(prompt)
 
     def stream_complete(self, *_: Any, **__: Any) -> Any:
-        """Fail: nobody asks for a stream."""
+        """Fail: no test asks for a stream."""
         raise AssertionError("a judge does not stream")
 
 

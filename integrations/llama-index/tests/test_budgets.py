@@ -106,7 +106,7 @@ def agent_of(kind: str, turns: list[list[str]], search: Search) -> Any:
 @looks_at_agents
 @pytest.mark.parametrize("kind", ["agent", "workflow"])
 def test_costs_are_those_that_a_human_counts(kind: str, runs: int) -> None:
-    """Whatever the agent does: each document costs what was paid until it was first read."""
+    """For every agent: each document costs the calls and tokens until it was first read."""
     rng = random.Random(29)
     for _ in range(max(1, runs // 5) if runs < 100 else runs):
         turns, search = drawn(rng), Search()
@@ -146,7 +146,7 @@ class Allowed(BaseNodePostprocessor):
 
 
 def test_the_list_leaks_and_the_prompt_does_not() -> None:
-    """Of an engine with a filter after its retriever: 1 of what it retrieved, 0 of the prompt."""
+    """With a filter after the retriever, one forbidden node was retrieved, none in the prompt."""
     engine = RetrieverQueryEngine.from_args(
         Search(), llm=MockFunctionCallingLLM(), node_postprocessors=[Allowed()]
     )

@@ -1,4 +1,4 @@
-"""Captures: calls that run at the same time, failures, and what stands in one."""
+"""Captures: concurrent calls, failures, and the contents of a capture."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_the_batch_runner_scores_what_was_retrieved(echo: BaseQueryEngine) -> No
 
 
 def test_each_outermost_call_of_a_block_has_a_record_of_its_own(echo: BaseQueryEngine) -> None:
-    """What a call calls is a part of it; blocks outside of it have it too, and after it nothing."""
+    """Inner calls are parts of it; outer blocks have the call too, and later ones do not."""
 
     def asks_others(question: str) -> str:
         with capture_retrievals() as own:
@@ -242,7 +242,7 @@ def test_what_a_call_started_and_left_running_is_not_its_own() -> None:
 
 
 def test_events_of_others_count_as_retrievals() -> None:
-    """Code that is no retriever of LlamaIndex's, but tells what it retrieved, is heard."""
+    """Retrievals reported by events count, even if no retriever of LlamaIndex made them."""
     nodes = Echo().retrieve("a")
     with capture_retrievals() as capture:
         get_dispatcher().event(RetrievalEndEvent(str_or_query_bundle="a", nodes=nodes))
@@ -253,7 +253,7 @@ def test_events_of_others_count_as_retrievals() -> None:
 def test_a_handler_that_fails_says_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """LlamaIndex swallows what handlers raise: it is logged, and the capture is unscored."""
+    """LlamaIndex swallows handlers' exceptions: it is logged, and the capture is unscored."""
 
     def fails(nodes: Any) -> Any:
         raise RuntimeError("cannot copy")
@@ -269,7 +269,7 @@ def test_a_handler_that_fails_says_so(
 def test_the_handlers_are_installed_only_while_somebody_records(
     echo: BaseQueryEngine,
 ) -> None:
-    """Once, however many record; nothing stays on LlamaIndex's dispatcher."""
+    """Installed once for any number of recorders; removed from the dispatcher afterwards."""
     root = get_dispatcher()
     ours = [listening._spans, listening._events]
 
@@ -286,7 +286,7 @@ def test_the_handlers_are_installed_only_while_somebody_records(
 
 
 def test_a_stream_that_breaks_has_its_capture() -> None:
-    """The retrieval was over before the first word: what fails later changes nothing of it."""
+    """The retrieval ended before the first word: a later failure does not change it."""
 
     def breaks(question: str) -> StreamingResponse:
         def words() -> Iterator[str]:

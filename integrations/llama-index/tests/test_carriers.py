@@ -75,7 +75,7 @@ def test_another_tools_handlers_change_nothing(*, first: bool) -> None:
 def test_the_answers_that_a_graph_generates_are_no_contexts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A graph's engine answers from answers: what these were made of is what was retrieved."""
+    """A graph's engine answers from answers: the nodes behind them are the retrieval."""
     monkeypatch.setattr(Settings, "_llm", MockLLM(max_tokens=5))
     leaf = SummaryIndex([TextNode(id_="a", text="About a."), TextNode(id_="b", text="About b.")])
     graph = ComposableGraph.from_indices(SummaryIndex, [leaf], index_summaries=["on a and b"])

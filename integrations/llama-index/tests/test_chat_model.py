@@ -95,7 +95,7 @@ class Scripted(CustomLLM):
         return self.chat(messages)
 
     def stream_complete(self, *_: Any, **__: Any) -> Any:
-        """Fail: nobody asks for a stream."""
+        """Fail: no test asks for a stream."""
         raise AssertionError("a judge does not stream")
 
 
@@ -126,7 +126,7 @@ def test_judges_claims_with_usage(*, by_chat: bool) -> None:
     ids=["empty", "cut off", "filter", "refusal", "prose"],
 )
 def test_each_failure_has_its_reason(reply: str, raw: Any, reason: str) -> None:
-    """What is no answer is unscored, and says why."""
+    """A failed request is unscored, with the reason."""
     model = LlamaIndexChatModel(Scripted(reply=reply, raw=raw))
     result = ClaimRecall(judge=LLMJudge(model, reasks=0)).score(SAMPLE)
     assert result.status is Status.UNSCORED
@@ -179,7 +179,7 @@ REQUEST = ChatRequest((Message("system", "Judge {this}."), Message("user", "a {c
 def test_tokens_are_read_under_every_providers_names(
     raw: Any, counts: dict[str, Any], expected: tuple[int, int], *, by_chat: bool
 ) -> None:
-    """What a request cost is known whichever integration answered it."""
+    """The cost of a request is known for every integration."""
     model = LlamaIndexChatModel(Scripted(reply="x", by_chat=by_chat, raw=raw, counts=counts))
     completion = model.complete(REQUEST)
     assert (completion.prompt_tokens, completion.completion_tokens) == expected
@@ -214,7 +214,7 @@ class KeepsConnections(Scripted):
     _kept: Any = PrivateAttr(default=None)
 
     async def achat(self, messages: Any, **_: Any) -> ChatResponse:
-        """Answer in the loop of the first request, and fail in any other."""
+        """Answer in the loop of the first request, and fail in any later loop."""
         loop = asyncio.get_running_loop()
         self._kept = self._kept or loop
         if self._kept is not loop:
@@ -247,7 +247,7 @@ def test_one_model_serves_several_runs() -> None:
 
 
 class RateLimitError(Exception):
-    """What a client raises at a rate limit."""
+    """A client's exception at a rate limit."""
 
     status_code = 429
 

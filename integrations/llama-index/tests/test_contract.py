@@ -1,4 +1,4 @@
-"""What goes through LlamaIndex's own nodes gives what the core gives."""
+"""The results through LlamaIndex's own nodes equal those of the core."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from llama_index.evaluation.fullrecall import RecallEvaluator
 def through_llama_index(
     retrieved: list[dict[str, Any]], *, scorer: Scorer | None = None, **reference: Any
 ) -> Result:
-    """Return what `RecallEvaluator` makes of `retrieved`, as the nodes that LlamaIndex returns.
+    """Return the result of `RecallEvaluator` for `retrieved`, as nodes of LlamaIndex.
 
-    A node has always an ID of its own, so where an item has none, IDs stand in the metadata.
+    A node always has its own ID, so if an item has none, the IDs are in the metadata.
     """
     some_lack_one = any(item.get("id") is None for item in retrieved)
     nodes = [

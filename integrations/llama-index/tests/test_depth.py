@@ -19,7 +19,7 @@ QUESTION = "Where in Paris does the Eiffel Tower stand?"
 
 
 def test_a_retriever_and_an_index_search_deeper(index: VectorStoreIndex) -> None:
-    """As deep as asked, no deeper, and the retriever itself stays what it is."""
+    """Exactly as deep as asked, and the retriever itself does not change."""
     retriever: Any = index.as_retriever(similarity_top_k=1)
     for thing in (retriever, index):
         search = observed(thing, id_key="ref_doc_id")

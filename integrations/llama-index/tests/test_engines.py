@@ -1,4 +1,4 @@
-"""What each of LlamaIndex's engines retrieves, and what of it reaches a model."""
+"""The nodes that each of LlamaIndex's engines retrieves, and those that reach a model."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def lists(capture: LlamaIndexCapture | None) -> Lists:
 
 
 def calls(capture: LlamaIndexCapture | None) -> str:
-    """Return the record of a call: each list behind its source, and in brackets what it took."""
+    """Return the record of a call: each list after its source, with the lists it took."""
     assert capture is not None
     return " + ".join(map(tree, capture.retrieval().calls))
 
@@ -176,7 +176,7 @@ def test_a_reranker_without_a_span_is_seen_by_what_the_model_got(
 
 
 def test_a_sub_question_that_fails_leaves_the_others(towers: BaseRetriever, llm: MockLLM) -> None:
-    """The engine swallows the failure and goes on: what was brought is scored, the rest told."""
+    """The engine swallows the failure and goes on: the rest is scored, with a note."""
 
     class Fails(BaseRetriever):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

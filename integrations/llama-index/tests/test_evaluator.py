@@ -45,7 +45,7 @@ class AlsoAsync(OnlyScore):
 
 
 def test_it_is_a_llama_index_evaluator() -> None:
-    """Whatever takes LlamaIndex's evaluators takes it; it has no prompts, and changes none."""
+    """It works in every place for LlamaIndex's evaluators; it has no prompts, and changes none."""
     evaluator = RecallEvaluator()
     assert isinstance(evaluator, BaseEvaluator)
     assert evaluator.get_prompts() == {}
@@ -89,7 +89,7 @@ def test_no_model_is_needed(index: VectorStoreIndex, monkeypatch: pytest.MonkeyP
 
 
 def test_a_reranker_shows(index: VectorStoreIndex, llm: MockLLM) -> None:
-    """The response holds what the reranker left; what it was given can be scored beside it."""
+    """The response has the reranker's nodes; the reranker's input can be scored too."""
     engine = index.as_query_engine(
         llm=llm, similarity_top_k=3, node_postprocessors=[LastTwoFirst()]
     )
@@ -160,7 +160,7 @@ def test_a_stream_is_not_read(index: VectorStoreIndex, llm: MockLLM) -> None:
 
 
 def test_what_no_engine_returns_is_refused_by_name() -> None:
-    """A mapping without documents: unscored, with what is taken instead."""
+    """A mapping without documents: unscored, with the accepted forms."""
     answer = RecallEvaluator().evaluate_response(QUESTION, {"a": "b"}, expected_ids=["place"])
     assert answer.invalid_result
     assert answer.invalid_reason is not None
@@ -187,7 +187,7 @@ def test_what_no_engine_returns_is_refused_by_name() -> None:
 def test_what_was_retrieved_may_be_given_in_every_form(
     given: Any, references: str, scored: Nodes
 ) -> None:
-    """Node lists, texts, contexts and IDs are taken, and what is given as such comes first."""
+    """Node lists, texts, contexts and IDs are accepted, and take precedence over the response."""
     answer = RecallEvaluator().evaluate(
         QUESTION, **given(scored("place")), **{references: ["place"]}
     )
@@ -329,7 +329,7 @@ def test_a_batch_loses_nothing_to_a_sample_that_fails(runner: Any, scored: Nodes
 async def test_a_batch_runs_the_engine_itself_in_a_running_loop(
     runner: Any, index: VectorStoreIndex, llm: MockLLM
 ) -> None:
-    """`aevaluate_queries` asks the engine and scores what it answers."""
+    """`aevaluate_queries` asks the engine and scores its answers."""
     engine = index.as_query_engine(llm=llm, similarity_top_k=3)
     answers = await runner(ids=RecallEvaluator()).aevaluate_queries(
         engine, [QUESTION, "What do bananas hold?"], expected_ids=[["place"], ["banana", "none"]]

@@ -1,4 +1,4 @@
-"""What a function, an engine or a block retrieved: one number on every path."""
+"""The retrieval of a function, an engine or a block: one number on every path."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Brings(BaseRetriever):
 
 
 class Cuts(Brings):
-    """Cuts what it returns, in the method that is asked."""
+    """Cuts its result, in the public method."""
 
     def retrieve(self, str_or_query_bundle: Any) -> list[NodeWithScore]:
         """Return the last node."""
@@ -98,7 +98,7 @@ def with_fallback(question: str) -> list[NodeWithScore]:
 
 
 def in_a_loop(question: str) -> list[NodeWithScore]:
-    """Ask two stores, one of which is down."""
+    """Ask two stores; one of them is down."""
     found = []
     for retriever in (Down(), Brings("a")):
         try:
@@ -109,7 +109,7 @@ def in_a_loop(question: str) -> list[NodeWithScore]:
 
 
 class Swallows(CustomQueryEngine):
-    """Answers from what one of two retrievers returned."""
+    """Answers from the result of one of two retrievers."""
 
     def custom_query(self, query_str: str) -> Any:
         """Swallow a failure."""
@@ -203,7 +203,7 @@ def test_observed_is_what_was_handed_on(name: str, runs: int) -> None:
 
 
 def test_a_cache_changes_nothing() -> None:
-    """What is returned counts, whether it was retrieved for this question or before."""
+    """The returned nodes count, retrieved now or before."""
     cache: dict[str, list[NodeWithScore]] = {}
 
     def cached(question: str) -> list[NodeWithScore]:

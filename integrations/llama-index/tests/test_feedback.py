@@ -1,4 +1,4 @@
-"""What an evaluator's result says: what was missed, and IDs of another kind."""
+"""The notes in an evaluator's result: missed targets, and IDs of another kind."""
 
 from __future__ import annotations
 

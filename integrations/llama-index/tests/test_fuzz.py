@@ -46,7 +46,7 @@ def test_no_number_is_wrong(*, awaited: bool, caplog: pytest.LogCaptureFixture) 
 def test_span_ids_of_another_format_are_never_wrong(
     *, events_too: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Spans named otherwise; where events name others than spans do, nothing is scored."""
+    """Spans with other IDs; if events name other spans, the sample is unscored."""
     caplog.set_level(logging.CRITICAL)
 
     def renamed(id_: str | None) -> str | None:

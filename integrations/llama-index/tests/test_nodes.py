@@ -65,7 +65,7 @@ def test_a_score_that_is_no_finite_number_is_left_out(score: float) -> None:
     ],
 )
 def test_the_id_is_what_the_id_key_names(id_key: Any, expected: str) -> None:
-    """Data sets name documents or chunks: whichever it is can be the ID, ints and UUIDs too."""
+    """Data sets name documents or chunks: either can be the ID, also as int or UUID."""
     node = TextNode(
         id_="n-1",
         text="x",
@@ -77,7 +77,7 @@ def test_the_id_is_what_the_id_key_names(id_key: Any, expected: str) -> None:
 
 @pytest.mark.parametrize("id_key", ["", None, 7])
 def test_an_unknown_id_key_is_refused_at_once(id_key: Any) -> None:
-    """What is neither a key nor a function: the error says which keys there are."""
+    """For a value that is neither a key nor a function, the error lists the keys."""
     with pytest.raises(ParameterError, match="id_key must be"):
         contexts([], id_key=id_key)
 
@@ -261,7 +261,7 @@ def test_what_is_no_docstore_is_refused(expand: Any) -> None:
     ],
 )
 def test_the_option_that_would_have_matched_is_named(expected: str, option: str | None) -> None:
-    """Documents, metadata, parents or parts: whatever the references name, the hint says it."""
+    """Documents, metadata, parents or parts: the hint names the option for these references."""
     related = RelatedNodeInfo
     node = TextNode(
         id_="n-1",

@@ -125,7 +125,7 @@ class Threaded(CustomQueryEngine):
 
 
 class FoundEvent(Event):
-    """What the first step found."""
+    """The result of the first step."""
 
     nodes: list[NodeWithScore]
 
@@ -328,7 +328,7 @@ def _model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _imported() -> Iterator[None]:
-    """Leave what was imported out of collections: those of a run are then cheap enough for 200."""
+    """Exclude imported objects from collections: those of a run are then cheap enough for 200."""
     gc.collect()
     gc.freeze()
     yield
@@ -375,7 +375,7 @@ def test_the_record_is_the_same_each_time(name: str, runs: int) -> None:
 
 @pytest.mark.parametrize("name", [name for name, (make, _) in THINGS.items() if "e" in name])
 def test_the_awaited_record_is_the_same(name: str) -> None:
-    """`aretrieve` records what `retrieve` does, and both what stands in the table."""
+    """`aretrieve` gives the same record as `retrieve`, and both equal the table."""
     make, expected = THINGS[name]
     sample = Sample(user_input="q")
     awaited = asyncio.run(observed(make()).aretrieve(sample))
@@ -416,7 +416,7 @@ def test_a_failed_call_leaves_its_sample_unscored_unless_told_otherwise() -> Non
 
 
 def test_what_raises_is_unscored_with_its_reason() -> None:
-    """A retriever that fails costs its sample, and no other."""
+    """A retriever that fails loses only its own sample."""
     report = evaluate(
         [{"query": "q", "expected_ids": ["a"]}],
         IdRecall(),

@@ -67,7 +67,7 @@ def test_neighbours_import_beside_it(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("default")
 def test_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each example of the README runs offline and prints what it says."""
+    """Each example of the README runs offline and prints the shown output."""
     text = (DISTRIBUTION / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", text, re.DOTALL)
     assert len(examples) == text.count("```python") == 4

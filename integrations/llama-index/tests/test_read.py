@@ -1,4 +1,4 @@
-"""What the model read, against the prompts that were really sent."""
+"""The contexts that the model read, compared with the real prompts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Brings(BaseRetriever):
 
 
 def truth(text: str, prompts: list[str]) -> str:
-    """Return what a slow look says: each word in some prompt, among its neighbors; some, none."""
+    """Return the result of a slow search: each word in some prompt, among its neighbors; or not."""
     words = text.split()
     seen: set[int] = set()
     for prompt in prompts:
@@ -91,7 +91,7 @@ def test_read_is_what_was_sent(mode: Any, window: int) -> None:
 
 
 class Sends(CustomQueryEngine):
-    """An engine of the user's own: it sends what a function makes of the texts."""
+    """A user's own engine: it sends a function's output for the texts."""
 
     llm: Any
     makes: Callable[[list[str]], str]
@@ -103,7 +103,7 @@ class Sends(CustomQueryEngine):
 
 
 def templated(llm: Answering, function: Callable[..., str]) -> RetrieverQueryEngine:
-    """Return an engine whose prompt has what a function makes of the contexts."""
+    """Return an engine whose prompt has a function's output for the contexts."""
     template = PromptTemplate(
         "Context: {context_str}\nQuestion: {query_str}", function_mappings={"context_str": function}
     )
@@ -111,7 +111,7 @@ def templated(llm: Answering, function: Callable[..., str]) -> RetrieverQueryEng
 
 
 def chat(cls: Any) -> Callable[[Answering], Any]:
-    """Return what makes a chat engine, in the middle of a conversation."""
+    """Return a factory of chat engines, in the middle of a conversation."""
 
     def make(llm: Answering) -> Any:
         memory = ChatMemoryBuffer.from_defaults(
@@ -190,7 +190,7 @@ def test_read_is_what_an_engine_sent(name: str) -> None:
 
 
 def asked(texts: dict[str, str], makes: Callable[[list[str]], str]) -> tuple[Any, ...]:
-    """Return what is read of texts of which an engine sends something."""
+    """Return the read parts of texts of which an engine sends a changed form."""
 
     class Finds(BaseRetriever):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -207,7 +207,7 @@ def asked(texts: dict[str, str], makes: Callable[[list[str]], str]) -> tuple[Any
 
 
 def test_a_text_that_the_prompt_has_from_elsewhere_was_read() -> None:
-    """It says what the model had before it: the history, or its instructions, count as well."""
+    """The model had the text: the history, or its instructions, count as well."""
     llm = Answering()
     said = ChatMessage(role="assistant", content=TEXTS["short"])
     engine = ContextChatEngine.from_defaults(

@@ -31,7 +31,7 @@ _HITS = [{"id": id_, "text": f"about {id_}"} for id_ in "ab"]
     ids=["nodes", "pairs", "hits", "envelope", "columns", "contexts", "ids"],
 )
 def test_documents_of_any_form_are_one_ranked_list(documents: Any) -> None:
-    """They are a call with the question, whatever the function returns."""
+    """They are one call with the question, for any output of the function."""
 
     def ask(question: str) -> str:
         assert record(documents, query=question) is documents

@@ -1,4 +1,4 @@
-"""What the evaluator makes of attached engines: the final list, and those before it."""
+"""The evaluator's results for attached engines: the final list, and the lists before it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ counted: list[int] = []
 
 @pytest.fixture
 def engine(index: VectorStoreIndex) -> RetrieverQueryEngine:
-    """An engine whose reranker loses what was first."""
+    """An engine whose reranker drops the first node."""
     return reranked(index, LastTwoFirst())
 
 
@@ -83,7 +83,7 @@ def test_what_a_reranker_lost_is_seen(engine: RetrieverQueryEngine) -> None:
 
 
 def test_without_attaching_there_are_no_stages(engine: RetrieverQueryEngine) -> None:
-    """A response alone tells of the final list only, and nothing is claimed of another."""
+    """A response alone has only the final list, and no claim is made about earlier lists."""
     answer = RecallEvaluator().evaluate_response(
         QUESTION, engine.query(QUESTION), expected_ids=EXPECTED
     )
@@ -94,7 +94,7 @@ def test_without_attaching_there_are_no_stages(engine: RetrieverQueryEngine) -> 
 
 
 def test_a_capture_is_taken_like_a_response(index: VectorStoreIndex) -> None:
-    """Agents and workflows return no nodes: what was seen of their run is scored itself."""
+    """Agents and workflows return no nodes: the record of their run is scored."""
     with capture_retrievals() as capture:
         index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
     answer = RecallEvaluator().evaluate(QUESTION, capture, expected_ids=["place"])

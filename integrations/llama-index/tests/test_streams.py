@@ -1,6 +1,6 @@
-"""Streams, cancelled calls and generators: what is dropped, and when, changes no record.
+"""Streams, cancelled calls and generators: dropping them at any time changes no record.
 
-`FULLRECALL_RUNS=200` runs each 200 times.
+`FULLRECALL_RUNS=200` runs each test 200 times.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
 
 def collected() -> None:
-    """Collect what nobody holds, now and then."""
+    """Collect unreachable objects, from time to time."""
     if random.random() < 0.05:
         gc.collect()
 
@@ -87,7 +87,8 @@ def record(capture: LlamaIndexCapture | None, question: str) -> Any:
     wanted = [f"a {question}", f"b {question}"]
     found = capture.retrieval()
     score = IdRecall().score(capture.sample(reference_context_ids=wanted)).score
-    # Where the prompt is sent when the stream is read, the call is over: nothing is said then.
+    # If the prompt is sent while the stream is read, the call is over, and the parts read are
+    # unknown.
     assert found.read in (None, ("yes", "yes"))
     return " + ".join(map(tree, found.calls)), score
 
@@ -141,7 +142,7 @@ def test_streams_in_threads_have_their_records(engine: RetrieverQueryEngine, run
 
 
 def test_streams_in_tasks_have_their_records(engine: RetrieverQueryEngine, runs: int) -> None:
-    """Some are cancelled while they are retrieved or read: the others are none the worse."""
+    """Some are cancelled during retrieval or reading; the rest are not affected."""
 
     async def ask(number: int) -> Any:
         question, how = f"q{number}", HOWS[number % len(HOWS)]
@@ -239,7 +240,7 @@ def test_generators_that_tasks_take_turns_at(engine: RetrieverQueryEngine, runs:
 
 
 def tokens(question: str) -> Iterator[str]:
-    """Answer bit by bit, from what was found."""
+    """Answer in pieces, from the retrieved documents."""
     Brings().retrieve(question)
     yield from ("An ", "answer.")
 
@@ -250,7 +251,7 @@ def nodes(question: str) -> Iterator[NodeWithScore]:
 
 
 async def awaited_tokens(question: str) -> AsyncIterator[str]:
-    """Answer bit by bit, from what was found."""
+    """Answer in pieces, from the retrieved documents."""
     await Brings().aretrieve(question)
     for token in ("An ", "answer."):
         yield token
@@ -267,7 +268,7 @@ async def awaited_tokens(question: str) -> AsyncIterator[str]:
 def test_what_a_generator_yields_is_read(
     function: Callable[[str], Any], ids: list[str], answer: str | None
 ) -> None:
-    """Tokens are an answer and no contexts; nodes are what it hands on."""
+    """Tokens are an answer and not contexts; nodes are the final list."""
     sample = Sample(user_input="q", reference_context_ids=["a q"])
     asked = observed(function)
     for retrieval in (asked.retrieve(sample), asyncio.run(asked.aretrieve(sample))):

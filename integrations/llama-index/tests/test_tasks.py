@@ -116,7 +116,7 @@ GENERATORS = [asks, asks_engines, asks_in_tasks, asks_at_once, asks_tools, asks_
 def test_what_a_later_task_retrieves_leaves_the_sample_unscored(
     make: Callable[[str], Any], runs: int, *, lives: bool
 ) -> None:
-    """It is read inside the block and after it; whichever task advances the generator."""
+    """It is read inside the block and after it, for any task that advances the generator."""
 
     async def run() -> list[tuple[str]]:
         generator, began_once, over = make("xy"), asyncio.Event(), asyncio.Event()

@@ -83,7 +83,7 @@ def engine_in_thread(question: str) -> str:
     ],
 )
 def test_a_thread_without_the_context_leaves_the_sample_unscored(thing: Any) -> None:
-    """Where a part of the retrieval was seen, and where nothing was: it says why."""
+    """If a part of the retrieval was seen, and if none was seen: with the reason."""
     sample = Sample(user_input="q", reference_context_ids=["a", "b"])
     found = asyncio.run(observed(thing).aretrieve(sample))
     result = IdRecall().score(sample.with_retrieval(found))

@@ -1,4 +1,4 @@
-"""What an evaluator cannot measure is a result that says so: never 0, never an exception."""
+"""A sample that an evaluator cannot measure has a result with a reason: never 0, no exception."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from llama_index.evaluation.fullrecall import RecallEvaluator
 
 
 def test_an_empty_retrieval_scores_zero_and_a_missing_one_is_unscored() -> None:
-    """An empty list is an answer of the retriever; no response is none."""
+    """An empty list is a retriever's answer; a missing response is not."""
     evaluator = RecallEvaluator()
     missing = evaluator.evaluate_response(QUESTION, None, expected_ids=["a"])
     assert (missing.score, missing.invalid_result, missing.contexts) == (None, True, None)
@@ -62,7 +62,7 @@ def test_a_chat_engine_that_found_nothing_scores_zero(llm: MockLLM, mode: Any, w
 
 
 class AnswersWith(CustomQueryEngine):
-    """An engine of the user's own that names no sources, whatever it has retrieved."""
+    """A user's own engine that names no sources, for any retrieval."""
 
     answer: Any
 
@@ -177,7 +177,7 @@ async def test_a_scorer_that_raises_is_a_result_with_its_own_words(error: Except
 
 @pytest.mark.parametrize("awaited", [False, True])
 def test_a_label_that_the_corpus_no_longer_has_is_unscored(*, awaited: bool) -> None:
-    """Never 0; the others are scored."""
+    """Never 0; all further samples are scored."""
     evaluator = RecallEvaluator(corpus=[Context("Paris.", id="a")])
     nodes = [TextNode(id_="a", text="Paris.")]
     answers = {}

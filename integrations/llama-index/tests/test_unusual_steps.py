@@ -1,4 +1,4 @@
-"""Calls whose steps are nested or handed on in unusual ways: what was retrieved, what was final."""
+"""Calls with unusually nested steps or lists: the retrieved nodes, and the final ones."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def nodes(*names: str) -> list[NodeWithScore]:
 
 
 def retrieved(capture: LlamaIndexCapture) -> list[str]:
-    """Return the IDs of what was retrieved."""
+    """Return the IDs of the retrieved nodes."""
     return [item.id for item in retrieved_by(capture)]
 
 
 def final(capture: LlamaIndexCapture) -> list[str]:
-    """Return the IDs of what reached the model."""
+    """Return the IDs of the nodes that reached the model."""
     return [str(item.id) for item in capture.contexts() or ()]
 
 
@@ -91,7 +91,7 @@ def engine_over(retriever: BaseRetriever, synthesizer: BaseSynthesizer) -> BaseQ
 def test_a_model_that_reads_on_the_way_is_not_the_one_that_answers(
     where: str, llm: MockLLM
 ) -> None:
-    """What a retriever, a reranker or a synthesizer asks a model about first is not final."""
+    """A prompt of a retriever, a reranker or a synthesizer on the way is not the final prompt."""
     compact = get_response_synthesizer(llm=llm)
 
     class Reads(NoText):
@@ -114,7 +114,7 @@ def test_a_model_that_reads_on_the_way_is_not_the_one_that_answers(
 
 
 def test_a_tool_whose_reranker_dropped_all_hands_on_nothing() -> None:
-    """An empty list that a retriever is behind is what was left."""
+    """An empty list after a retriever is the final list."""
     tool = RetrieverTool.from_defaults(
         Brings("a"), node_postprocessors=[KeepsAwaited(top_n=0)], description="d"
     )
@@ -149,7 +149,7 @@ def test_nodes_that_were_wrapped_anew_are_the_same() -> None:
     assert final(capture) == ["a"]
 
 
-# Evaluators, which read again what was retrieved
+# Evaluators, which read the retrieved nodes again
 
 
 def test_two_retrievers_of_one_text_in_a_retried_engine(
@@ -197,6 +197,6 @@ class Reports(BaseTool):
 
 
 def test_a_tool_that_reports_its_failure_failed() -> None:
-    """What it had found went nowhere: the sample is unscored."""
+    """Its documents were not used: the sample is unscored."""
     record = observed(lambda question: str(Reports()(question))).retrieve(Sample(user_input="q"))
     assert "the index is gone" in str(record.error)

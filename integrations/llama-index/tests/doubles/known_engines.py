@@ -1,4 +1,4 @@
-"""Retrievers and engines of which it is known what they retrieve."""
+"""Retrievers and engines with known results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class First(BaseNodePostprocessor):
 
 
 class Pipeline(CustomQueryEngine):
-    """An engine of the user's own, which does what it is told."""
+    """A user's own engine, which runs a given function."""
 
     work: Callable[[str], Any]
 
@@ -64,7 +64,7 @@ class Pipeline(CustomQueryEngine):
 
 
 class Asked(NamedTuple):
-    """What one retriever returned at one time; `is_part` says that another one asked it."""
+    """The result of one retriever's call; `is_part` says that another retriever asked it."""
 
     retriever: str
     question: str | None
@@ -105,7 +105,7 @@ def is_complete(capture: LlamaIndexCapture) -> bool:
 
 
 def finals(capture: LlamaIndexCapture | None) -> list[str]:
-    """Return the IDs of what reached the model."""
+    """Return the IDs of the nodes that reached the model."""
     assert capture is not None
     return [str(context.id) for context in capture.contexts() or ()]
 

@@ -1,4 +1,4 @@
-"""Steps around retrievers of which it is known what they do: a reranker, a model, a splitter."""
+"""Steps around retrievers with known effects: a reranker, a model, a splitter."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Answering(CustomLLM):
 
 
 class NoPrompts:
-    """What has no prompts to look up or change."""
+    """A component without prompts to look up or change."""
 
     def _get_prompts(self) -> dict[str, Any]:
         return {}

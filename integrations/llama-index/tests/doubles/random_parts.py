@@ -179,7 +179,7 @@ class Found(Event):
 
 
 class Steps(Workflow):
-    """Retrieves, changes what was retrieved in another step, and ends with an answer or nodes."""
+    """Retrieves, changes the nodes in another step, and ends with an answer or nodes."""
 
     def __init__(self, program: Any, retriever: BaseRetriever, *, answers: bool) -> None:
         super().__init__(timeout=60)
@@ -244,7 +244,7 @@ class Waits(Steps):
 
 
 def answered_by(human: str, flow: Any, argument: str) -> Callable[[str], Any]:
-    """Return a function that runs a workflow, and answers as a human whatever it asks."""
+    """Return a function that runs a workflow, and answers its questions as a human."""
 
     async def run(question: str) -> Any:
         handler = flow.run(**{argument: question})
@@ -271,7 +271,7 @@ class ByHand(CustomQueryEngine):
 
 
 class Composed(BaseRetriever):
-    """Retrieves from two others, and changes what they return."""
+    """Retrieves from two retrievers, and changes their results."""
 
     def __init__(self, program: Any, first: BaseRetriever, second: BaseRetriever) -> None:
         self.first, self.second, self.change = first, second, program.change()
@@ -283,7 +283,7 @@ class Composed(BaseRetriever):
 
 
 class Returning(BaseRetriever):
-    """Notes what it returns."""
+    """Keeps the nodes that it returns."""
 
     def __init__(self, program: Any, inside: BaseRetriever) -> None:
         self.program, self.inside = program, inside

@@ -1,4 +1,4 @@
-"""Random programs of LlamaIndex's parts; the truth is what the model was sent, or what they return.
+"""Random programs of LlamaIndex's parts; the truth is the model's prompt, or the output.
 
 Each document has a marker in its text. A program is drawn by its seed; asked twice, it does the
 same.
@@ -59,9 +59,9 @@ _MODES = ("compact", "refine", "tree_summarize", "simple_summarize", "accumulate
 class Program:
     """One random program.
 
-    - `thing`: what is observed.
-    - `llm`: has all prompts that were sent; `returned`: the nodes that the program handed out.
-    - `fails`: something fails for good, and what is scored is wrong in any case.
+    - `thing`: the observed object.
+    - `llm`: has all prompts; `returned`: the nodes that the program returned.
+    - `fails`: a step fails for good, so that any score is wrong.
     """
 
     def __init__(self, seed: int) -> None:
@@ -97,7 +97,7 @@ class Program:
         return Changes(seed=self.chance.randrange(10**6))
 
     def retriever(self, depth: int = 0) -> BaseRetriever:
-        """Draw a retriever; on its own it is what the program returns."""
+        """Draw a retriever; by itself it gives the program's output."""
         drawn = self._retriever(depth)
         if depth == 0 and getattr(self, "kind", None) == self.retriever:
             return Returning(self, drawn)
@@ -130,7 +130,7 @@ class Program:
         return Brings(*self.names(), shared=self.chance.random() < 0.3)
 
     def postprocessors(self) -> list[BaseNodePostprocessor]:
-        """Draw what an engine does to nodes."""
+        """Draw an engine's postprocessors."""
         drawn: list[BaseNodePostprocessor] = [
             self.change() for _ in range(self.chance.randrange(3))
         ]
@@ -179,7 +179,7 @@ class Program:
         )
 
     def router(self) -> Any:
-        """Engines of which some are selected."""
+        """Engines, some of which are selected."""
         places = self.chance.choice([(0,), (1,), (0, 1)])
         return RouterQueryEngine(Selects(*places), self.tools(), llm=self.llm)
 
@@ -352,7 +352,7 @@ def outcome(program: Program, found: Any) -> str:
 
 
 def ask(retriever: Any, sample: Any, *, awaited: bool) -> Any:
-    """Return what is retrieved, one way or the other."""
+    """Return the retrieval, by `retrieve` or `aretrieve`."""
     if awaited or retriever.asynchronous:
         return asyncio.run(retriever.aretrieve(sample))
     return retriever.retrieve(sample)

@@ -637,7 +637,7 @@ def think_tool() -> Any:
 
     @tool
     def think(reflection: str) -> str:
-        """Reflect on what is known."""
+        """Reflect on the facts found so far."""
         return f"Reflection recorded: {reflection}"
 
     search = search_tool(by_query={"boats": "timetable cafe", "bicycles": "bicycles"})

@@ -166,12 +166,12 @@ def private_documents() -> Any:
     """The output schema has the answer alone: documents stay inside the graph."""
 
     class Out(TypedDict):
-        """What callers see."""
+        """The output for callers."""
 
         answer: str
 
     class In(TypedDict):
-        """What callers pass."""
+        """The input from callers."""
 
         question: str
 
@@ -602,7 +602,7 @@ def research_subgraph() -> Any:
     streams=True,
 )
 def fused_branches() -> Any:
-    """Two nodes search at once; a third one fuses their lists by rank.
+    """Two nodes search at once; a third node fuses their lists by rank.
 
     cafe is second in one and first in the other; timetable and bicycles follow.
     """

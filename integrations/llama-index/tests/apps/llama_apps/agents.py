@@ -49,7 +49,7 @@ def agent_with_a_retriever() -> Any:
 
 @agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
 def agent_with_two_turns() -> Any:
-    """One tool after the other."""
+    """Two tools, in sequence."""
     llm = calling([_call("building")], [_call("visits")])
     return _agent(llm, search_tool("tower lamp", "building"), search_tool("ferry fees", "visits"))
 

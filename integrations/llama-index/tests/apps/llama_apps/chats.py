@@ -46,7 +46,7 @@ def _memory(*, told: bool = False) -> ChatMemoryBuffer:
 
 @chat(expects="tower fees", recall=0.5, first=0.0)
 def context_chat() -> Any:
-    """The nodes stand in the system prompt."""
+    """The nodes are in the system prompt."""
     return ContextChatEngine.from_defaults(
         retriever=Finds("ferry tower"), llm=model(), memory=_memory()
     )

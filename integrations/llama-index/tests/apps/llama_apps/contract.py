@@ -142,7 +142,7 @@ class FindsAndRenews(BaseRetriever):
 
 
 class Parts(NamedTuple):
-    """The parts of which an engine is made: two searches and the step."""
+    """The parts of an engine: two searches and the step."""
 
     work: Step
     finds: type[Finds]
@@ -204,7 +204,7 @@ def citation(parts: Parts) -> Any:
 
 
 def router(parts: Parts) -> Any:
-    """Two engines, of which the first is selected."""
+    """Two engines; a selector chooses the first."""
     return RouterQueryEngine(Selects(0), parts.tools, llm=model())
 
 

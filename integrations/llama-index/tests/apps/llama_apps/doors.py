@@ -60,7 +60,7 @@ def doors_of(application: Application) -> Iterator[str]:
 
 @cache
 def answer_of(name: str, door: str) -> Answer:
-    """Return what a door answers about the application of this name."""
+    """Return the answer of one entry point about the application of this name."""
     application = APPLICATIONS[name]
     if door.startswith(_STAGE):
         return _at_stage(application, door.removeprefix(_STAGE))

@@ -211,7 +211,7 @@ def _sub_questions(*, use_async: bool) -> Any:
 
 @engine(expects="tower fees", recall=1.0, first=0.5)
 def sub_questions() -> Any:
-    """A question for each engine, one after the other."""
+    """A question for each engine, in sequence."""
     return _sub_questions(use_async=False)
 
 

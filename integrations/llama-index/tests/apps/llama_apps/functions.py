@@ -77,7 +77,7 @@ def ids_by_hand() -> Any:
 
 @others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def scores_by_id() -> Any:
-    """A mapping of IDs to scores, fused by hand, of which the best are kept."""
+    """A mapping of IDs to scores, fused by hand; the best are kept."""
 
     def fused(question: str) -> dict[str, float]:
         found = Finds("ferry tower fees").retrieve(question)
@@ -308,7 +308,7 @@ def indexed_again() -> Any:
 
 @function(expects="tower fees", recall=1.0, first=0.5)
 def two_searches_joined() -> Any:
-    """One list behind the other, which ranks no node of one against those of the other."""
+    """One list after another, without ranking the nodes of one against those of the next."""
     return lambda question: [
         *Finds("tower lamp").retrieve(question),
         *Finds("ferry fees").retrieve(question),

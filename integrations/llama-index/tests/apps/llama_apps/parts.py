@@ -118,7 +118,7 @@ class Finds(BaseRetriever):
 
 
 class FindsFor(BaseRetriever):
-    """A store whose search is known for each question: the first words that stand in it decide."""
+    """A store with known results: the first known words in a question decide."""
 
     def __init__(self, **names: str) -> None:
         self.names = names

@@ -228,7 +228,7 @@ def next_node_if_a_model_wants_it() -> Any:
 
 @engine(expects="tower fees", recall=1.0)
 def search_in_a_postprocessor() -> Any:
-    """A postprocessor asks another search, and appends what it finds."""
+    """A postprocessor asks another search, and appends its results."""
     other = Finds("fees hours")
     return engine_of(Finds("tower"), Does(work=lambda found: [*found, *other.retrieve("prices")]))
 

@@ -315,7 +315,7 @@ def workflow_in_a_workflow() -> Any:
 
 
 class Plans(Workflow):
-    """Asks the questions of a plan, one after the other, each with the last answer."""
+    """Asks the questions of a plan in sequence, each with the last answer."""
 
     @step
     async def carry_out(self, ev: StartEvent) -> StopEvent:
