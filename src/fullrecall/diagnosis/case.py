@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fullrecall.diagnosis.corpus import MIN_RUN, Corpus, Held
 from fullrecall.diagnosis.ids.evidence import Alias, IdEvidence
-from fullrecall.diagnosis.likeness import difference, similarity
+from fullrecall.diagnosis.likeness import difference, duplicates, similarity
 from fullrecall.measures.findings import Finding
 from fullrecall.run.drivers import Inquiry
 from fullrecall.samples.context import Context
@@ -98,6 +98,21 @@ class Examined:
         """The reference contexts, those of any-of groups one by one."""
         groups = self.row.sample.reference_contexts or ()
         return [context for group in groups for context in group]
+
+    @cached_property
+    def by_label(self) -> dict[str, Context]:
+        """The reference contexts by the labels of their passages."""
+        return {Passage.of(context).label: context for context in self.references}
+
+    @cached_property
+    def groups(self) -> set[tuple[str, ...]]:
+        """The any-of groups of the reference IDs."""
+        return {reference.any_of for reference in self.row.sample.reference_context_ids or ()}
+
+    @cached_property
+    def copies(self) -> frozenset[int]:
+        """The indices of the retrieved contexts that say the same as an earlier one."""
+        return duplicates(self.retrieved)
 
     @cached_property
     def deeper(self) -> Sequence[Context] | None:

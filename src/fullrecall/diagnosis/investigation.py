@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 
+from fullrecall._util.garbage import uncollected
 from fullrecall._util.parameters import check_k
 from fullrecall.diagnosis.case import Case, Examined, SearchScope, Wanted
 from fullrecall.diagnosis.causes import Cause, Diagnosed, Explained
@@ -69,30 +71,28 @@ def diagnose(
     # Causes are shares, and a sample of 20,000 estimates them within 0.7 points (95%).
     if size > _MOST:
         report = report.drawn(_MOST)
-    indexed = Corpus(() if corpus is None else corpus)
-    search = SearchScope(
-        indexed,
-        None if retriever is None else Inquiry(retriever, deep_k),
-        deep_k,
-        id_evidence(report, indexed),
-    )
-    baseline = Baseline(report, k)
-    search.texts = change_of_texts(indexed, baseline.lists)
-    misses = list(_misses(baseline, search))
-    if search.retriever is not None:
-        search.retriever.close()
-    absent = {}
-    if not search.texts and not search.ids.in_lists:
-        whole = [*baseline.lists_at(None), *search.deep_lists.values()]
-        absent = not_searched(indexed, whole)
-    misses = with_unsearched(misses, absent)
-    proposed = [
-        *proposals(baseline, search.deep_lists),
-        *id_proposals(baseline, search.ids, indexed),
-        *index_proposals(baseline, misses, absent),
-    ]
-    scores = tuple(baseline.labels.values())
-    return Diagnosis(tuple(misses), scores, len(report), baseline.changes(proposed), size, of)
+    inquiry = None if retriever is None else Inquiry(retriever, deep_k)
+    # A retriever may leave cycles behind; everything else here makes none.
+    with nullcontext() if inquiry else uncollected():
+        indexed = Corpus(() if corpus is None else corpus)
+        search = SearchScope(indexed, inquiry, deep_k, id_evidence(report, indexed))
+        baseline = Baseline(report, k)
+        search.texts = change_of_texts(indexed, baseline.lists)
+        misses = list(_misses(baseline, search))
+        if inquiry is not None:
+            inquiry.close()
+        absent = {}
+        if not search.texts and not search.ids.in_lists:
+            whole = [*baseline.lists_at(None), *search.deep_lists.values()]
+            absent = not_searched(indexed, whole)
+        misses = with_unsearched(misses, absent)
+        proposed = [
+            *proposals(baseline, search.deep_lists),
+            *id_proposals(baseline, search.ids, indexed),
+            *index_proposals(baseline, misses, absent),
+        ]
+        scores, changes = tuple(baseline.labels.values()), baseline.changes(proposed)
+    return Diagnosis(tuple(misses), scores, len(report), changes, size, of)
 
 
 _MOST = 20_000
@@ -143,10 +143,8 @@ def _wanted(finding: Finding, examined: Examined, *, judged: bool) -> list[Wante
     """Return the items that would have matched a target; for a claim, only its label."""
     if judged:
         return [Wanted(finding.target.label)]
-    names = finding.target.any_of
-    by_label = {Passage.of(context).label: context for context in examined.references}
-    groups = {reference.any_of for reference in examined.row.sample.reference_context_ids or ()}
-    if names in groups and by_label.keys().isdisjoint(names):
+    names, by_label = finding.target.any_of, examined.by_label
+    if names in examined.groups and by_label.keys().isdisjoint(names):
         return [_by_id(own_id, examined) for own_id in names]
     contexts = {text: by_label.get(text) or Context(text) for text in names}
     return [Wanted(text, None, Passage.of(each), each.id) for text, each in contexts.items()]

@@ -7,7 +7,7 @@ that only the corpus or another search can show.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from typing import TypeAlias
 
 from fullrecall._util.counts import counted
@@ -64,7 +64,7 @@ def ranked_too_low(case: Case) -> Explained | None:
     detail = f"at rank {rank} of the list, beyond k = {k}"
     found = Explained(Cause.BEYOND_K, detail, rank)
     if sample.ranks is None:  # in united lists a rank is not a position
-        found = _behind_copies(case, found, case.examined.retrieved)
+        found = _behind_copies(case, found, case.examined.copies)
     for stage in sample.stages if found.cause is Cause.BEYOND_K else ():
         stage_rank = case.wanted.rank_in(stage.contexts)
         if stage_rank is not None and stage_rank <= k:
@@ -73,14 +73,14 @@ def ranked_too_low(case: Case) -> Explained | None:
     return found
 
 
-def _behind_copies(case: Case, found: Explained, contexts: Sequence[Context]) -> Explained:
+def _behind_copies(case: Case, found: Explained, copies: Collection[int]) -> Explained:
     """Return the cause of an item beyond k: the duplicates before it, or a too low rank.
 
     If it would be within k without the duplicates, they are the cause: dropping them costs no
     context, while a larger k does.
     """
     rank = found.rank or 0
-    before = len(duplicates(contexts[: rank - 1]))
+    before = sum(position < rank - 1 for position in copies)
     is_crowded = 0 < rank - before <= len(case.within_k)
     detail = f"{found.detail}; {before} of the contexts before it are duplicates of others"
     cause = Cause.CROWDED_OUT if is_crowded else found.cause
@@ -306,14 +306,14 @@ def searched(case: Case) -> Explained | None:
     if rank is not None:
         detail = f"at rank {rank} when retrieving {case.examined.search.deep_k}"
         found = Explained(Cause.BEYOND_K, detail, rank)
-        return _behind_copies(case, found, deeper)
+        return _behind_copies(case, found, duplicates(deeper))
     problem = case.examined.problem
     return Explained(Cause.FAILED_CALL, problem) if problem else None
 
 
 def in_the_corpus(case: Case) -> Explained | None:
     """The corpus has the item, but the retriever did not return it."""
-    if not case.is_in_corpus:
+    if not case.corpus.contexts or not case.is_in_corpus:
         return None
     deep, k = case.examined.deeper, case.examined.search.deep_k
     if deep is None:
@@ -374,7 +374,7 @@ RULES: tuple[CauseRule, ...] = (
 
 def explained(case: Case) -> Explained:
     """Return the first cause that a rule finds; the last rule always has one."""
-    return next(filter(None, (rule(case) for rule in RULES)))
+    return next(found for rule in RULES if (found := rule(case)) is not None)
 
 
 def _same(first: Context, other: Context) -> bool:

@@ -83,7 +83,8 @@ def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
     for position, row in enumerate(report.rows):
         lists.append(row.sample.retrieved_context_ids or ())
         references.append([each.any_of for each in row.sample.reference_context_ids or ()])
-        missing = [group for group in references[-1] if set(lists[-1]).isdisjoint(group)]
+        retrieved = set(lists[-1])
+        missing = [group for group in references[-1] if retrieved.isdisjoint(group)]
         levels_meet = levels_meet or len(missing) < len(references[-1])
         if missing:
             missing_ids[position] = list(chain.from_iterable(missing))

@@ -289,13 +289,17 @@ class _Ids:
     def __init__(self, ids: Iterable[str], template: Template) -> None:
         self.has_template = template != Template()
         self.words = {own_id: template.left_out(words_of(own_id)) for own_id in ids}
+        # Letters and digits alone, as in many IDs, have no directory and no end to cut off.
+        self._cuttable = {
+            own_id: words for own_id, words in self.words.items() if not words.text.isalnum()
+        }
         self._by_key: dict[tuple[IdCut, ComparedBy], dict[str, list[tuple[str, Words]]]] = {}
 
     def by_key(self, cut: IdCut, by: ComparedBy = "words") -> Mapping[str, list[tuple[str, Words]]]:
         """Return the IDs, each with its words after the cut, by their compared form."""
         if (cut, by) not in self._by_key:
             by_key = self._by_key[cut, by] = defaultdict(list)
-            for own_id, words in self.words.items():
+            for own_id, words in (self.words if cut == WHOLE else self._cuttable).items():
                 for core in [words] if cut == WHOLE else words.cores(cut):
                     if core.keys:
                         by_key[core.compared(by)].append((own_id, core))

@@ -60,10 +60,6 @@ class Words(NamedTuple):
     keys: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
 
-    def part(self, first: int, last: int) -> Words:
-        """Return some of the words, in the same text."""
-        return Words(self.text, self.keys[first:last], self.spans[first:last])
-
     @property
     def before(self) -> str:
         """The text before the first word."""
@@ -113,23 +109,21 @@ class Words(NamedTuple):
 
     def cores(self, cut: IdCut) -> Iterator[Words]:
         """Yield the words that remain after a cut; none if the ID has no such part."""
-        before, after = cut
-        size = len(self.keys)
-        starts, ends = [0], [size]
+        (before, after), text, spans = cut, self.text, self.spans
+        starts, ends = [0], [len(spans)]
         if before:
-            starts = [
-                at for at in range(1, size) if self.text[: self.spans[at][0]].endswith(SLASHES)
-            ]
-        if after:
+            starts = [at for at in range(1, len(spans)) if text[spans[at][0] - 1] in SLASHES]
+        if starts and after:
+            matches = ENDS[after].fullmatch
             ends = [
                 at
-                for at, (_, end) in enumerate(self.spans[:-1], start=1)
-                if end < self.spans[at][0] and ENDS[after].fullmatch(self.text, end)
+                for at in range(1, len(spans))
+                if spans[at - 1][1] < spans[at][0] and matches(text, spans[at - 1][1])
             ]
         for first in starts:
             for last in ends:
                 if first < last:
-                    yield self.part(first, last)
+                    yield Words(text, self.keys[first:last], spans[first:last])
 
 
 @lru_cache(maxsize=65_536)  # every rule reads the same IDs again
@@ -208,6 +202,8 @@ class Template(NamedTuple):
 
     def left_out(self, words: Words) -> Words:
         """Return an ID without these words; the whole ID if no word would remain."""
+        if not self.first and not self.last:
+            return words
         size = len(words.keys)
         places = enumerate(zip(words.keys, words.spans, strict=True))
         kept = [(key, span) for at, (key, span) in places if not self._has(key, at, size)]
