@@ -12,13 +12,14 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 import pytest
+from tests.adapters import DISTRIBUTIONS, installed
 
 import fullrecall
 from fullrecall import IdRecall, Sample
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure
 
-ADAPTERS = ("langchain_fullrecall", "llama_index.evaluation.fullrecall")
+ADAPTERS = installed()
 CONSTRUCTORS = {"__init__", "__new__"}
 
 
@@ -90,6 +91,12 @@ def called(name: str, call: Callable[..., Any]) -> Called:
     named = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)]
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
     return Called(name, call, tuple(named), takes_any)
+
+
+@pytest.mark.frameworks
+def test_the_adapters_are_among_the_faces() -> None:
+    """Without them, their callables would pass unread."""
+    assert set(ADAPTERS) == set(DISTRIBUTIONS)
 
 
 PUBLIC = [*public()]

@@ -8,6 +8,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 import pytest
+from tests.adapters import installed
 
 from fullrecall import IdRecall, Sample, compare, evaluate
 from fullrecall._util.truth import NoTruth
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.rooms
 ANSWERS = ("outcome", "is_valid", "winner")
 """Fields and properties that hold an answer: a class that has one has no truth value."""
 
-PACKAGES = ("fullrecall", "langchain_fullrecall", "llama_index.evaluation.fullrecall")
+PACKAGES = ("fullrecall", *installed())
 
 
 def classes() -> dict[str, type]:
