@@ -99,3 +99,11 @@ def test_the_first_example_is_scored_as_it_stands(file: Callable[..., Path]) -> 
     shown = (evaluation.evaluate.__doc__ or "").split(".jsonl file:\n")[1].partition("\n\n")[0]
     result = run("evaluate", file(json.dumps(json.loads(shown))), "--json")
     assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
+
+
+def test_options_without_a_section_come_last() -> None:
+    """As in most programs: named sections first, then the remaining options and --help."""
+    heads = [line for line in run("evaluate", "--help").stdout.splitlines() if line[:1].isalpha()]
+    sections = [head for head in heads if head.endswith(":") and " " not in head.strip()]
+    assert sections[0] == "Arguments:"
+    assert sections[-1] == "Options:"

@@ -188,3 +188,10 @@ def test_k_means_the_same_in_every_command(file: Callable[..., Path], tmp_path: 
     by_k = run(*gate, "--k", 3).stdout
     assert by_k == run(*gate, "--measure", "recall@3").stdout != run(*gate).stdout
     assert "needs --min-recall or --baseline" in run("gate", saved, "--k", 3).stderr
+
+
+def test_no_misses_may_be_asked_for(file: Callable[..., Path]) -> None:
+    """`--missed 0` shows the means alone."""
+    done = run("evaluate", file(SAMPLES), "--missed", 0)
+    assert done.exit_code == 0
+    assert "at rank" not in done.stdout

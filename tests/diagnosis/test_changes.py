@@ -247,3 +247,17 @@ def test_duplicates_of_united_calls_are_not_dropped() -> None:
     ranked_alone = Retrieval(contexts=contexts)
     samples = [Sample(query=f"q{n}", retrieval=ranked_alone, expected_ids=["c"]) for n in range(40)]
     assert of(diagnosed(*samples, k=2), ChangeKind.DROP_DUPLICATES) != []
+
+
+def test_another_text_under_the_id_of_a_reference_is_named() -> None:
+    """Without a corpus too: the retrieved context of the reference's ID has another text."""
+    text = "The mill by the river was built in the spring of the year 1889 by two brothers."
+    other = text.replace("1889", "1898").replace("spring", "autumn")
+    sample = Sample(
+        query="q",
+        retrieved_contexts=[Context(other, id="a")],
+        reference_contexts=[Context(text, id="a")],
+    )
+    (miss,) = diagnosed(sample, scorer=TextRecall(threshold=0.99))
+    assert (miss.cause, miss.rank) == (Cause.TEXT_DIFFERS, 1)
+    assert "has another text" in miss.detail

@@ -167,3 +167,25 @@ def test_no_mutation_of_a_file_ends_in_a_traceback(tmp_path: Path) -> None:
             continue
         except Exception as error:  # noqa: BLE001 - the failure says which file it was
             pytest.fail(f"{path.name}: {error!r} for {broken.read_bytes()!r}")
+
+
+def test_a_plan_names_the_columns_that_become_metadata(tmp_path: Path) -> None:
+    """Columns that no field uses are metadata, without those that are left out."""
+    file = tmp_path / "golden.json"
+    rows = [{"question": f"why {n}?", "expected_ids": ["d1"], "kind": "x", "junk": n} for n in "ab"]
+    file.write_text(json.dumps(rows))
+    plan = plan_of(file)
+    assert (list(plan.metadata), list(plan.left_out)) == (["kind", "junk"], [])
+    (first, _) = read(file, rename={"junk": None})
+    assert first.metadata == {"kind": "x"}
+
+
+def test_a_flag_that_a_row_lacks_says_nothing(tmp_path: Path) -> None:
+    """Only a given flag decides whether a question is answerable: not a missing one, nor null."""
+    file = tmp_path / "squad.json"
+    flags: list[dict[str, object]] = [{"is_bad": True}, {"is_bad": False}, {}, {"is_bad": None}]
+    asked = {"question": "why?", "expected_ids": ["d1"]}
+    rows = [{**asked, **flag} for flag in flags]
+    file.write_text(json.dumps(rows))
+    samples = read(file, fields={"answerable": "!is_bad"})
+    assert [sample.answerable for sample in samples] == [False, True, None, None]

@@ -18,6 +18,7 @@ from fullrecall.measures import (
     ERR,
     F1,
     MEASURES,
+    RBP,
     RR,
     AllFound,
     Hit,
@@ -193,3 +194,25 @@ def test_huge_grades_do_not_overflow(grade: float) -> None:
     assert small == (1 + 3 * rank_2) / (3 + rank_2)
     with pytest.raises(ParameterError, match=r"write ERR\(max_grade="):
         evaluate(rows, IdRecall(), progress=False).values(ERR)
+
+
+def test_rank_biased_precision_by_hand() -> None:
+    """(1 - p) times 1 at rank 1 and p squared at rank 3, of columns as of a single result."""
+    sample = Sample(retrieved_context_ids=["a", "x", "b"], reference_context_ids=["a", "b"])
+    measure = RBP(p=0.5)
+    assert IdRecall().score(sample)[measure] == pytest.approx(0.5 * (1 + 0.25))
+    graded = evaluate([sample, sample], IdRecall(), progress=False).values(measure)
+    assert graded.tolist() == pytest.approx([0.625, 0.625])
+
+
+def test_an_alternative_is_found_in_columns_as_in_a_single_result() -> None:
+    """One retrieved alternative of a group is enough, at the rank of the first of them."""
+    samples = [
+        Sample(retrieved_context_ids=found, reference_context_ids=[["a", "b"], ["c"]])
+        for found in (["b", "x"], ["x", "b", "a"], ["c"], ["x"])
+    ]
+    single = [IdRecall().score(sample) for sample in samples]
+    report = evaluate(samples, IdRecall(), progress=False)
+    for measure, expected in ((Recall, [0.5, 0.5, 0.5, 0.0]), (RR, [1.0, 0.5, 1.0, 0.0])):
+        assert [result[measure] for result in single] == expected
+        assert report.values(measure).tolist() == expected

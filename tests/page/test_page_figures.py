@@ -10,6 +10,8 @@ from tests.page.page_source import Parsed, cells_of, rows_of
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.measures import RR, Recall, nDCG
 from fullrecall.page.charts import Curve, CurveMean, chart
+from fullrecall.page.choices import Subject, columns
+from fullrecall.page.readings import reading_of, turns_of
 from fullrecall.show.text import between
 
 
@@ -98,3 +100,17 @@ def test_a_chart_needs_two_ks() -> None:
     drawn = chart([Curve("A", "a", 0, {1: CurveMean(0.5), 9: CurveMean(0.5)})])
     assert drawn is not None
     assert [y for _, y in drawn.dots(drawn.curves[0])] == [110.0, 110.0]
+
+
+def test_a_sample_without_a_value_neither_misses_nor_finds() -> None:
+    """The counts of samples that miss targets are over the samples with a value."""
+    samples = [
+        Sample(id="found", retrieved_context_ids=["a"], reference_context_ids=["a"]),
+        Sample(id="missed", retrieved_context_ids=["b"], reference_context_ids=["a"]),
+        Sample(id="unscored", reference_context_ids=["a"]),
+    ]
+    report = evaluate(samples, IdRecall(), progress=False)
+    subject = Subject({"": report}, columns(report.methods, [(0,)], [Recall]))
+    readings = [reading_of(subject, nth, rows) for nth, rows in enumerate(subject.rows)]
+    turns = turns_of(readings, 0)
+    assert (turns.missing, turns.scored) == (1, 2)

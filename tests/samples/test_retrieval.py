@@ -424,3 +424,11 @@ def test_searches_that_are_no_pairs_are_refused(search: Any) -> None:
     """Searches must be pairs of query and list: a query alone or a swapped pair is an error."""
     with pytest.raises(ValueError, match=r"expected a pair \(query, found\)"):
         Retrieval.of_calls(search)
+
+
+def test_chunks_of_one_id_are_joined_at_the_rank_of_the_first() -> None:
+    """The texts of all chunks stay, each once; contexts without an ID stay apart."""
+    texts = (("one", "a"), ("no ID", None), ("two", "a"), ("one", "a"))
+    chunks = [Context(text, id=own) for text, own in texts]
+    joined = Retrieval(contexts=chunks).collapsed().contexts
+    assert [(each.id, each.text) for each in joined or ()] == [("a", "one\n\ntwo"), (None, "no ID")]
