@@ -90,8 +90,6 @@ def test_errors_of_python_name_the_option(file: Callable[..., Path], tmp_path: P
         "--similarity must be": ["evaluate", texts, "-s", "text_recall", "--similarity", "x"],
         "--format must be": ["evaluate", samples, "--format", "xml"],
         "--rename names 'b', which is not": ["evaluate", samples, "--rename", "a=b"],
-        "--margin must be": ["gate", report, "--baseline", report, "--margin", 7],
-        "--confidence must be": ["gate", report, "--min-recall", 0.5, "--confidence", 95],
         "--deep-k must be": ["diagnose", report, "--deep-k", 0],
         "--depth must be": ["testset", "complete", texts, "--retrieved", texts, "--depth", 0],
         "--number must be": ["testset", "review", samples, "-n", 0, "-o", tmp_path / "r.html"],

@@ -55,7 +55,7 @@ def test_options_are_named_and_not_parameters(report: Path) -> None:
     """What would tell more is an option of the command line, not a parameter of Python's."""
     code, output = run(report)
     assert code == 0
-    assert "Add --corpus or --retriever to find more causes." in output
+    assert "Add --corpus, with IDs and texts, or --retriever to find more causes." in output
     assert "to find the cause, pass --corpus and --retriever" in output
     assert not re.search(r"\w=", output)
 
@@ -130,3 +130,28 @@ def test_a_corpus_that_is_none(tmp_path: Path) -> None:
     path.write_text('{"id": "a", "start": 3}\n')
     with pytest.raises(InputError, match="start and end go together"):
         list(read_contexts(path))
+
+
+def test_the_corpus_may_be_a_folder(tmp_path: Path) -> None:
+    """As `evaluate --corpus` takes it: a document's ID is its path within the folder."""
+    (tmp_path / "docs" / "a").mkdir(parents=True)
+    for name in ("a/b.md", "c.md"):
+        (tmp_path / "docs" / name).write_text(f"text of {name}")
+    sample = Sample(id="s", retrieved_ids=["c.md"], expected_ids=["a/b.md", "other.txt"])
+    evaluate([sample], IdRecall(), progress=False).save(tmp_path / "report.jsonl")
+    code, output = run(tmp_path / "report.jsonl", "--corpus", tmp_path / "docs")
+    assert code == 0
+    assert "no context of the corpus has the ID 'other.txt'" in output
+    assert "target: a/b.md\n  why: in the corpus, and not among the 1 retrieved" in output
+
+
+def test_a_function_without_k_cannot_search_deeper(report: Path, corpus: Path) -> None:
+    """Its own list again shows no rank: the cause says so, and names the way out."""
+    loaded = Report.load(report)
+    with_corpus = diagnose(loaded, corpus=read_contexts(corpus), retriever=lambda _: ["a", "b"])
+    details = {miss.target: miss.detail for miss in with_corpus}
+    assert details["c"].endswith("the 2 that the retriever returns: it takes no k to search deeper")
+    (first, *_) = diagnose(loaded, retriever=lambda _: ["a", "b"])
+    assert "retriever= with a function that takes k" in first.detail
+    (first, *_) = diagnose(loaded, retriever=lambda _, k: ["a", "b", "c"][:k])
+    assert first.rank == 3

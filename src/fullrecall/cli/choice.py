@@ -75,10 +75,13 @@ def choose(
         float,
         Option(
             metavar="0…1",
+            parser=options.read_share,
             help="Name all that are within so much of the best, the cheapest first.",
         ),
     ] = 0.0,
-    confidence: Annotated[float, Option(metavar="0…1", help="Confidence in the name.")] = 0.95,
+    confidence: Annotated[
+        float, Option(metavar="0…1", parser=options.read_share, help="Confidence in the name.")
+    ] = 0.95,
     max_concurrency: Annotated[
         int, Option(metavar="N", help="Maximum concurrent calls; 1 measures seconds one by one.")
     ] = 16,

@@ -10,9 +10,9 @@ from fullrecall.cli import options
 from fullrecall.cli.addresses import retriever_of
 from fullrecall.cli.console import show_result
 from fullrecall.cli.outputs import append
+from fullrecall.cli.source import corpus_of
 from fullrecall.diagnosis import diagnose as diagnosis_of
 from fullrecall.diagnosis.diagnosis import examples
-from fullrecall.read import read_contexts
 from fullrecall.report import Report
 from fullrecall.show import terminal
 
@@ -36,8 +36,8 @@ def diagnose(
 ) -> None:
     """Show why targets were missed, and what to change.
 
-    Add --corpus, one indexed context per line, and --retriever, as `evaluate` takes it, to find
-    more causes and changes.
+    Add --corpus, one indexed context per line or a folder of documents, and --retriever, as
+    `evaluate` takes it, to find more causes and changes.
 
     A line of the corpus:
       {"id": "doc_7", "text": "The Eiffel Tower is in Paris."}
@@ -50,7 +50,7 @@ def diagnose(
     diagnosis = diagnosis_of(
         Report.open(report),
         k=k,
-        corpus=None if corpus is None else read_contexts(corpus),
+        corpus=corpus_of(corpus),
         retriever=None if retriever is None else retriever_of(retriever),
         deep_k=deep_k,
     )

@@ -94,7 +94,7 @@ def evaluate(
         float | None,
         measuring_option(
             metavar="0…1",
-            callback=options.within(0, 1),
+            parser=options.read_share,
             help="text_recall: similarity at which two texts count as the same. Default: 0.5.",
         ),
     ] = None,

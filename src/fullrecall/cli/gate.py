@@ -30,7 +30,7 @@ def gate(
         float | None,
         rule_option(
             metavar="0…1",
-            callback=options.within(0, 1),
+            parser=options.read_share,
             help="Required mean recall, over all retrieved contexts or, with --k, the first K.",
         ),
     ] = None,
@@ -66,6 +66,7 @@ def gate(
         float | None,
         rule_option(
             metavar="0…1",
+            parser=options.read_share,
             help="Largest drop of the mean from the baseline's that still passes, in [0, 1].",
         ),
     ] = None,

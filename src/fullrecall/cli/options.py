@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
-from math import inf
+from math import inf, nan
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -35,6 +35,18 @@ def within(least: int, most: float = inf) -> Callable[[float | None], float | No
         return value
 
     return checked
+
+
+def read_share(text: str) -> float:
+    """Read a number from 0 to 1, such as `0.9`."""
+    # typer's own message does not name the value.
+    try:
+        share = float(text)
+    except ValueError:
+        share = nan
+    if not 0 <= share <= 1:
+        raise typer.BadParameter(f"must be a number from 0 to 1, such as 0.9, got {text}")
+    return share
 
 
 def read_cuts(text: str) -> tuple[Cut, ...]:
@@ -123,7 +135,10 @@ MeasuresOption: TypeAlias = Annotated[
     ),
 ]
 DiagnosedCorpusOption: TypeAlias = Annotated[
-    Path | None, file(help="Indexed contexts: JSON Lines with id and text, also as .gz.")
+    Path | None,
+    file(
+        help="Indexed contexts: JSON Lines with id and text, also as .gz; or a folder of documents."
+    ),
 ]
 DeeperRetrieverOption: TypeAlias = Annotated[
     str | None,
@@ -138,7 +153,8 @@ MarkdownOption: TypeAlias = Annotated[
     Path | None, file(help="Append the result as Markdown, for instance to $GITHUB_STEP_SUMMARY.")
 ]
 ConfidenceOption: TypeAlias = Annotated[
-    float, Option(metavar="0…1", help="Confidence of intervals, bounds, and outcomes.")
+    float,
+    Option(metavar="0…1", parser=read_share, help="Confidence of intervals, bounds, and outcomes."),
 ]
 ScoreOption: TypeAlias = Annotated[
     str | None,

@@ -11,8 +11,8 @@ from fullrecall.cli import options
 from fullrecall.cli.addresses import retriever_of
 from fullrecall.cli.console import show
 from fullrecall.cli.outputs import check_output
+from fullrecall.cli.source import corpus_of
 from fullrecall.page import diagnosed
-from fullrecall.read import read_contexts
 from fullrecall.report import Report, compare
 
 
@@ -62,7 +62,7 @@ def page(
         causes = diagnosed(
             last,
             measures,
-            corpus=None if corpus is None else read_contexts(corpus),
+            corpus=corpus_of(corpus),
             retriever=None if retriever is None else retriever_of(retriever),
         )
     if len(reports) > 1:

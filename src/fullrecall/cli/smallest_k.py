@@ -22,7 +22,7 @@ def smallest_k(
         float,
         Option(
             metavar="0…1",
-            callback=options.within(0, 1),
+            parser=options.read_share,
             help="Mean that must be reached, such as 0.9.",
         ),
     ],

@@ -13,6 +13,7 @@ from fullrecall import read as datasets
 from fullrecall.cli.addresses import loaded
 from fullrecall.cli.options import bad_option
 from fullrecall.errors import InputError
+from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:
@@ -114,6 +115,13 @@ def fields_of(texts: Sequence[str] | None) -> dict[str, str | None]:
         if fields.setdefault(name, path or None) != (path or None):
             raise bad_option("--field", f"{name!r} has two paths")
     return fields
+
+
+def corpus_of(path: Path | None) -> Iterable[Context] | None:
+    """Return the contexts of a file, or the documents of a folder, each with its ID."""
+    if path is None or not path.is_dir():
+        return None if path is None else datasets.read_contexts(path)
+    return [Context(each.text, id=each.id) for each in datasets.documents_of(path)]
 
 
 def joined_with(samples: Iterable[Sample], references: Path) -> Joined:

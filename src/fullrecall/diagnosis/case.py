@@ -76,6 +76,8 @@ class SearchScope:
     deep_k: int
     ids: IdEvidence
     texts: str = ""
+    takes_k: bool = True
+    """Whether the retriever, if there is one, can be asked for more contexts."""
     deep_lists: dict[int, Sequence[Context]] = field(default_factory=dict)
 
 

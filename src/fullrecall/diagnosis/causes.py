@@ -85,7 +85,7 @@ FIXES: Mapping[Cause, str] = {
     "another embedding, or context in the chunk. A larger k alone may not help.",
     Cause.NOT_IN_CORPUS: "Index it: the ingestion dropped it, or the references name what was "
     "never there.",
-    Cause.UNKNOWN: "Add {corpus} or {retriever} to find more causes.",
+    Cause.UNKNOWN: "Add {corpus}, with IDs and texts, or {retriever} to find more causes.",
 }
 """The fix for each cause; parameters in braces."""
 

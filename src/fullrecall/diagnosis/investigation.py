@@ -24,7 +24,7 @@ from fullrecall.measures import CutBudget
 from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.measures.findings import Finding
 from fullrecall.run.drivers import Inquiry
-from fullrecall.run.retrievers import RetrieverLike
+from fullrecall.run.retrievers import RetrieverLike, takes_k
 from fullrecall.samples.context import Context
 from fullrecall.scorers.passages import Passage
 from fullrecall.scorers.result import Result, Status
@@ -75,7 +75,13 @@ def diagnose(
     # A retriever may leave cycles behind; everything else here makes none.
     with nullcontext() if inquiry else uncollected():
         indexed = Corpus(() if corpus is None else corpus)
-        search = SearchScope(indexed, inquiry, deep_k, id_evidence(report, indexed))
+        search = SearchScope(
+            indexed,
+            inquiry,
+            deep_k,
+            id_evidence(report, indexed),
+            takes_k=retriever is None or takes_k(retriever),
+        )
         baseline = Baseline(report, k)
         search.texts = change_of_texts(indexed, baseline.lists)
         misses = list(_misses(baseline, search))

@@ -323,6 +323,8 @@ def in_the_corpus(case: Case) -> Explained | None:
             f"deeper to learn its rank: {parameter('retriever')}",
         )
     top = f"in the top {k}" if len(deep) >= k else f"among the {len(deep)} returned of {k}"
+    if not case.examined.search.takes_k:
+        top = f"among the {len(deep)} that the retriever returns: it takes no k to search deeper"
     return Explained(Cause.NEVER_RETRIEVED, f"in the corpus, but not {top}")
 
 
@@ -343,6 +345,8 @@ def unknown(case: Case) -> Explained:
         wanting.append("a corpus with IDs")
     if case.examined.search.retriever is None:
         wanting.append(parameter("retriever"))
+    elif not case.examined.search.takes_k:
+        wanting.append(f"{parameter('retriever')} with a function that takes k")
     share = case.finding.credit_at(case.k)
     part = f"{share:.0%} of it was retrieved; " if share else ""
     advice = (

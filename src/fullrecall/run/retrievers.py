@@ -73,9 +73,12 @@ def as_retriever(
         return FunctionRetriever(retriever, k, id_key)
     raise ParameterError(
         f"must be a Retriever or a function of the question, got {shown(retriever)}: "
-        "pass its method that searches",
+        f"{_ADDRESS if isinstance(retriever, str) else 'pass its method that searches'}",
         "retriever",
     )
+
+
+_ADDRESS = "import the function, and pass it itself"
 
 
 def _framework_of(retriever: object) -> str | None:
@@ -112,6 +115,7 @@ class FunctionRetriever:
         self._function = function
         self._id_key = id_key
         self._more, self._named = _depth_arguments(function, k)
+        self.takes_k = bool(self._more or self._named)
         self._takes_history = takes_history(function)
         self.asynchronous = is_awaited(function)
 
@@ -187,6 +191,12 @@ class _Deeper:
         except ParameterError:
             result = await self._retriever.aretrieve(sample)
         return as_retrieval(result, sample)
+
+
+def takes_k(retriever: object) -> bool:
+    """Return whether a retriever can be asked for more contexts than it returns by itself."""
+    adapted = as_retriever(retriever, k=DEFAULT_K)
+    return not isinstance(adapted, FunctionRetriever) or adapted.takes_k
 
 
 def _depth_arguments(
