@@ -21,6 +21,7 @@ from fullrecall import (
 )
 from fullrecall.errors import FullrecallError
 from fullrecall.measures import RR, Recall, Retrieved
+from fullrecall.read import from_rows
 
 SAMPLES = [{"user_input": "q", "retrieved_ids": ["a"], "expected_ids": ["a"]}]
 REPORT: Any = evaluate(SAMPLES, IdRecall(), progress=False)
@@ -29,6 +30,7 @@ score: Any = evaluate
 recall: Any = Recall
 recall_at: Any = 5
 in_measures: Any = measures
+PATHS: Any = {"reference_context_ids": ["a", "b"]}
 RULE: Any = Gate(Recall >= 0.9)
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
@@ -40,7 +42,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: score("samples.jsonl", IdRecall()), "read(path) reads a file"),
     (lambda: score(SAMPLES, IdRecall(), k=5), "k belongs to a measure: pass Recall @ 5"),
     (lambda: score(SAMPLES, IdRecall(), retreiver=len), "did you mean retriever?"),
-    (lambda: score(SAMPLES, IdRecall(), retriever="search"), "got 'search'"),
+    (lambda: score(SAMPLES, IdRecall(), retriever="search"), "'search': import the function"),
     (lambda: REPORT.summary(5), "expected a measure such as Recall @ 5, got 5"),
     (lambda: REPORT.values(5), "such as Recall @ 5, got 5"),
     (lambda: REPORT.to_frame(7), "such as Recall @ 5, got 7"),
@@ -59,7 +61,14 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: anything.IdRecall(5), "it takes name, by name"),
     (lambda: anything.TextRecall(treshold=0.5), "did you mean threshold?"),
     (lambda: TextRecall(threshold=50), "threshold must be a number from 0 to 1, got 50"),
-    (lambda: anything.ClaimRecall(llm=None), "choose one of name, judge"),
+    (lambda: anything.ClaimRecall(llm=None), "did you mean judge?"),
+    (lambda: anything.ClaimRecall(wrong=None), "choose one of name, judge"),
+    (lambda: score(SAMPLES, metrics=[]), "did you mean scorers?"),
+    (lambda: score(dataset=SAMPLES, scorers=IdRecall()), "did you mean samples?"),
+    (lambda: REPORT.summary(ks=[1, 5]), "pass Recall @ 1, Recall @ 5"),
+    (lambda: REPORT.summary(top_k=5), "pass Recall @ 5"),
+    (lambda: score({"query": ["q"], "expected_ids": [["a"]]}, IdRecall()), "make its rows: [dict("),
+    (lambda: [*from_rows(SAMPLES, fields=PATHS)], "expected one path as a text, or None, got ['a'"),
     (lambda: ClaimRecall(judge="gpt-4o"), "got 'gpt-4o'"),  # type: ignore[arg-type]
     (lambda: anything.IdRecall().score(["d1"], ["d1"]), "score(retrieved_ids=['d1'], expected_"),
     (lambda: IdRecall().score(retrieved_ids="d1"), "['d1']"),

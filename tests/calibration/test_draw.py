@@ -137,7 +137,9 @@ class TestWhichScore:
 
     def test_no_judge_at_all(self, make_report: MakeReport) -> None:
         """A score by IDs has nothing to calibrate; a precision is no recall."""
-        with pytest.raises(ReportError, match="expected one recall by a judge, got none"):
+        with pytest.raises(
+            ReportError, match="no judge decided any score of the report, which has "
+        ):
             make_report(["sn"], methods=[Method("id_recall")]).to_label(3)
         precision = Method("context_precision", {"judge": "j"}, MeanPrecision)
         with pytest.raises(ReportError, match="context_precision is not a recall"):

@@ -128,7 +128,10 @@ WRONG_USAGE = {
     "k no number": (["evaluate", "{file}", "--k", "many"], "--k"),
     "measure": (["evaluate", "{file}", "--measure", "recal@5"], "no measure 'recal'"),
     "scorer": (["evaluate", "{file}", "--scorer", "id"], "choose one of id_recall, span_rec"),
-    "threshold": (["evaluate", "{file}", "-s", "text_recall", "--threshold", "3"], "0 to 1, got 3"),
+    "threshold": (
+        ["evaluate", "{file}", "-s", "text_recall", "--threshold", "3"],
+        "such as 0.9, got 3",
+    ),
     "threshold without text": (
         ["evaluate", "{file}", "-s", "id_recall", "--threshold", "0.3"],
         "--threshold: needs the scorer text_recall, got id_recall",
@@ -178,7 +181,21 @@ WRONG_USAGE = {
     "gate of nothing": (["gate", "{file}"], "expected --min-recall or --require, or --baseline"),
     "gate in percent": (
         ["gate", "{file}", "--min-recall", "90"],
-        "must be from 0 to 1, got 90",
+        "must be a number from 0 to 1, such as 0.9, got 90",
+    ),
+    "gate's percent sign": (
+        ["gate", "{file}", "--baseline", "b", "--margin", "5%"],
+        "'--margin': must be a number from 0 to 1, such as 0.9, got 5%",
+    ),
+    "smallest k in percent": (["smallest-k", "{file}", "--target", "90%"], "such as 0.9, got 90%"),
+    "confidence in percent": (["gate", "{file}", "--confidence", "95"], "such as 0.9, got 95"),
+    "a judge of another kind": (
+        ["evaluate", "{file}", "--judge", "ollama:llama3"],
+        "openai:llama3 and --base-url http://localhost:11434/v1",
+    ),
+    "rows that no record has": (
+        ["evaluate", "{file}", "--rows", "rows[]"],
+        "no record has a row at 'rows[]': leave it out",
     ),
     "gate's k": (["gate", "{file}", "--k", "5"], "--k: needs --min-recall or --baseline"),
     "gate's rule": (["gate", "{file}", "--require", "recall@5"], "such as recall@10>=0.9, got 're"),

@@ -310,3 +310,21 @@ def test_a_frames_columns_are_named_before_it_is_evaluated() -> None:
         evaluate(frame, IdRecall(), progress=False)
     samples = from_rows(frame, fields={"user_input": "Frage", "retrieved_context_ids": "context"})
     assert evaluate(samples, IdRecall(), progress=False).summary()[0].mean == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("gold.XLSX", "pandas.read_excel(path) to from_rows"),
+        ("guide.pdf", "is a document, not a file of samples"),
+        ("app.py", "its function as the retriever"),
+        ("gold", "the name does not show the format: pass format="),
+    ],
+)
+def test_files_of_another_kind_say_the_way_out(tmp_path: Path, name: str, way: str) -> None:
+    """A format cannot be named for them, so the error does not ask for one."""
+    (tmp_path / name).write_bytes(b"PK")
+    with pytest.raises(InputError) as raised:
+        [*read(tmp_path / name)]
+    assert way in str(raised.value)
+    assert ("format=" in str(raised.value)) == ("format=" in way)

@@ -223,3 +223,22 @@ def test_a_template_has_pairs_of_braces(template: str) -> None:
     """A brace alone would be a path that no context has."""
     with pytest.raises(ParameterError, match="id_key has a brace without its pair"):
         check_id_key(template)
+
+
+@pytest.mark.parametrize(
+    ("result", "way"),
+    [
+        (None, "return [] where nothing is found"),
+        ("d1", "wrap it in a list"),
+        (
+            {"answer": "x", "passages_found": ["a"]},
+            "return the list alone; one of 'passages_found'",
+        ),
+        ({"answer": "x"}, "return the list alone; it has none"),
+    ],
+)
+def test_a_result_without_a_list_says_the_way_out(result: object, way: str) -> None:
+    """The list may be within it, or missing."""
+    with pytest.raises(InputError) as raised:
+        contexts_of(result)
+    assert way in str(raised.value)

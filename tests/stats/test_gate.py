@@ -140,6 +140,15 @@ class TestBaseline:
         result = Gate(margin=0.04).check(report_of(found, 200 - found), report_of(180, 20))
         assert result.outcome is outcome
 
+    def test_other_targets_are_named(self) -> None:
+        """References that were renamed since the baseline leave nothing to compare."""
+        samples = [{"id": str(n), "retrieved_ids": ["a"], "expected_ids": ["a"]} for n in range(9)]
+        renamed = [{**sample, "expected_ids": ["b"]} for sample in samples]
+        reports = [evaluate(each, IdRecall(), progress=False) for each in (samples, renamed)]
+        (check,) = Gate(margin=0.1).check(*reports).checks
+        assert check.outcome is CANNOT_TELL
+        assert check.reason.endswith("no sample with a value: no target in common (9 samples)")
+
     def test_the_same_report_twice(self) -> None:
         """A pull request that changes no list passes by fact; equal values alone prove little."""
         report = report_of(30)

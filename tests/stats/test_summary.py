@@ -123,3 +123,11 @@ def test_united_and_failed_calls_stand_in_the_summary() -> None:
     assert (summary.united, summary.failed_calls) == (1, 1)
     assert "united calls in 1 of 3 samples" in str(summary)
     assert "failed calls in 1 of 3 samples" in str(summary)
+
+
+def test_no_sample_is_said() -> None:
+    """A table of nothing but zeros would look like a file that was read."""
+    assert "id_recall: no sample was given" in str(
+        evaluate([], IdRecall(), progress=False).summary()
+    )
+    assert "no sample was given" not in str(report_of([None]).summary())

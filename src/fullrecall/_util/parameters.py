@@ -26,8 +26,24 @@ _LONGEST = 2**53
 _MOST_DIGITS = 10**100
 """Python refuses to print a number of thousands of digits, so no message could show it."""
 
-_INSTEAD = {"k": "k belongs to a measure: pass Recall @ {value!r}"}
+_INSTEAD = {
+    "k": "k belongs to a measure: pass Recall @ {value!r}",
+    "top_k": "k belongs to a measure: pass Recall @ {value!r}",
+    "ks": "each k belongs to a measure: pass Recall @ 1, Recall @ 5",
+}
 """The advice for parameters that users pass to functions without them."""
+
+_MEANT = {
+    "data": "samples",
+    "dataset": "samples",
+    "llm": "judge",
+    "metric": "scorers",
+    "metrics": "scorers",
+    "model": "judge",
+    "questions": "samples",
+    "scorer": "scorers",
+}
+"""Names that other tools have for a parameter."""
 
 _CONSTRUCTORS = {"__init__", "__new__"}
 _MARK = "_explains_wrong_calls"
@@ -147,6 +163,8 @@ def no_parameter(unknown: str, value: object, names: Sequence[str]) -> str:
 
     if unknown in _INSTEAD:
         way = "; " + _INSTEAD[unknown].format(value=value)
+    elif (meant := _MEANT.get(unknown)) in names:
+        way = f": did you mean {meant}?"
     elif near := get_close_matches(unknown, names, 1):
         way = f": did you mean {near[0]}?"
     else:

@@ -151,9 +151,15 @@ def _claim(content: str, at: int, row: Row, result: Result, finding: Finding) ->
 def _judged_score(report: Evaluation) -> str:
     """Return the only recall by a judge; raise `ReportError` unless there is exactly one."""
     judged = [m.name for m in report.methods if m.headline == Recall and m.parameters.get("judge")]
+    if not judged:
+        names = ", ".join(method.name for method in report.methods)
+        raise ReportError(
+            f"no judge decided any score of the report, which has {names}: evaluate with "
+            "ClaimRecall(judge=…), on the command line --scorer claim_recall"
+        )
     if len(judged) != 1:
         raise ReportError(
-            f"expected one recall by a judge, got {', '.join(judged) or 'none'}: name the score"
+            f"expected one recall by a judge, got {', '.join(judged)}: name the score"
         )
     return judged[0]
 

@@ -73,5 +73,8 @@ def model_of(name: str, base_url: str | None, option: str, judges: str = "") -> 
     meant = "" if ":" in name else f": did you mean openai:{name}?"
     if kind in ("openai", "anthropic"):
         meant = f": name a model of it, {kind}:MODEL"
+    elif model:
+        address = " http://localhost:11434/v1" if kind == "ollama" else " and its address"
+        meant = f": for a server with OpenAI's interface, openai:{model} and --base-url{address}"
     kinds = f"{judges}openai:MODEL or anthropic:MODEL"
     raise bad_option(option, f"expected {kinds}, got {name!r}{meant}")

@@ -80,9 +80,11 @@ def generate(
         max_concurrency=max_concurrency,
     )
     test_set.save(output, rejected=rejected)
-    _print(str(test_set), f"{counted(len(test_set), 'question')} written to {output}.")
-    if not len(test_set):
+    if not len(test_set):  # an empty file would be in the way of the next try
+        output.unlink()
+        _print(str(test_set), f"No question was accepted, so {output} was not written.")
         raise typer.Exit(INVALID)
+    _print(str(test_set), f"{counted(len(test_set), 'question')} written to {output}.")
 
 
 def check(

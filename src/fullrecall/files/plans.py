@@ -305,6 +305,12 @@ class Given(NamedTuple):
             if not path:
                 unguessed.add(field)
                 continue
+            if not isinstance(path, str):
+                raise ParameterError(
+                    f"{name}: expected one path as a text, or None, got {path!r}: "
+                    "join several columns in the rows first",
+                    option,
+                )
             if field in paths:
                 raise ParameterError(f"names {field!r} twice: keep one path", option)
             try:

@@ -140,11 +140,14 @@ class PlannedRows:
             has_rows = True
         if has_rows:
             self._check_met()
+        else:
+            self._check_path()
 
     def planned(self, records: NumberedRows) -> tuple[ReadPlan, Sequence[RawRow]]:
         """Return the plan of rows, certain or not, and the rows; raise `InputError` without any."""
         rows, head, stopped, _ = self._begun(records)
         if not head:
+            self._check_path()
             raise stopped or InputError("holds no samples")
         values = [self._values(row) for _, row in head]
         plan = self._guessed(values)
@@ -167,6 +170,7 @@ class PlannedRows:
         """Return all rows, the first ones, the error that ended these, and whether they are all."""
         iterator = iter(records)
         head, stopped, _ = _head(iterator)
+        self._has_records = bool(head)
         by_columns = len(head) == 1 and bool(records_of(head[0][1]))
         found = None if by_columns else rows_in([record for _, record in head])
         self._rows = self._given.rows or found
@@ -236,6 +240,12 @@ class PlannedRows:
             self._plans[columns] = plan
         return plan
 
+    def _check_path(self) -> None:
+        """Raise `InputError` if records have no row at the user's path."""
+        path = self._given.rows
+        if path is not None and self._has_records:
+            raise InputError(f"no record has a row at {path!r}: leave it out, or name another list")
+
     def _check_met(self) -> None:
         for path in self._unmet.values():
             listed = ", ".join(map(repr, self._columns))
@@ -243,6 +253,7 @@ class PlannedRows:
             raise InputError(problem, field=path)
 
     _rows: str | None = None
+    _has_records: bool = False
     _judged: JudgmentTable | None = None
     _planned: frozenset[str] = frozenset()
 

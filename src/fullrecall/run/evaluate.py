@@ -387,12 +387,20 @@ def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
     if isinstance(samples, (str, bytes, Mapping, Sample)) or not isinstance(samples, Iterable):
         is_single = isinstance(samples, (Mapping, Sample))
         way_out = "wrap it in a list" if is_single else "fullrecall.read.read(path) reads a file"
+        if isinstance(samples, Mapping) and _are_columns(samples):
+            way_out = "make its rows: [dict(zip(data, row)) for row in zip(*data.values())]"
         if isinstance(samples, AsyncIterable):
             way_out = "collect it: [sample async for sample in samples]"
         raise InputError(
             f"samples must be an iterable of Samples, got {type(samples).__name__}: {way_out}"
         )
     yield from samples
+
+
+def _are_columns(fields: Mapping[str, Any]) -> bool:
+    """Return whether fields are columns: a list for each, the question too."""
+    asks = not fields.keys().isdisjoint(("user_input", *Sample.names()["user_input"]))
+    return asks and all(isinstance(value, (list, tuple)) for value in fields.values())
 
 
 def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> FileSamples:

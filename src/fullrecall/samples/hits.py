@@ -108,9 +108,18 @@ def contexts_of(
     """
     rows = _ranked(result) if _are_scores(result) else _rows(result)
     if rows is None:
+        way = ""
+        if result is None:
+            way = ": return [] where nothing is found"
+        elif isinstance(result, str):
+            way = ": wrap it in a list"
+        elif isinstance(result, Mapping):
+            lists = [name for name, value in result.items() if is_list(value)]
+            named = f"one of {', '.join(map(repr, lists[:_SHOWN]))}" if lists else "it has none"
+            way = f": return the list alone; {named}"
         raise InputError(
             "expected a list of texts, mappings, Contexts or results with an id, a text and a "
-            f"score, got {type(result).__name__} {shown(result)}",
+            f"score, got {type(result).__name__} {shown(result)}{way}",
             field="retrieved_contexts",
         )
     try:

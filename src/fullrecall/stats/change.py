@@ -344,6 +344,13 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
         kinds = ("only_before", "unscored", "undefined_in_one", "no_common_targets")
         return sum(self.unpaired[kind] for kind in kinds)
 
+    @property
+    def unpaired_reasons(self) -> str:
+        """Why samples are not compared, each reason with their number."""
+        words = {"only_before": "only before", "only_after": "only after", **_UNPAIRED}
+        counts = ((words.get(kind, kind), count) for kind, count in self.unpaired.items())
+        return "; ".join(f"{why} ({counted(count, 'sample')})" for why, count in counts if count)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         differences = plain(tuple(self.values()))

@@ -189,11 +189,19 @@ class Question(NamedTuple):
     at_most: bool = False
     drift: str = ""
     fact: str = ""
+    missing: str = ""
+    """Why samples have no value, with their number, where a report is compared; else ""."""
 
     @property
     def rule(self) -> str:
         """The rule as users write it."""
         return f"{self.label} {'<=' if self.at_most else '>='} {self.threshold:g}"
+
+    @property
+    def without_value(self) -> str:
+        """The sentence for a rule that no sample can decide."""
+        reasons = f": {self.missing}" if self.missing else ""
+        return f"{self.label} has no sample with a value{reasons}"
 
     def shown(self, value: float) -> str:
         """Return a value with three decimals, a change with its sign."""
@@ -346,6 +354,7 @@ class Gate:
                 measure.lower_is_better,
                 "; ".join(comparison.drift),
                 _FACTS.get(score[measure].outcome, ""),
+                score.unpaired_reasons,
             )
 
     def _checks(self, questions: Sequence[Question]) -> list[Check]:
@@ -365,7 +374,7 @@ class Gate:
             if number in p_values
             else Check(
                 question.rule,
-                reason=f"{question.label} has no sample with a value",
+                reason=question.without_value,
                 coverage=0.0 if question.due else None,
             )
             for number, question in enumerate(questions)

@@ -51,6 +51,8 @@ def coverage(scores: Sequence[ScoreSummary]) -> Section:
 def score_notes(score: ScoreSummary) -> Iterator[str]:
     """Yield the reasons why a mean says less than it seems to say."""
     name = score.name
+    if not any((score.scored, score.undefined, score.unscored, score.unjudged)):
+        yield f"{name}: no sample was given"
     if score.undefined:
         yield f"{score.undefined:,} undefined in {name}: no reference items"
     if score.unjudged:
