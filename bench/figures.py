@@ -12,7 +12,7 @@ from side_by_side import Ratio, table
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
-PAGE = HERE.parent / "docs" / "benchmarks.md"
+PAGES = (HERE.parent / "docs" / "benchmarks.md", HERE / "README.md")
 BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
 OURS = "fullrecall"
 SLACK, COARSE = 1.25, 2.0
@@ -23,7 +23,8 @@ SLACK, COARSE = 1.25, 2.0
 class Row:
     """One line of the table: what is done, and the time of each as a multiple of the unit's.
 
-    `limits` are no tools but what the machine could do.
+    `limits` are no tools but what the machine could do. `goal` and `price` are texts: the goal set
+    for fullrecall, and what it took. A row without times is not measured yet.
     Only ratios of CPU time, not seconds and not the wall's, are much the same on another machine.
     """
 
@@ -31,6 +32,8 @@ class Row:
     times: Mapping[str, Ratio]
     limits: Mapping[str, Ratio] = field(default_factory=dict)
     clock: str = "cpu"
+    goal: str = ""
+    price: str = ""
 
     @property
     def order(self) -> list[str]:
@@ -42,7 +45,9 @@ class Row:
         first = self.order[0] if len(self.times) > 1 else "-"
         return [
             self.title,
-            str(self.times[OURS]),
+            str(self.times.get(OURS, "not measured yet")),
+            self.price or "-",
+            self.goal or "-",
             _listed(self.others),
             first,
             _listed(self.limits),
@@ -67,7 +72,7 @@ class Row:
             {name: Ratio(**ratio) for name, ratio in plain[key].items()}
             for key in ("times", "limits")
         )
-        return cls(plain["title"], times, limits, plain["clock"])
+        return cls(**{**plain, "times": times, "limits": limits})
 
 
 def _listed(times: Mapping[str, Ratio]) -> str:
@@ -77,14 +82,14 @@ def _listed(times: Mapping[str, Ratio]) -> str:
 def page_table(measurements: Sequence[Row]) -> str:
     """Return the page's table: medians of the rounds, with the least and the most in brackets."""
     return table(
-        ["what", OURS, "others", "first", "limits", "to the limit"],
+        ["what", OURS, "it takes", "goal", "others", "first", "limits", "to the limit"],
         [row.cells() for row in measurements],
     )
 
 
 def tables(measurements: Sequence[Row]) -> dict[Path, str]:
     """Return each page with its table."""
-    return {PAGE: page_table(measurements)}
+    return dict.fromkeys(PAGES, page_table(measurements))
 
 
 def shown(page: str) -> str:
@@ -128,7 +133,7 @@ def disagreements(
     wrong = [f"{title}: is no longer measured" for title in sorted(gone)]
     for row in measurements:
         ours, figure = row.times[OURS], figures.get(row.title)
-        if figure is None:
+        if figure is None or not figure.times:
             wrong.append(f"{row.title}: is not published")
             continue
         told = figure.times[OURS]

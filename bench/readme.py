@@ -7,7 +7,7 @@ Every contender starts from the same raw Python lists (or Arrow columns), builds
 input, and reads the same numbers, which are compared before anything is timed; ours and theirs are
 treated alike. Contenders are interleaved, and a ratio is taken within a round of CPU seconds.
 
-`--write` keeps the figures in figures.json and puts them into docs/benchmarks.md.
+`--write` keeps the figures in figures.json and puts them into docs/benchmarks.md and README.md.
 `--check` exits with 1 where a page does not show the figures of figures.json, and where
 fullrecall's own
 figures differ from those of this run by more than the rounds do. `--coarse` is for another
@@ -21,13 +21,16 @@ import json
 import os
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from figures import (
     COARSE,
     FIGURES,
     OURS,
-    PAGE,
+    PAGES,
     SLACK,
     Row,
     disagreements,
@@ -39,39 +42,59 @@ from figures import (
 )
 from rows_by_id import id_tasks
 from rows_by_text import text_tasks
+from rows_of_inputs import input_tasks
+from rows_of_reports import report_tasks
 from rows_of_starts import start_tasks
 from side_by_side import say, setting
 
 PACKAGES = (
     OURS, "pytrec_eval-terrier", "ir-measures", "ranx", "llama-index-core", "ragas", "rapidfuzz",
-    "numpy", "pyarrow",
+    "numpy", "pyarrow", "pandas", "polars",
 )  # fmt: skip
 
 
-def rows(queries: int, samples: int, rounds: int, *, peers: bool = True) -> list[Row]:
+@dataclass(frozen=True)
+class Sizes:
+    """How much is measured: rows in memory, with texts, of saved reports; and the rounds."""
+
+    queries: int = 2_000
+    samples: int = 50
+    rounds: int = 7
+    saved: int = 1_000_000
+    loaded: int = 2_000
+    diagnosed: int = 10_000
+
+
+COARSELY = Sizes(samples=20, rounds=5)
+
+
+def rows(sizes: Sizes, *, peers: bool = True) -> list[Row]:
     """Measure everything; raise `ValueError` where a contender's numbers differ."""
-    tasks = [
-        *id_tasks(queries, peers=peers),
-        *text_tasks(samples, peers=peers),
-        *start_tasks(peers=peers),
-    ]
-    return [task.measured(rounds) for task in tasks]
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        tasks = chain(
+            id_tasks(sizes.queries, peers=peers),
+            input_tasks(sizes.queries, folder, peers=peers),
+            text_tasks(sizes.samples, peers=peers),
+            report_tasks(sizes.saved, sizes.loaded, sizes.diagnosed, folder),
+            start_tasks(peers=peers),
+        )
+        return [task.measured(sizes.rounds) for task in tasks]
 
 
 def main() -> None:
     """Measure, and print, write, or check the figures."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--queries", type=int, default=2_000)
-    parser.add_argument("--samples", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=7)
+    for field in fields(Sizes):
+        parser.add_argument(f"--{field.name}", type=int, default=field.default)
     parser.add_argument("--write", action="store_true", help="keep the figures, fill the pages")
     parser.add_argument("--check", action="store_true", help="exit with 1 where they differ")
     parser.add_argument("--coarse", action="store_true", help="small, without other libraries")
     asked = parser.parse_args()
     os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # no telemetry from a benchmark
-    sizes = (2_000, 20, 5) if asked.coarse else (asked.queries, asked.samples, asked.rounds)
+    given = Sizes(*(getattr(asked, field.name) for field in fields(Sizes)))
     began = time.monotonic()
-    found = rows(*sizes, peers=not asked.coarse)
+    found = rows(COARSELY if asked.coarse else given, peers=not asked.coarse)
     say(page_table(found))
     say(f"\n{setting(*PACKAGES)} {time.monotonic() - began:.0f} s.")
     if asked.write:
@@ -80,7 +103,7 @@ def main() -> None:
         for path, body in tables(found).items():
             path.write_text(written(path.read_text("utf-8"), body), "utf-8")
     if asked.check:
-        pages = {path.name: path.read_text("utf-8") for path in (PAGE,)}
+        pages = {path.name: path.read_text("utf-8") for path in PAGES}
         said = published()
         wrong = wrong_pages(pages, said)
         if asked.coarse:

@@ -31,12 +31,16 @@ def id_tasks(queries: int, *, peers: bool) -> list[Task]:
             loop,
             [Contender(OURS, lambda: id_recall.values(id_recall.mappings_of(ids))), *others],
             [one_pass],
+            goal="≤ 1.6, first",
+            per=queries,
         ),
         Task(
             "the same, a result for each query",
             loop,
             [Contender(OURS, lambda: _results(ids, at_k)), *others],
             [one_pass],
+            goal="≤ 2.8, first",
+            per=queries,
         ),
         Task(
             "a result for each query, with nDCG@10 and precision@10",
@@ -46,24 +50,31 @@ def id_tasks(queries: int, *, peers: bool) -> list[Task]:
                 *(_ranked_peers(ids) if peers else []),
             ],
             [one_pass],
+            goal="≤ 4.5, first",
+            per=queries,
         ),
         Task(
             "means at 6 k, evaluate().summary()",
             loop,
-            [Contender(OURS, lambda: _means(id_recall.samples_of(ids))), *others],
+            [Contender(OURS, lambda: means(id_recall.samples_of(ids))), *others],
             [one_pass],
+            goal="≤ 2.8, first",
+            per=queries,
         ),
         Task(
             "the same of mappings",
             loop,
-            [Contender(OURS, lambda: _means(id_recall.mappings_of(ids)))],
+            [Contender(OURS, lambda: means(id_recall.mappings_of(ids)))],
             [one_pass],
+            goal="≤ 2, first",
+            per=queries,
         ),
         Task(
             "the same of samples, with 95% intervals",
             loop,
             [Contender(OURS, lambda: _intervals(ids))],
             [one_pass],
+            per=queries,
         ),
     ]
 
@@ -71,8 +82,8 @@ def id_tasks(queries: int, *, peers: bool) -> list[Task]:
 def _check_means(ids: id_recall.Queries) -> None:
     columns = zip(*id_recall.set_loop(ids), strict=True)
     expected = [sum(column) / len(ids) for column in columns]
-    for means in (_means(id_recall.samples_of(ids)), _means(id_recall.mappings_of(ids))):
-        id_recall._equal("means", [[mean or 0.0 for mean in means]], [expected])
+    for found in (means(id_recall.samples_of(ids)), means(id_recall.mappings_of(ids))):
+        id_recall._equal("means", [[mean or 0.0 for mean in found]], [expected])
 
 
 def _pass(ids: id_recall.Queries) -> list[int]:
@@ -88,7 +99,8 @@ def _results(ids: id_recall.Queries, measures: Sequence[object]) -> list[list[fl
     ]
 
 
-def _means(samples: Iterable[SampleLike]) -> list[float | None]:
+def means(samples: Iterable[SampleLike]) -> list[float | None]:
+    """Return the means at all k."""
     report = evaluate(samples, id_recall.SCORER, progress=False)
     return _read(report.summary(*id_recall.AT_K))
 

@@ -28,18 +28,22 @@ def text_tasks(samples: int, *, peers: bool) -> list[Task]:
             bare,
             [Contender(OURS, lambda: _text_mean(texts)), *others],
             [cut],
+            goal="≤ 1.2",
+            per=samples,
         ),
         Task(
             "recall by text at 4 k and over all, evaluate().summary(); bare RapidFuzz = 1",
             bare,
             [summary, *others],
             [cut],
+            per=samples,
         ),
         Task(
             "the same by the wall, on all cores; bare RapidFuzz = 1",
             bare,
             [summary, *others],
             [cut],
+            per=samples,
             clock="wall",
         ),
     ]

@@ -61,6 +61,7 @@ def start_tasks(*, peers: bool) -> list[Task]:
             ],
             [nothing],
             clock="children",
+            goal="≤ 0.5 of ir_measures",
         ),
         Task(
             "a program of ten lines; seconds of CPU",
@@ -71,6 +72,7 @@ def start_tasks(*, peers: bool) -> list[Task]:
             ],
             [nothing],
             clock="children",
+            goal="≤ 1.2 of ir_measures",
         ),
     ]
 

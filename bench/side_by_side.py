@@ -79,7 +79,7 @@ class Ratio:
         return cls(statistics.median(ratios), min(ratios), max(ratios))
 
     def __str__(self) -> str:
-        return f"{_short(self.median)} ({_short(self.least)}-{_short(self.most)})"
+        return f"{short(self.median)} ({short(self.least)}-{short(self.most)})"
 
 
 def comparison(
@@ -104,7 +104,7 @@ def comparison(
     for contender in contenders:
         own = seconds[contender.title]
         ratios = [str(Ratio.of(own, seconds[unit])) for unit in units.values()]
-        rows.append([contender.title, *ratios, _short(statistics.median(own) / per * 1e6)])
+        rows.append([contender.title, *ratios, short(statistics.median(own) / per * 1e6)])
     return table(header, rows)
 
 
@@ -134,7 +134,8 @@ def _version(package: str) -> str:
         return "not installed"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """Return a number with three digits at most, or as a whole one."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import resource
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
-from figures import Row
-from side_by_side import CLOCKS, Contender, Ratio, interleaved
+from figures import OURS, Row
+from side_by_side import CLOCKS, Contender, Ratio, interleaved, short
 
 
 @dataclass(frozen=True)
 class Task:
-    """A row's measurement: `unit` is 1, or a second where there is none."""
+    """A row's measurement: `unit` is 1, or a second where there is none.
+
+    `goal` is a text. `per` is the number of rows that a contender takes, if a row has a price.
+    """
 
     title: str
     unit: Contender | None
     contenders: Sequence[Contender]
     limits: Sequence[Contender] = ()
     clock: str = "cpu"
+    goal: str = ""
+    per: int | None = None
 
     def measured(self, rounds: int) -> Row:
         """Return what everybody takes, as multiples of the unit's time in the same round."""
@@ -31,7 +37,14 @@ class Task:
             {one.name: Ratio.of(seconds[one.title], unit) for one in some}
             for some in (self.contenders, self.limits)
         )
-        return Row(self.title, times, limits, self.clock)
+        return Row(self.title, times, limits, self.clock, self.goal, self._price(seconds))
+
+    def _price(self, seconds: Mapping[str, Sequence[float]]) -> str:
+        """Return the median of fullrecall's time, of a row if it has rows; "" where it is shown."""
+        if self.unit is None:
+            return ""
+        (ours,) = (median(seconds[one.title]) for one in self.contenders if one.name == OURS)
+        return f"{short(ours)} s" if self.per is None else f"{short(ours / self.per * 1e6)} µs"
 
 
 def _cpu_of_children() -> float:

@@ -50,13 +50,13 @@ def test_the_pages_show_what_was_measured(script: Any) -> None:
     """The page has the figures of figures.json, and no others."""
     figures = import_module("figures")
     said = figures.published()
-    pages = {path.name: path.read_text("utf-8") for path in (figures.PAGE,)}
+    pages = {path.name: path.read_text("utf-8") for path in figures.PAGES}
     assert figures.wrong_pages(pages, said) == []
-    rows = script.rows(queries=8, samples=1, rounds=1, peers=False)
+    rows = script.rows(script.Sizes(8, 1, 1, saved=30, loaded=3, diagnosed=5), peers=False)
     assert [row.title for row in rows] == [row.title for row in said]
     other = figures.Row(said[0].title, {figures.OURS: figures.Ratio(99, 99, 99)})
     wrong = figures.wrong_pages(pages, [other, *said[1:]])
-    assert [name.split()[0] for name in wrong] == ["benchmarks.md"]
+    assert [name.split()[0] for name in wrong] == ["benchmarks.md", "README.md"]
 
 
 @with_script("figures")
@@ -65,14 +65,14 @@ def test_a_figure_that_differs_from_what_is_measured_is_refused(script: Any) -> 
     ratio = script.Ratio
     ours = script.Row("a", {"fullrecall": ratio(2.0, 1.8, 2.4)})
     times = {"fullrecall": ratio(5.0, 4.0, 6.0), "peer": ratio(4, 4, 4)}
-    other = script.Row("b", times, {"limit": ratio(1, 1, 1)})
+    other = script.Row("b", times, {"limit": ratio(1, 1, 1)}, goal="≤ 4", price="3 s")
     page = f"# Page\n\n{script.BEGIN}\n{script.END}\n\nBelow.\n"
     page = script.written(page, script.page_table([ours, other]))
     assert page.startswith("# Page\n\n")
     assert page.endswith("\n\nBelow.\n")
-    cells = "5.00 (4.00-6.00) | peer 4.00 (4.00-4.00) | peer | limit 1.00 (1.00-1.00) | 5.0 ×"
-    assert f"| b | {cells} |" in page
-    assert "| a | 2.00 (1.80-2.40) | - | - | - | - |" in page
+    cells = "peer 4.00 (4.00-4.00) | peer | limit 1.00 (1.00-1.00) | 5.0 ×"
+    assert f"| b | 5.00 (4.00-6.00) | 3 s | ≤ 4 | {cells} |" in page
+    assert "| a | 2.00 (1.80-2.40) | - | - | - | - | - | - |" in page
     assert script.disagreements([ours, other], [ours, other]) == []
     slower = script.Row("a", {"fullrecall": ratio(3.1, 3.1, 3.2)})
     faster = script.Row("a", {"fullrecall": ratio(1.4, 1.3, 1.4)})
@@ -82,8 +82,10 @@ def test_a_figure_that_differs_from_what_is_measured_is_refused(script: Any) -> 
     assert script.disagreements([ours, other], [slower, other], slack=2.0) == []
     assert len(script.disagreements([ours, other], [faster, other])) == 1
     assert script.disagreements([ours, other], [ours]) == ["b: is no longer measured"]
-    third = script.Row("c", ours.times)
-    assert script.disagreements([ours, other], [ours, other, third]) == ["c: is not published"]
+    third, due = script.Row("c", ours.times), script.Row("c", {})
+    assert "| c | not measured yet |" in script.page_table([due])
+    for said in ([ours, other], [ours, other, due]):
+        assert script.disagreements(said, [ours, other, third]) == ["c: is not published"]
     first = script.Row("b", {"fullrecall": ratio(5, 4, 6), "peer": ratio(7, 7, 7)})
     assert script.disagreements([first], [other]) == ["b: published as first, but peer is"]
     with pytest.raises(ValueError, match="must have a table"):
@@ -223,14 +225,6 @@ def test_the_page_is_of_the_size_that_is_said(script: Any) -> None:
     assert len({context.text for each in contexts for context in each}) <= 30
     assert all(score.scored == 8 for score in report.summary())
     assert report.to_html().count('"q":"What is said of ') == 8
-
-
-@with_script("diagnosis_speed")
-def test_a_diagnosis_is_timed_beside_what_was_missed(script: Any) -> None:
-    """Each contender is timed in every round."""
-    times = script.measured(script.report_of(8, 30), 2)
-    assert list(times) == ["report.missed(5)", "diagnose(report)", "diagnose(report, k=5)"]
-    assert all(len(found) == 2 and min(found) >= 0 for found in times.values())
 
 
 @with_script("report_files")

@@ -187,8 +187,9 @@ class Table(Sequence[Row]):
 
     def labels(self, rows: Iterable[int]) -> list[str]:
         """Return the IDs of some samples, `#position` for a sample without one."""
-        ids = self.ids
-        return [ids[row] or f"#{row + 1}" for row in rows]
+        asked = list(rows)
+        ids = self.ids if asked else []  # of all samples, who may be millions
+        return [ids[row] or f"#{row + 1}" for row in asked]
 
     def same_cells(self, other: Table, name: str) -> bool:
         """Return whether another table is known to have the same "id" or "user_input" in each row.

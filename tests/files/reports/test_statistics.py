@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.files.reports import made
 
-from fullrecall import Gate, IdRecall, Report, evaluate
+from fullrecall import Gate, IdRecall, Report, compare, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.files.reports import parquet
 from fullrecall.files.reports.arrow_rows import ArrowRows
@@ -148,3 +148,26 @@ def test_rows_of_one_kind_are_counted() -> None:
     counted = distinct.DistinctRows.of(table.parts[0].columns(0))
     assert counted is not None
     assert sorted(counted.counts.tolist()) == [1, 2, 2]
+
+
+def test_a_comparison_makes_no_list_of_all_ids(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reports of the same samples are paired by Arrow's columns: millions of IDs need no memory."""
+    rows = [
+        {"id": f"q{n}", "retrieved_ids": ["d1"], "expected_ids": [f"d{n % 3}"]} for n in range(200)
+    ]
+    evaluate(rows, IdRecall(), progress=False).save(tmp_path / "r.parquet")
+    reports = [Report.open(tmp_path / "r.parquet") for _ in range(2)]
+    read = ArrowRows.cells
+    names: list[str] = []
+
+    def cells(rows: ArrowRows, name: str) -> list[Any]:
+        names.append(name)
+        return read(rows, name)
+
+    monkeypatch.setattr(ArrowRows, "cells", cells)
+    comparison = compare(*reports)
+    assert str(comparison)
+    assert comparison.paired_by == "id"
+    assert "id" not in names
