@@ -1,4 +1,4 @@
-"""`python -m fullrecall`: the command line, where no script of that name is on the path."""
+"""`python -m fullrecall`: the command line, for environments without its script on the path."""
 
 from fullrecall.cli import main
 

@@ -181,9 +181,9 @@ class Report(Evaluation):
         may be an address, such as "s3://bucket/report.parquet".
 
         Raises `ReportError` for another suffix, for a path that exists unless `replace`, which
-        replaces it once all is written, for a folder that does not exist, for a directory with
-        other files, and for metadata that JSON would change or cannot hold, unless `default`, such
-        as `str`, converts it; `MissingExtraError` without pyarrow.
+        replaces it when the new report is complete, for a folder that does not exist, for a
+        directory with other files, and for metadata that JSON would change or cannot hold, unless
+        `default`, such as `str`, converts it; `MissingExtraError` without pyarrow.
         """
         from fullrecall.files.reports import saved
 

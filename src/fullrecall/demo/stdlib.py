@@ -82,7 +82,7 @@ def _documented_objects() -> dict[str, object]:
 
 
 def _member(module: types.ModuleType, name: str) -> object | None:
-    """Return a module's member by its dotted name, the module for an empty one; None without it."""
+    """Return a module's member by its dotted name, the module for ""; None without it."""
     member: object = module
     for part in filter(None, name.split(".")):
         # Asking a module for a deprecated attribute may warn, and a class binds methods.

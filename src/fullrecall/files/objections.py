@@ -1,4 +1,4 @@
-"""Objections to a guessed plan: values that speak against it, and columns that may be meant too."""
+"""Objections to a guessed plan: values that contradict it, and other columns that may be meant."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CHOICES = frozenset({"choice", "option", "candidate"})
 
 
 def objections(guess: PartialPlan) -> Iterator[Doubt]:
-    """Yield the doubts about the fields that were guessed, and not given."""
+    """Yield the doubts about guessed fields; fields that the user gave have none."""
     evidence = _Evidence(guess)
     for rule in (
         evidence.other_question,
@@ -54,7 +54,7 @@ def objections(guess: PartialPlan) -> Iterator[Doubt]:
 
 
 class _Evidence:
-    """The values of a guess's fields, and those of all columns that it does not take."""
+    """The values of a guess's fields, and of all columns that the guess does not use."""
 
     def __init__(self, guess: PartialPlan) -> None:
         self.rows, self.given = guess.rows[:HEAD], guess.given
@@ -77,16 +77,16 @@ class _Evidence:
         return [[*_texts(_value(path, row))] for row in self.rows]
 
     def column(self, path: str) -> ColumnValues | None:
-        """Return the column that has a path, or the object around it."""
+        """Return the column at a path, or the object that contains it."""
         around = (each for each in self.all_columns if _is_at(path, each.path))
         return max(around, key=lambda each: len(each.path), default=None)
 
     def differ(self, path: str, other: str) -> bool:
-        """Return whether a row has other values at another path."""
+        """Return whether any row has different values at the two paths."""
         return any(a and b and a != b for a, b in zip(self.at(path), self.at(other), strict=True))
 
     def is_gold(self, path: str) -> bool:
-        """Return whether a name in a path is that of references."""
+        """Return whether a path has a name for references."""
         column = self.column(path)
         if column is not None:
             return column.is_gold
@@ -99,14 +99,14 @@ class _Evidence:
         yield from ((field, fields[field]) for field in (IDS, TEXTS) if field in fields)
 
     def ungraded(self) -> Iterator[tuple[str, str]]:
-        """Yield those whose path has no flag and no grade."""
+        """Yield the fields of references whose path has neither a flag nor a grade."""
         graded = (r"grade: ", r"\[\w")
         yield from (
             each for each in self.references() if not any(re.search(g, each[1]) for g in graded)
         )
 
     def other_question(self) -> Iterator[Doubt]:
-        """Doubt a question that asks nothing beside a column that does, or is always the same."""
+        """Doubt a question column that asks nothing, or is constant, if another column asks."""
         path = self.fields.get("user_input")
         if path is None:
             return
@@ -138,7 +138,7 @@ class _Evidence:
             yield Doubt("reference", f"{path} is the letter or number of a choice, not its text")
 
     def labels(self) -> Iterator[Doubt]:
-        """Doubt the references where a label or flag says that some of them are not relevant."""
+        """Doubt the references if a label or a flag says that some of them are not relevant."""
         known = {*self.fields, *self.given.fields, *self.given.unguessed, *self.doubted}
         named = [each for each in self.leaves if each.words & _GRADES and each.form != "texts"]
         graded = [each.path for each in named if len(set(map(str, each.items))) > 1]
@@ -164,7 +164,7 @@ class _Evidence:
                     break
 
     def unread(self) -> Iterator[Doubt]:
-        """Doubt references without such a name, beside a column that has one and is not read."""
+        """Doubt references with another name, if an unread column has a name for references."""
         for field in self.fields.keys() & {IDS, TEXTS}:
             path = self.fields[field]
             gold = [
@@ -188,7 +188,7 @@ class _Evidence:
             yield Doubt(IDS, why, (path,))
 
     def repeated_questions(self) -> Iterator[Doubt]:
-        """Doubt the references where a question is in several rows, each with its own."""
+        """Doubt the references if a question is in several rows with different references."""
         if self.question is None:
             return
         asked = [" ".join(each) for each in self.at(self.question)]
@@ -214,7 +214,7 @@ class _Evidence:
                     return
 
     def parallel(self) -> Iterator[Doubt]:
-        """Doubt a list beside one of as many numbers or flags: they may grade or rank it."""
+        """Doubt a list beside as many numbers or flags, which may be its grades or ranks."""
         for field, path in self.ungraded():
             sizes = [len(each) for each in self.at(path)]
             if max(sizes, default=0) < 2:  # noqa: PLR2004 - one item is not a list
@@ -241,7 +241,7 @@ class _Evidence:
             yield Doubt(IDS, why, (path,))
 
     def rivals(self) -> Iterator[Doubt]:
-        """Doubt reference IDs beside a column of the same IDs, if only one name is that of gold."""
+        """Doubt reference IDs if another column has the same IDs, and only one is named so."""
         path = self.fields.get(IDS)
         if path is None:
             return
@@ -259,7 +259,8 @@ class _Evidence:
         }
         parts = [name for name, sets in alike.items() if all(map(set.issubset, sets, by_row))]
         if [set().union(*sets) for sets in zip(*map(alike.get, parts), strict=True)] == by_row:
-            alike = {name: alike[name] for name in alike.keys() - parts}  # `links`, `link_1`
+            # such as `links` and `link_1`
+            alike = {name: alike[name] for name in alike.keys() - parts}
         found = ((name, set().union(*sets)) for name, sets in alike.items())
         rivals = [name for name, ids in found if _is_same_series(own, ids)]
         rivals = [name for name in rivals if self.differ(path, name)]
@@ -268,7 +269,7 @@ class _Evidence:
             yield Doubt(IDS, f"{' or '.join(paths)} may be the references", paths)
 
     def categories(self) -> Iterator[Doubt]:
-        """Doubt reference IDs of few values, as categories have, without the name of documents."""
+        """Doubt reference IDs with few distinct values, unless they are named as documents."""
         path = self.fields.get(IDS)
         column = None if path is None else self.column(path)
         if path is None or column is None:
@@ -286,7 +287,7 @@ class _Evidence:
             yield Doubt(IDS, f"{why}: the references, or a category", (path,))
 
     def two_retrievals(self) -> Iterator[Doubt]:
-        """Doubt a retrieval beside another one."""
+        """Doubt a retrieval if another column may be one too."""
         for field in ("retrieved_context_ids", "retrieved_contexts"):
             path = self.fields.get(field)
             column = None if path is None else self.column(path)
@@ -322,17 +323,17 @@ def _kept(column: ColumnValues) -> str:
 
 
 def _is_at(path: str, column: str) -> bool:
-    """Return whether a path is that of a column, or within it."""
+    """Return whether a path leads to a column, or into it."""
     return path == column or path.startswith((f"{column}.", f"{column}["))
 
 
 def _vary(column: ColumnValues) -> bool:
-    """Return whether most values of a column differ."""
+    """Return whether most values of a column are distinct."""
     return len(set(map(str, column.items))) > len(column.items) / 2
 
 
 def _leaves(columns: Sequence[ColumnValues], deepest: int = 4) -> Iterator[ColumnValues]:
-    """Yield columns without objects, and those within objects."""
+    """Yield the columns without objects, and the columns inside objects."""
     for column in columns:
         if column.is_all(Mapping) and deepest:
             yield from _leaves(column.parts(), deepest - 1)
@@ -341,7 +342,7 @@ def _leaves(columns: Sequence[ColumnValues], deepest: int = 4) -> Iterator[Colum
 
 
 def _value(path: str, row: Mapping[str, Any]) -> Any:
-    """Return the value at a path; an empty list where it has none, or cannot be joined."""
+    """Return the value at a path; an empty list without one, or if it cannot be joined."""
     try:
         value = path_of(path).value(row)
     except ValueError:
@@ -362,7 +363,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _is_same_series(own: set[str], other: set[str]) -> bool:
-    """Return whether two sets share IDs, or are numbered alike."""
+    """Return whether two sets share IDs, or have the same numbering."""
     shared = len(own & other)
     is_shared = shared > 1 and shared >= len(other) / 2
     return is_shared or (len(other) > 1 and are_numbered([*own, *other]))

@@ -1,4 +1,4 @@
-"""`read` and `plan_of`: files of samples by their names, and by the columns of their first rows."""
+"""`read` and `plan_of`: read files by their names and the columns of their first rows."""
 
 from __future__ import annotations
 

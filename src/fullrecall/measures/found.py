@@ -284,7 +284,7 @@ class FoundColumns:
         return np.where(united, self.ranks.values[indices], positions)
 
     def level(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the last position of the same rank: how many contexts rank that high."""
+        """Return the last position that has the same rank as each of these positions."""
         if self.ranks is None or not len(self.ranks.values):
             return positions
         last = self.ranks.up_to(rows, self.rank_of(rows, positions))

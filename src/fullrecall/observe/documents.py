@@ -115,7 +115,7 @@ class TrackedDocuments:
             return cached[1]
         named = None if copy.text or copy.id is None else view.with_id(copy.id)
         if named is not None:
-            return named  # only the ID is there: the text is the earlier one
+            return named  # a copy without a text has the text of its ID
         document = self._known(copy, view, nth)
         if document is None:
             parts = view.standing_in(copy.text)

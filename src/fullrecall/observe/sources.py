@@ -149,7 +149,7 @@ _OP = "weave:///"
 
 
 def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a row under dotted names, with those that have own columns."""
+    """Return a row's attributes under dotted names, including those in separate columns."""
     attributes = flat(_key_values(parsed(_first(row, ("attributes", "metadata")))))
     values = {n: plain_value(value) for n, value in row.items() if not is_missing(value)}
     attributes |= flat(dict(below(values, "attributes")))

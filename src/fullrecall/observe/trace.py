@@ -227,9 +227,9 @@ class Trace:
         return next(problems, None)
 
     def _unknown_attributes(self) -> str | None:
-        """Return the data that all spans lack, although instrumentors always write it; else None.
+        """Return the data that instrumentors always write but no span has; None if there is none.
 
-        The one span that the application made itself may lack it.
+        A single span, made by the application itself, may lack it.
         """
         spans = list(self._spans.values())
         chains = [span for span in spans if span.step.kind not in ("llm", *_SEARCHES)]

@@ -121,7 +121,7 @@ def reading(path: Path) -> sqlite3.Connection:
         is_logged = log.exists() and log.stat().st_size
         if is_logged or not isinstance(error, sqlite3.OperationalError):
             raise
-        # The directory takes no -shm file and has no log, so the file is read alone.
+        # The directory accepts no -shm file, and there is no log: read only the database file.
         return connected(path, "?mode=ro&immutable=1")
     return connection
 

@@ -259,7 +259,7 @@ def _plain_lists(column: Sequence[Any]) -> _PlainLists | None:
 
 
 def _fields(name: str, cells: Sequence[Any], plain: Any, read: CellReader) -> list[Any]:
-    """Return a field's values from its cells; raise `ValueError` for one that is not a value."""
+    """Return a field's values from its cells; raise `ValueError` for an invalid cell."""
     if plain is None:
         values = (read(name, cell) for cell in cells)
         convert = SAMPLE_FIELDS[name].convert

@@ -124,7 +124,7 @@ class Part(SampleColumns, ABC):
 
     @cached_property
     def has_texts(self) -> bool:
-        """Whether any sample may have contexts beside their IDs."""
+        """Whether any sample may have contexts with more than IDs."""
         return self.may_have("contexts", "retrieval")
 
     @cached_property

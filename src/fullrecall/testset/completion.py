@@ -166,7 +166,7 @@ class CompletedSet:
         return replace(self, labels=known, second=known_second, error=float(error))
 
     def _own(self, labels: dict[str, bool]) -> dict[str, bool]:
-        """Return the labels; raise `InputError` if one is not of a pair of this completion."""
+        """Return the labels by item; raise `InputError` for a pair that this completion lacks."""
         foreign = labels.keys() - {pair.item for pair in self.judged}
         if foreign:
             raise InputError(

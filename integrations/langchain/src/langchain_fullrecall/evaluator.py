@@ -448,6 +448,6 @@ class RecallStringEvaluator(RunEvaluator):
 
 
 def _turned(query: str | None, output: object) -> str | None:
-    """Return the question, or if it is None the question of an agent's last turn."""
+    """Return the question; if it is None, that of an agent's last turn in the output."""
     turn = turn_of(output) if query is None else None
     return query if turn is None else turn.question

@@ -50,7 +50,7 @@ class LangChainRecorder(BaseCallbackHandler):
     def __init__(self, outer: LangChainRecorder | None = None) -> None:
         self.log = StepLog(LangChainReader())
         self.answered: dict[Hashable, str] = {}
-        self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # by `.map()`
+        self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # inputs of `.map()`
         self._outer = outer
         self._problem: str | None = None
 

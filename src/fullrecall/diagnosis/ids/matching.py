@@ -274,7 +274,7 @@ def _numbered_otherwise(
 
 
 def _is_usual_step(step: int, seen: Mapping[frozenset[int], int]) -> bool:
-    """Return whether the targets' numbers at this step are retrieved more than at any other one."""
+    """Return whether the targets' numbers at this step are retrieved most often of all steps."""
     for other in _STEPS:
         ours = sum(count for steps, count in seen.items() if step in steps and other not in steps)
         theirs = sum(count for steps, count in seen.items() if other in steps and step not in steps)

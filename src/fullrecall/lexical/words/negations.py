@@ -119,6 +119,6 @@ def denying_kind(word: str, language: str) -> DenialKind | None:
     word = word.replace("’", "'")
     if language == "en" and word.endswith("n't"):
         return "plain"
-    # The denial is before the apostrophe: in French an elision, in English a possessive.
+    # The denial is before the apostrophe, in a French elision or an English possessive.
     forms = {word, word.partition("'")[0]}  # n'est, nobody's
     return next((kind for kind in _KINDS if forms & words_of(language, kind)), None)
