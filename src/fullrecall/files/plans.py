@@ -25,8 +25,8 @@ from fullrecall.files.paths import (
 )
 from fullrecall.files.usual_names import singular
 from fullrecall.samples.context import CONTEXT_KEYS
-from fullrecall.samples.hits import IdKey, contexts_of
-from fullrecall.samples.sample import Sample, ids_alone
+from fullrecall.samples.hits import IdKey, contexts_of, ids_alone
+from fullrecall.samples.sample import Sample
 
 
 def words_of(name: str) -> list[str]:

@@ -19,7 +19,7 @@ from fullrecall.files.frames import without_gaps
 from fullrecall.files.plans import Given, ReadPlan
 from fullrecall.files.reports.signature import is_report
 from fullrecall.files.rows import FileSamples, PlannedRows, Rename, in_file
-from fullrecall.files.text_files import STANDARD_INPUT, FilePath, existing_file
+from fullrecall.files.text_files import STANDARD_INPUT, FilePath, existing_file, way_out
 from fullrecall.observe.sources import is_span_row
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.sample import Sample
@@ -155,31 +155,8 @@ def _container(
     name = existing_file(path)
     kind = kind or ("jsonl" if name == STANDARD_INPUT else kind_of(shown_path(name)))
     if kind is None:
-        ending = Path(name).suffix.lower()
-        raise InputError(
-            _INSTEAD.get(
-                ending,
-                f"the name does not show the format: pass {parameter('format')}, one of "
-                f"{', '.join(KINDS)} (TREC's pair of files is read with read_trec(qrels, run), on "
-                "the command line with --run)",
-            ),
-            path=shown_path(name),
-        )
+        raise InputError(way_out(name, KINDS), path=shown_path(name))
     return kind, rows_of_file(name, kind, left_out)
-
-
-_SHEET = "is a spreadsheet: save it as CSV, or pass pandas.read_excel(path) to from_rows"
-_DOCUMENT = (
-    "is a document, not a file of samples: fullrecall testset generate makes samples of texts"
-)
-_INSTEAD = {
-    **dict.fromkeys((".xls", ".xlsx", ".ods"), _SHEET),
-    **dict.fromkeys((".pdf", ".docx", ".html", ".htm", ".md", ".rst"), _DOCUMENT),
-    **dict.fromkeys((".pkl", ".pickle"), "is a pickle: pass the object that it holds to from_rows"),
-    **dict.fromkeys((".db", ".sqlite"), "is a database: pass the rows of a query to from_rows"),
-    ".py": "is a program: pass its samples to evaluate, or its function as the retriever",
-}
-"""The way out for files that hold samples in another form, or none."""
 
 
 def _is_folder(path: str) -> bool:

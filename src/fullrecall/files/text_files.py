@@ -8,13 +8,14 @@ import re
 import sys
 import zlib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, TextIO, TypeAlias, TypeVar
 
+from fullrecall._util.naming import parameter
 from fullrecall._util.parameters import as_path
 from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall._util.values import shown
@@ -202,3 +203,27 @@ def _standard_input() -> Iterator[BufferedReader]:
     finally:
         with suppress(ValueError):  # the caller may have closed standard input
             raw.detach()
+
+
+_SHEET = "is a spreadsheet: save it as CSV, or pass pandas.read_excel(path) to from_rows"
+_DOCUMENT = (
+    "is a document, not a file of samples: fullrecall testset generate makes samples of texts"
+)
+_OTHER_KINDS = {
+    **dict.fromkeys((".xls", ".xlsx", ".ods"), _SHEET),
+    **dict.fromkeys((".pdf", ".docx", ".html", ".htm", ".md", ".rst"), _DOCUMENT),
+    **dict.fromkeys((".pkl", ".pickle"), "is a pickle: pass the object that it holds to from_rows"),
+    **dict.fromkeys((".db", ".sqlite"), "is a database: pass the rows of a query to from_rows"),
+    ".py": "is a program: pass its samples to evaluate, or its function as the retriever",
+}
+"""The way out for files that hold samples in another form, or none."""
+
+
+def way_out(name: str, kinds: Iterable[str]) -> str:
+    """Return what to do with a file whose name does not show one of the kinds that are read."""
+    return _OTHER_KINDS.get(
+        Path(name).suffix.lower(),
+        f"the name does not show the format: pass {parameter('format')}, one of "
+        f"{', '.join(kinds)} (TREC's pair of files is read with read_trec(qrels, run), on the "
+        "command line with --run)",
+    )

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeGuard
 from uuid import UUID
 
 from fullrecall._util.dataframes import frame_rows, is_frame
+from fullrecall._util.naming import parameter
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.samples.context import CONTEXT_KEYS, CONTEXT_NAMES, Context, as_context
@@ -330,6 +331,23 @@ def field_paths(holder: Any, path: str = "", depth: int = 0) -> Iterator[str]:
             yield f"{path}{name}"
         elif isinstance(value, Mapping):
             yield from field_paths(value, f"{path}{name}.", depth + 1)
+
+
+def ids_alone() -> InputError:
+    """Return the error for an `id_key` where only the IDs of retrieved contexts are known."""
+    return InputError(
+        f"{parameter('id_key')} reads a field of the retrieved contexts, and here are only their "
+        "IDs: leave it out, or give retrieved_contexts with their fields",
+        field="retrieved_context_ids",
+    )
+
+
+def named_by(id_key: IdKey, context: Context) -> Context:
+    """Return a context with the ID at `id_key`; without an ID where it has no such field."""
+    try:
+        return replace(context, id=as_id(id_at(context, id_key)))
+    except ValueError:  # no document of this kind: a tool's text, a note
+        return replace(context, id=None)
 
 
 def at_path(holder: Any, path: str) -> Any:

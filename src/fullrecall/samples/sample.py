@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from fullrecall._util.naming import parameter
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.samples.calls import Stage
 from fullrecall.samples.context import ID, Context, ContextLike
 from fullrecall.samples.fields import SAMPLE_FIELDS, translated
-from fullrecall.samples.hits import IdKey, contexts_of, id_at
-from fullrecall.samples.identifiers import as_id
+from fullrecall.samples.hits import IdKey, contexts_of, ids_alone, named_by
 from fullrecall.samples.references import (
     Claim,
     Reference,
@@ -268,7 +266,7 @@ class Sample:
         for any other context without it, and for IDs that have no contexts beside them.
         """
         if self.retrieval is not None:
-            record = self.retrieval.changed(lambda context: _named_by(id_key, context))
+            record = self.retrieval.changed(lambda context: named_by(id_key, context))
             return self.with_retrieval(record)
         if self.retrieved_contexts is not None:
             return self.with_retrieval(contexts_of(self.retrieved_contexts, id_key=id_key))
@@ -335,22 +333,6 @@ class Sample:
 
 SampleLike: TypeAlias = Sample | Mapping[str, Any]
 """A sample, or its fields by name."""
-
-
-def ids_alone() -> InputError:
-    """Return the error for an `id_key` where only the IDs of retrieved contexts are known."""
-    return InputError(
-        f"{parameter('id_key')} reads a field of the retrieved contexts, and here are only their "
-        "IDs: leave it out, or give retrieved_contexts with their fields",
-        field="retrieved_context_ids",
-    )
-
-
-def _named_by(id_key: IdKey, context: Context) -> Context:
-    try:
-        return replace(context, id=as_id(id_at(context, id_key)))
-    except ValueError:  # no document of this kind: a tool's text, a note
-        return replace(context, id=None)
 
 
 _RETRIEVED = frozenset({"retrieved_contexts", "retrieved_context_ids", "retrieval"})
