@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -362,3 +363,12 @@ class TestWriting:
         """A device or a pipe, such as /dev/stdout, is not replaced by a file."""
         assert write_jsonl([GOOD_SAMPLE], os.devnull) == 1
         assert not Path(os.devnull).is_file()
+
+
+def test_a_line_of_exactly_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is that of the characters, without the line break."""
+    monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", 5)
+    lines = [b"12345\n", b"67890"]
+    assert list(text_files.byte_lines(BytesIO(b"".join(lines)))) == [*enumerate(lines, start=1)]
+    with pytest.raises(InputError, match="longer than 5 characters"):
+        list(text_files.byte_lines(BytesIO(b"123456")))
