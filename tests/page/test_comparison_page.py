@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -147,3 +148,24 @@ def test_a_comparison_answers_first() -> None:
     assert "5 of 20 questions miss something" in text
     assert "2 questions missed something" in text
     assert "and miss nothing now; 2 still do" in text
+
+
+def test_several_reports_have_their_names_and_verdicts() -> None:
+    """Columns and curves have the names of the reports; a loss stands out, no change does not."""
+
+    def found(first: str) -> Report:
+        samples = [
+            {"id": f"q{n}", "retrieved_ids": [first, f"d{n}"][: 2 - (first == "y")]}
+            | {"expected_ids": [f"d{n}"]}
+            for n in range(30)
+        ]
+        return evaluate(samples, IdRecall(), progress=False)
+
+    page = compare({"plain": found("x"), "stems": found("z"), "short": found("y")}).to_html()
+    text = " ".join(" ".join(Parsed(page).text).split())
+    assert "95% interval plain short p" in text
+    assert "id_recall stayed at 1.000: +.000" in text
+    overview = page[page.index("All reports") : page.index("What changed")]
+    (worse,) = re.findall(r'class="([^"]*)"[^>]*>(?:<[^>]*>)*Worse<', overview)
+    assert "bad" in worse.split()
+    assert "unsure" not in overview

@@ -439,7 +439,7 @@ class TestCommand:
             (["{before}", "{before}x"], "No such file"),
             (["{before}", "{samples}"], "is not a saved report"),
             (["{before}", "{after}", "--confidence", "2"], "must be a number"),
-            (["{before}", "{after}", "--confidence", "95"], "between 0 and 1"),
+            (["{before}", "{after}", "--confidence", "95"], "from 0 to 1, such as 0.9, got"),
             (["{before}"], "AFTER"),
         ],
     )

@@ -134,7 +134,7 @@ class TestPrinted:
         report = report_of()
         assert repr(report.summary()["id_recall"]).startswith("ScoreSummary(0.750 (.")
         change = compare(report, report)["id_recall"]
-        assert repr(change).startswith("ScoreComparison(id_recall stayed from 0.750 to 0.750")
+        assert repr(change).startswith("ScoreComparison(id_recall stayed at 0.750")
         assert repr(Gate(Recall >= 0.1, RR >= 0.9).check(report)).startswith("GateResult(FAIL, 2")
         assert repr(report.smallest_k(0.5)).startswith(
             "SmallestK(2, id_recall reaches 0.5 at k = 2:"

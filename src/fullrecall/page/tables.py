@@ -11,7 +11,7 @@ from fullrecall.page.charts import STYLES, Chart, Curve, CurveMean, chart
 from fullrecall.page.choices import Subject
 from fullrecall.page.readings import Misses, SampleReading, misses_of
 from fullrecall.show.sheet import Bar, Cell, Line, Section, Sheet
-from fullrecall.show.text import NOTHING, between, shown
+from fullrecall.show.text import NOTHING, between, one_line, shown
 from fullrecall.stats.bounds import CONFIDENCE, Interval
 from fullrecall.stats.change import Difference, difference_cells, difference_heads
 from fullrecall.stats.comparison import Comparison
@@ -98,13 +98,18 @@ def _changes_sheet(subject: Subject, comparison: Comparison) -> Sheet:
     pairs = zip(scores, subject.columns, strict=True)
     end = _end([score[measure] for score, column in pairs for measure in column.measures])
     _, _, _, percent, *counts = difference_heads(comparison.confidence)
-    heads = ["Difference", f"-{end:g} to +{end:g}", percent, "Before", "After", *counts]
+    names = [one_line(name, _LONGEST_HEAD) for name in subject.reports]
+    heads = ["Difference", f"-{end:g} to +{end:g}", percent, *names, *counts]
     heads.append("Compared")
 
     def cells(measure: Measure, nth: int, _: int) -> list[Cell]:
         return _change_cells(scores[nth][measure], end)
 
     return _overview(subject, heads, f"lrll{'r' * (len(heads) - 3)}", cells)
+
+
+_LONGEST_HEAD = 24
+"""Characters of a report's name at the head of a column."""
 
 
 def _overview(
@@ -154,9 +159,10 @@ def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[ChartP
             changes = {k: score[cut] for k, cut in family.amounts(column.measures).items()}
             before = {k: CurveMean(change.before) for k, change in changes.items()}
             after = {k: CurveMean(change.after) for k, change in changes.items()}
+            names = list(subject.reports)
             curves = [
-                Curve("", "before", _BEFORE, before, hollow=True),
-                Curve("", "after", 0, after),
+                Curve("", names[0], _BEFORE, before, hollow=True),
+                Curve("", names[1], 0, after),
             ]
             drawn = chart(curves, family.unit)
             if drawn is not None:

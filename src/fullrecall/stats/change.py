@@ -219,7 +219,7 @@ def _t_test(totals: Totals, mean: float) -> float | None:
 _VERDICTS: Mapping[Direction, Cell] = {
     Direction.BETTER: Cell("Better", "good"),
     Direction.WORSE: Cell("Worse", "bad"),
-    Direction.SAME: Cell("Unchanged", "unsure"),
+    Direction.SAME: Cell("Unchanged"),
     Direction.NOT_WORSE: Cell("Not worse", "good"),
     Direction.CANNOT_TELL: Cell("CANNOT TELL", "unsure"),
 }
@@ -252,10 +252,12 @@ def change_sentence(label: str, difference: Difference) -> str:
     if change is None or interval is None:
         return f"{label}: no sample was compared"
     sure = f"{100 * interval.confidence:g}% interval"
-    way = "rose" if change > 0 else "fell" if change < 0 else "stayed"
+    way = f"stayed at {shown(difference.after)}"
+    if change:
+        verb = "rose" if change > 0 else "fell"
+        way = f"{verb} from {shown(difference.before)} to {shown(difference.after)}"
     text = (
-        f"{label} {way} from {shown(difference.before)} to {shown(difference.after)}: "
-        f"{signed(change)} ({sure} {signed_between(interval)}, "
+        f"{label} {way}: {signed(change)} ({sure} {signed_between(interval)}, "
         f"{counted(difference.samples, 'sample')})"
     )
     return f"{text}{_addition(difference, interval)}"
