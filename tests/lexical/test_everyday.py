@@ -53,7 +53,7 @@ def _credits(claims: list[str], contexts: list[str], question: str | None = None
 @pytest.mark.parametrize(
     "row",
     [
-        *_cases("everyday_claims.jsonl", frozenset({3, 8, 10, 31, 32, 35, 42})),
+        *_cases("everyday_claims.jsonl", frozenset({31, 32, 35})),
         *_cases("everyday_claims_more.jsonl", frozenset({2, 3, 6, 7, 9, 10, 12})),
     ],
 )
@@ -64,6 +64,31 @@ def test_everyday_claims_are_judged(row: dict[str, Any]) -> None:
         expected if isinstance(expected, str) else pytest.approx(expected, abs=0.001)
         for expected in row["expected"]
     ]
+
+
+PLANS = "The Basic plan includes 5 GB. The Pro plan includes 50 GB."
+TEAM = "Ana leads the design team. Ben writes the release notes."
+CAPITALS = "Paris is the capital of France. Berlin is the capital of Germany."
+SHOP = "`make lint` checks the code style. `make test` runs the tests."
+
+
+@pytest.mark.parametrize(
+    ("context", "true", "false"),
+    [
+        (PLANS, "The Pro plan includes 50 GB.", "The Pro plan includes 5 GB."),
+        (PLANS, "The Basic plan offers 5 GB.", "The Basic plan offers 50 GB."),
+        (TEAM, "Ana leads the design team.", "Ben leads the design team."),
+        (CAPITALS, "Berlin is the capital of Germany.", "Berlin is the capital of France."),
+        (SHOP, "`make test` runs the tests.", "`make lint` runs the tests."),
+        ("The white hose carries water and the blue hose carries air.",
+         "The blue hose carries air.", "The blue hose carries water."),
+        ("Ida Holm, our head of sales, lives in Lund. Per Berg leads the support team.",
+         "Ida Holm is the head of sales.", "Per Berg is the head of sales."),
+    ],
+)  # fmt: skip
+def test_an_attribute_belongs_to_its_subject(context: str, true: str, false: str) -> None:
+    """A claim that takes its subject and its attribute from two statements is not supported."""
+    assert _credits([true, false], [context]) == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(

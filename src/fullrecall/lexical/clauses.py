@@ -10,11 +10,11 @@ as "if" or "not" may apply to all of it, or if it is in another language.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 from itertools import takewhile
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from fullrecall._util.caches import remembered_words
 from fullrecall._util.pieces import paused
@@ -24,6 +24,7 @@ from fullrecall.lexical.words.frequencies import zipf_frequencies
 from fullrecall.lexical.words.languages import language_among
 from fullrecall.lexical.words.tokens import stem
 
+_Rule: TypeAlias = Callable[[str], list[str]]
 _FINITE = word_set("verbs") | word_set("modals")
 """Words that are nearly always a verb with a subject."""
 _BE = frozenset(("is", "are", "was", "were"))
@@ -127,16 +128,27 @@ def _facts(sentence: str, text: str) -> list[str]:
     return _parted(_THEN.sub(lambda match: match[1].upper(), bare, count=1))
 
 
-def _parted(sentence: str) -> list[str]:
+def clauses_of(sentence: str) -> list[str]:
+    """Return the clauses of a sentence, each with a subject; its lists stay whole."""
+    return _parted(sentence, (_clauses, _described, _joined))
+
+
+def predicate_of(claim: str) -> str:
+    """Return the words of a claim from its verb on; the whole claim without one."""
+    words = claim.split()
+    return " ".join(words[_verb_at(words) :])
+
+
+def _parted(sentence: str, rules: Sequence[_Rule] = ()) -> list[str]:
     """Return the simple sentences that a sentence joins, in order; a simple one unchanged."""
     words = sentence.split()
     if not _FEWEST <= len(words) <= _MOST_WORDS:
         return [sentence]
     body = sentence.rstrip(".")
-    for rule in (_clauses, _described, _joined, _items):
+    for rule in rules or (_clauses, _described, _joined, _items):
         pieces = [_sentence(piece) for piece in rule(body)]
         if len(pieces) > 1:
-            return [fact for piece in pieces for fact in _parted(piece)]
+            return [fact for piece in pieces for fact in _parted(piece, rules)]
     return [sentence]
 
 
@@ -296,8 +308,8 @@ def _has_own_subject(words: Sequence[str], start: int) -> bool:
     for at in range(start + 1, min(start + _MOST_BEFORE_VERB + 1, len(words))):
         if words[at - 1].endswith(",") or words[at] in _ENDS_SUBJECT:
             return False
-        if _is_verb(words, at):
-            return True
+        if _is_verb(words, at):  # "and PDF files" has no verb
+            return at + 1 < len(words) or words[at].strip(".") in _INTRANSITIVE
     return False
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from rapidfuzz.distance import LCSseq, MatchingBlock
 
 from fullrecall._util.caches import remembered_words
 from fullrecall.lexical.matching import ParsedText
 from fullrecall.lexical.words.data import word_set
 from fullrecall.lexical.words.frequencies import zipf_frequencies
+from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.negations import denied_keys
 from fullrecall.lexical.words.numbers import is_equal, numbers
 from fullrecall.lexical.words.opposites import opposites, synonyms
@@ -18,7 +21,10 @@ _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis")
 _LEAST = 4  # the fewest letters of a word that a prefix negates
 _WITHIN = 3  # words on either side of an opposite: the claim and the text must share one of them
 _MOST = 60  # the most words of a claim that may have an opposite
-_SHORT = 15  # the most words of a claim that a text may repeat with one other word
+_SHORT = 15  # the most words of a claim in which one other word decides
+_EQUAL = 2  # the fewest equal words beside a place, unless it begins both texts
+_LONGEST_NAME = 4  # the most words of a stretch with a name
+_CODE = re.compile("`[^`]++(?:`|$)")
 _NOT = re.compile(r"\b(?:(?:does|do|did|is|are|was|were) )?not (?=\w)|n[o']t ", re.IGNORECASE)
 _NOT_ALL = re.compile(r"\bnot (?:all|every|each)\b", re.IGNORECASE)
 _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
@@ -67,25 +73,60 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
     return {other.key for other in near if other is not word and other.tells}
 
 
-def states_other_word(claim: str, text: str) -> bool:
-    """Return whether a text repeats a short claim word for word, except for one word.
+def states_other_word(claim: str, text: str, near: str = "") -> bool:
+    """Return whether a text has another name, or in a short claim another word, in a word's place.
 
-    No list of opposites is complete: a fixed and a variable rate, a left and a sharp turn.
-    Numbers, synonyms, and words that begin alike do not count as other words.
+    A place is known by equal words beside it: the Basic plan and the Pro plan, a fixed rate and a
+    variable one. A word that `near` has is not missed; numbers have rules of their own.
     """
-    claimed, stated = read_words(claim), read_words(text)
-    keys = {word.key for word in stated}
-    lone = [at for at, word in enumerate(claimed) if word.key not in keys]
-    if len(lone) != 1 or len(claimed) > _SHORT or claimed[max(0, lone[0] - 1)].is_number:
-        return False  # after a number, it is a unit or a scale
-    at, word = lone[0], claimed[lone[0]]
-    words, text_words = ([word.written for word in each] for each in (claimed, stated))
-    return any(
-        text_words[start : start + at] == words[:at]
-        and text_words[start + at + 1 : start + len(words)] == words[at + 1 :]
-        and _exclude(word, stated[start + at])
-        for start in range(len(stated) - len(words) + 1)
+    claimed, stated = read_words(claim)[:_MOST], read_words(text)[: 2 * _MOST]
+    found = {word.key for word in (*stated, *read_words(near))}
+    if all(word.key in found for word in claimed):
+        return False
+    named, others = _named(claim), _named(text)
+    keys = [[word.key for word in each] for each in (claimed, stated)]
+    *blocks, end = LCSseq.editops(*keys).as_matching_blocks()
+    equal = sum(block.size for block in blocks)
+    span = blocks[-1].b + blocks[-1].size - blocks[0].b if blocks else 0
+    is_but_one = len(claimed) <= _SHORT and equal == len(claimed) - 1 and span <= equal + 1
+    for own, other in _exchanged(claimed, stated, [*blocks, end]):
+        absent = [word for word in own if word.key not in found]
+        is_name = any(word.start in named for word in absent) and len(own) <= _LONGEST_NAME
+        if is_name and len(other) <= len(own) and any(word.start in others for word in other):
+            return True
+        # The text may have other words before the first place, or after the last one.
+        beside = other[-1:] if own[0] is claimed[0] else other[:1]
+        if is_but_one and absent and any(_exclude(own[0], word) for word in beside):
+            return not claimed[max(0, claimed.index(own[0]) - 1)].is_number  # else it is a unit
+    return False
+
+
+def _named(text: str) -> frozenset[int]:
+    """Return where the words of names, and of code in backticks, start."""
+    spans = [(name.start, name.end) for name in names(text)]
+    spans += [code.span() for code in _CODE.finditer(text)]
+    return frozenset(
+        word.start
+        for word in read_words(text)
+        if not word.is_number and any(start <= word.start < end for start, end in spans)
     )
+
+
+def _exchanged(
+    words: Sequence[Word], others: Sequence[Word], blocks: Sequence[MatchingBlock]
+) -> Iterator[tuple[Sequence[Word], Sequence[Word]]]:
+    """Yield each stretch of a claim between equal blocks, with the stretch of a text in its place.
+
+    Without two equal words beside the place, or one if both texts begin there, it is empty.
+    """
+    end = other_end = before = 0
+    for block in blocks:
+        own, other = words[end : block.a], others[other_end : block.b]
+        begins = end == other_end == 0 < block.size
+        if own:
+            is_placed = begins or before + block.size >= _EQUAL
+            yield own, other if is_placed else ()
+        end, other_end, before = block.a + block.size, block.b + block.size, block.size
 
 
 def _exclude(word: Word, other: Word) -> bool:

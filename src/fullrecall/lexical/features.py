@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 
+from fullrecall.lexical.clauses import clauses_of, predicate_of
 from fullrecall.lexical.contrast import states_opposite, states_other_amount, states_other_word
-from fullrecall.lexical.matching import ClaimMatch, ParsedText
+from fullrecall.lexical.matching import ClaimMatch, ParsedText, read_passage
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.negations import denials, denied_keys, denies
 from fullrecall.lexical.words.numbers import may_stand_for, months, numbers
@@ -27,6 +29,7 @@ _NEAR = 12  # words: the distance over which closeness fades to 1/e
 _PLACES = 12  # the most places of a word in the calculation of distances
 _ABOUT = 0.3  # share of the claim's weight that a sentence must cover to be about the same thing
 _HALF = 0.5  # share of the words that a sentence denies
+_MOST_CLOSEST = 6  # the most sentences that are compared if they share equally much
 
 
 def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
@@ -86,8 +89,31 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
     if match.best is None or match.covered < _ABOUT * match.total:
         return False
     sentence = contexts[match.best.context].sentence(match.best.number)
-    differs = states_opposite, states_other_amount, states_other_word
-    return any(rule(claim.text, sentence) for rule in differs) or _is_denied(claim, sentence)
+    differs = states_opposite, states_other_amount
+    if any(rule(claim.text, sentence) for rule in differs) or _is_denied(claim, sentence):
+        return True
+    clauses = _closest(claim, contexts)
+    return bool(clauses) and all(states_other_word(claim.text, each) for each in clauses)
+
+
+def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
+    """Return the clauses that have most of what a claim says of its subject, equally much."""
+    keys = {word.key for word in read_words(predicate_of(claim.text))}
+
+    def shared(other: ParsedText) -> float:
+        return sum(claim.words[claim.places[key][0]].weight for key in keys & other.places.keys())
+
+    weight_of: defaultdict[str, float] = defaultdict(float)
+    for passage in contexts:
+        for key in keys & passage.places.keys():
+            for at in {passage.sentence_of[place] for place in passage.places[key]}:
+                weight_of[passage.sentence(at)] += claim.words[claim.places[key][0]].weight
+    most = max(weight_of.values(), default=0.0)
+    sentences = [text for text, weight in weight_of.items() if weight >= most - 1e-9]
+    return [
+        max(clauses_of(sentence), key=lambda clause: shared(read_passage(clause)))
+        for sentence in sentences[:_MOST_CLOSEST]
+    ]
 
 
 def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:

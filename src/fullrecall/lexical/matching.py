@@ -19,9 +19,10 @@ from fullrecall.lexical.words.tokens import SHARED_PREFIX, Word, alike, read_wor
 # A sentence ends at . ! ? before a space and a character that can begin a sentence, at the stops of
 # scripts without spaces, at a blank line, or at a line break.
 _BOUNDARY = re.compile(
-    r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?[^\W_a-z])"  # noqa: RUF001
+    r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?(?:[^\W_a-z]|`))"  # noqa: RUF001
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
 )
+_BETWEEN = " \t\n.!?…"  # marks between two sentences
 _ROW = re.compile(  # cells between bars, tabs, or wide gaps, or of CSV
     r"^[^,|\t]+(?:,(?=\S)[^,]+){2,}$|\||[^\s.!?](?:\t| {2})\s*\S"
 )
@@ -48,7 +49,8 @@ class ParsedText(NamedTuple):
     def sentence(self, number: int) -> str:
         """Return a sentence's text up to its last word, without final marks."""
         first, last = self.sentences[number]
-        return self.text[self.words[first].start : self.words[last - 1].end]
+        start = self.words[first - 1].end if first else 0
+        return self.text[start : self.words[last - 1].end].lstrip(_BETWEEN)
 
 
 @remembered(1_000_000)  # a context is judged for many claims
