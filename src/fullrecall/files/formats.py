@@ -18,7 +18,6 @@ class Format(NamedTuple):
       is enough.
     - `fields`: the path of each field; if several are joined by ` | `, the first in the row counts.
     - `left_out`: columns that are not kept as metadata, such as all paragraphs of a haystack.
-    - `rows`: the path of the rows, if they are not the file's own rows.
     - `writes`: the path at which `write` puts each field; None if the tool reads no such file.
     - `constants`: columns that each written row has.
     - `groups`: whether `writes` puts reference IDs as lists of alternatives.
@@ -27,7 +26,6 @@ class Format(NamedTuple):
     needs: str
     fields: Mapping[str, str] = MappingProxyType({})
     left_out: Sequence[str] = ()
-    rows: str | None = None
     writes: Mapping[str, str] | None = None
     constants: RawRow = MappingProxyType({})
     groups: bool = False
@@ -51,11 +49,6 @@ musique: question question_decomposition paragraphs
   answerable < answerable
   reference_context_ids < paragraphs[is_supporting].title
   left_out: paragraphs
-locomo: sample_id conversation qa
-  user_input < question
-  reference < answer
-  reference_context_ids < evidence
-  rows: qa[]
 longmemeval: question answer_session_ids haystack_sessions
   id < question_id
   user_input < question
@@ -69,11 +62,6 @@ financebench: financebench_id question evidence
   reference < answer
   reference_context_ids < evidence[].{doc_name}#{evidence_page_num}
   reference_contexts < evidence[].evidence_text
-multihop_rag: query evidence_list question_type
-  user_input < query
-  reference < answer
-  reference_context_ids < evidence_list[].url
-  reference_contexts < evidence_list[].fact
 legalbench_rag: query snippets
   user_input = query
   reference_contexts = snippets[].{text: answer, source: file_path, start: span[0], end: span[1]}
@@ -176,7 +164,6 @@ def _format(needs: str, lines: str) -> Format:
         needs,
         read,
         left_out=tuple(others.get("left_out", "").split()),
-        rows=others.get("rows"),
         writes=written or None,
         constants=json.loads(others.get("constants", "{}")),
         groups="groups" in others,

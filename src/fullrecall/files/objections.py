@@ -78,32 +78,30 @@ class _Evidence:
 
     def column(self, path: str) -> ColumnValues | None:
         """Return the column at a path, or the object that contains it."""
-        around = (each for each in self.all_columns if _is_at(path, each.path))
-        return max(around, key=lambda each: len(each.path), default=None)
+        tops = path_of(path).columns
+        around = [each for each in self.all_columns if _is_at(path, each.path)]
+        around = around or [each for each in self.all_columns if each.path in tops]
+        return max(around, key=lambda each: (len(each.path), each.is_gold), default=None)
+
+    def chosen(
+        self, fields: Sequence[str] = (IDS, TEXTS), *, with_proposals: bool = False
+    ) -> Iterator[tuple[str, str, ColumnValues]]:
+        """Yield the guessed ones of these fields, with their paths and columns."""
+        paths = self.proposed if with_proposals else self.fields
+        for field in fields:
+            path = paths.get(field)
+            if path is not None and (column := self.column(path)) is not None:
+                yield field, path, column
 
     def differ(self, path: str, other: str) -> bool:
         """Return whether any row has different values at the two paths."""
         return any(a and b and a != b for a, b in zip(self.at(path), self.at(other), strict=True))
 
-    def is_gold(self, path: str) -> bool:
-        """Return whether a path has a name for references."""
-        column = self.column(path)
-        if column is not None:
-            return column.is_gold
-        tops = path_of(path).columns
-        return any(each.is_gold for each in self.all_columns if each.path in tops)
-
-    def references(self) -> Iterator[tuple[str, str]]:
-        """Yield the fields of references with their paths, guessed or proposed."""
-        fields = self.proposed
-        yield from ((field, fields[field]) for field in (IDS, TEXTS) if field in fields)
-
-    def ungraded(self) -> Iterator[tuple[str, str]]:
-        """Yield the fields of references whose path has neither a flag nor a grade."""
-        graded = (r"grade: ", r"\[\w")
-        yield from (
-            each for each in self.references() if not any(re.search(g, each[1]) for g in graded)
-        )
+    def ungraded(self) -> Iterator[tuple[str, str, ColumnValues]]:
+        """Yield the references, guessed or proposed, whose path has neither a flag nor a grade."""
+        for field, path, column in self.chosen(with_proposals=True):
+            if not re.search(r"grade: |\[\w", path):
+                yield field, path, column
 
     def other_question(self) -> Iterator[Doubt]:
         """Doubt a question column that asks nothing, or is constant, if another column asks."""
@@ -144,13 +142,12 @@ class _Evidence:
         graded = [each.path for each in named if len(set(map(str, each.items))) > 1]
         if graded and not known & {IDS, TEXTS}:
             yield Doubt(IDS, f"{graded[0]} may say which documents are relevant")
-        for field, path in self.ungraded():
-            column = self.column(path)
-            is_listed = column is not None and column.is_all(Mapping) and column.has_lists
-            beside = [*_leaves([column])] if column is not None and is_listed else []
+        for field, path, column in self.ungraded():
+            is_listed = column.is_all(Mapping) and column.has_lists
+            beside = [*_leaves([column])] if is_listed else []
             for each in [*beside, *([] if self.given.rows else self.leaves)]:
                 values = {str(item).strip().lower() for item in each.items}
-                is_named = bool(roles_of(each.name) & _GRADES) and not self.is_gold(path)
+                is_named = bool(roles_of(each.name) & _GRADES) and not column.is_gold
                 is_label = (
                     (each in beside and each.are_flags)
                     or (is_named and each.form != "texts")
@@ -165,27 +162,23 @@ class _Evidence:
 
     def unread(self) -> Iterator[Doubt]:
         """Doubt references with another name, if an unread column has a name for references."""
-        for field in self.fields.keys() & {IDS, TEXTS}:
-            path = self.fields[field]
-            gold = [
-                each.path
-                for each in self.leaves
-                if each.items and each.words & (usual.GOLD - {"answer"}) and not each.are_flags
-            ]
-            if gold and not self.is_gold(path) and "reference_claims" not in self.fields:
+        gold = [
+            each.path
+            for each in self.leaves
+            if each.items and each.words & (usual.GOLD - {"answer"}) and not each.are_flags
+        ]
+        for field, path, column in self.chosen():
+            if gold and not column.is_gold and "reference_claims" not in self.fields:
                 yield Doubt(field, f"{gold[0]} may say which of {path} are meant")
 
     def of_an_answer(self) -> Iterator[Doubt]:
         """Doubt documents beside a generated answer: they may be its sources."""
-        path = self.fields.get(IDS)
-        column = None if path is None else self.column(path)
-        if path is None or column is None or column.name in FIELDS or column.words & _EXPECTED:
-            return
-        names = [each for each in self.all_columns if each.words & _GENERATED]
-        response = self.fields.get("response") or (names[0].path if names else None)
-        if response is not None:
-            why = f"{path} may be the sources of {response}, or those that it should have"
-            yield Doubt(IDS, why, (path,))
+        named = [each.path for each in self.all_columns if each.words & _GENERATED]
+        response = self.fields.get("response", next(iter(named), None))
+        for field, path, column in self.chosen([IDS]):
+            if response is not None and column.name not in FIELDS and not column.words & _EXPECTED:
+                why = f"{path} may be the sources of {response}, or those that it should have"
+                yield Doubt(field, why, (path,))
 
     def repeated_questions(self) -> Iterator[Doubt]:
         """Doubt the references if a question is in several rows with different references."""
@@ -193,7 +186,7 @@ class _Evidence:
             return
         asked = [" ".join(each) for each in self.at(self.question)]
         repeated = len(asked) - len(set(asked))
-        for field, path in self.references():
+        for field, path, _ in self.chosen(with_proposals=True):
             own = list(map(tuple, self.at(path)))
             differ = len(set(zip(asked, own, strict=True))) - len(set(asked))
             if repeated > _FEW * len(asked) and differ:
@@ -202,20 +195,17 @@ class _Evidence:
 
     def rows_of_the_file(self) -> Iterator[Doubt]:
         """Doubt reference IDs that are the IDs of the rows themselves."""
-        path = self.fields.get(IDS)
-        if path is None:
-            return
-        own = set(chain.from_iterable(self.at(path)))
-        for each in self.all_columns:
-            if each.name in usual.IDS and each.path != path:
-                ids = set(map(str, each.items))
-                if len(own & ids) > 1 and len(own & ids) > len(own) / 2:
-                    yield Doubt(IDS, f"{path} has the IDs of rows, which {each.path} has")
-                    return
+        ids = [each for each in self.all_columns if each.name in usual.IDS]
+        for field, path, _ in self.chosen([IDS]):
+            own = set(chain.from_iterable(self.at(path)))
+            for each in ids:
+                shared = len(own & set(map(str, each.items)))
+                if each.path != path and shared > 1 and shared > len(own) / 2:
+                    yield Doubt(field, f"{path} has the IDs of rows, which {each.path} has")
 
     def parallel(self) -> Iterator[Doubt]:
         """Doubt a list beside as many numbers or flags, which may be its grades or ranks."""
-        for field, path in self.ungraded():
+        for field, path, column in self.ungraded():
             sizes = [len(each) for each in self.at(path)]
             if max(sizes, default=0) < 2:  # noqa: PLR2004 - one item is not a list
                 continue
@@ -225,83 +215,67 @@ class _Evidence:
                 if not is_graded or is_place or list(map(len, self.at(each.path))) != sizes:
                     continue
                 values = {str(item).lower() for item in each.items}
-                if values & {"0", "0.0", "false", "no"} or not self.is_gold(path):
+                if values & {"0", "0.0", "false", "no"} or not column.is_gold:
                     yield Doubt(field, f"{each.path} may say which of {path} are relevant")
                     break
 
     def of_one_length(self) -> Iterator[Doubt]:
         """Doubt lists that are as long in each row as retrieved lists are, without a gold name."""
-        path = self.fields.get(IDS)
-        column = None if path is None else self.column(path)
-        if path is None or column is None or column.is_gold or not column.is_all((str, int)):
-            return
-        sizes = [len(each) for each in self.at(path)]
-        if len(sizes) >= _FEWEST_ROWS and set(sizes) == {max(sizes[0], 2)}:
-            why = f"{path} has {sizes[0]} in each row, as a retrieved list has"
-            yield Doubt(IDS, why, (path,))
+        for field, path, column in self.chosen([IDS]):
+            sizes = {len(each) for each in self.at(path)}
+            is_open = not column.is_gold and column.is_all((str, int))
+            if is_open and len(self.rows) >= _FEWEST_ROWS and len(sizes) == 1 < max(sizes):
+                why = f"{path} has {max(sizes)} in each row, as a retrieved list has"
+                yield Doubt(field, why, (path,))
 
     def rivals(self) -> Iterator[Doubt]:
         """Doubt reference IDs if another column has the same IDs, and only one is named so."""
-        path = self.fields.get(IDS)
-        if path is None:
-            return
-        by_row = list(map(set, self.at(path)))
-        own = set(chain.from_iterable(by_row))
-        is_gold = self.is_gold(path)
-        alike = {
-            each.path: list(map(set, self.at(each.path)))
-            for each in self.leaves
-            if each.form == "ids"
-            and not each.are_numbers
-            and not each.words & usual.OTHERS
-            and each.name not in usual.IDS
-            and not (is_gold and not each.is_gold)
-        }
-        parts = [name for name, sets in alike.items() if all(map(set.issubset, sets, by_row))]
-        if [set().union(*sets) for sets in zip(*map(alike.get, parts), strict=True)] == by_row:
-            # such as `links` and `link_1`
-            alike = {name: alike[name] for name in alike.keys() - parts}
-        found = ((name, set().union(*sets)) for name, sets in alike.items())
-        rivals = [name for name, ids in found if _is_same_series(own, ids)]
-        rivals = [name for name in rivals if self.differ(path, name)]
-        if rivals:
-            paths = (path, *rivals)
-            yield Doubt(IDS, f"{' or '.join(paths)} may be the references", paths)
+        for field, path, column in self.chosen([IDS]):
+            by_row = list(map(set, self.at(path)))
+            own = set().union(*by_row)
+            alike = {
+                each.path: list(map(set, self.at(each.path)))
+                for each in self.leaves
+                if each.form == "ids" and not each.are_numbers and each.name not in usual.IDS
+                if not each.words & usual.OTHERS and each.is_gold >= column.is_gold
+            }
+            parts = [name for name, sets in alike.items() if all(map(set.issubset, sets, by_row))]
+            if [set().union(*sets) for sets in zip(*map(alike.get, parts), strict=True)] == by_row:
+                alike = {name: alike[name] for name in alike if name not in parts}  # `link_1`
+            rivals = [
+                name
+                for name, sets in alike.items()
+                if _is_same_series(own, set().union(*sets)) and self.differ(path, name)
+            ]
+            if rivals:
+                why = f"{' or '.join([path, *rivals])} may be the references"
+                yield Doubt(field, why, (path, *rivals))
 
     def categories(self) -> Iterator[Doubt]:
         """Doubt reference IDs with few distinct values, unless they are named as documents."""
-        path = self.fields.get(IDS)
-        column = None if path is None else self.column(path)
-        if path is None or column is None:
-            return
-        question = self.question or path
-        rows = {*zip(map(tuple, self.at(question)), map(tuple, self.at(path)), strict=True)}
-        own = {ids for _, ids in rows}
         known = usual.GOLD | usual.NOUNS | usual.DOCUMENTS
-        is_named = column.is_gold and (column.words & usual.DOCUMENTS or column.words <= known)
-        are_marked = all(map(has_mark, chain.from_iterable(own)))
-        most = 1 if is_named or are_marked else len(rows) / 2
-        is_sure = is_named and are_marked
-        if len(rows) >= _FEWEST_ROWS and len(own) <= most and not is_sure:
-            why = f"{path} has only {len(own)} values in {len(rows)} rows"
-            yield Doubt(IDS, f"{why}: the references, or a category", (path,))
+        for field, path, column in self.chosen([IDS], with_proposals=True):
+            asked = self.at(self.question or path)
+            rows = {*zip(map(tuple, asked), map(tuple, self.at(path)), strict=True)}
+            own = {ids for _, ids in rows}
+            is_named = column.is_gold and (column.words & usual.DOCUMENTS or column.words <= known)
+            are_marked = all(map(has_mark, chain.from_iterable(own)))
+            most = 1 if is_named or are_marked else len(rows) / 2
+            is_few = len(own) <= most and not (is_named and are_marked)
+            if len(rows) >= _FEWEST_ROWS and is_few:
+                why = f"{path} has only {len(own)} values in {len(rows)} rows"
+                yield Doubt(field, f"{why}: the references, or a category")
 
     def two_retrievals(self) -> Iterator[Doubt]:
         """Doubt a retrieval if another column may be one too."""
-        for field in ("retrieved_context_ids", "retrieved_contexts"):
-            path = self.fields.get(field)
-            column = None if path is None else self.column(path)
-            if path is None or column is None:
-                continue
-            others = [
-                each.path
-                for each in self.leaves
-                if each.words & {"retrieved", "hit"}
-                and each.form == column.form
-                and not each.are_numbers
-                and not each.is_gold
-                and self.differ(path, each.path)
-            ]
+        retrieved = [
+            each
+            for each in self.leaves
+            if each.words & {"retrieved", "hit"} and not each.are_numbers and not each.is_gold
+        ]
+        for field, path, column in self.chosen(("retrieved_context_ids", "retrieved_contexts")):
+            alike = [each.path for each in retrieved if each.form == column.form]
+            others = [each for each in alike if self.differ(path, each)]
             if others:
                 yield Doubt(field, f"{' or '.join([path, *others])} may be it", (path, *others))
 

@@ -18,9 +18,6 @@ CLAIMS = "reference_claims"
 _WEAK = ("title", "source", "source_id", "name", "ref")
 """The last names of `usual.ID_KEYS`, which may hold a remark."""
 
-_FEWEST_VALUES = 4
-"""Values from which repeated ones look like categories."""
-
 
 class ReferencesPlan(PartialPlan):
     """A plan under construction that finds the columns of references and of retrieved contexts."""
@@ -223,7 +220,7 @@ class ReferencesPlan(PartialPlan):
             is_sure = len(ids) == 1 and len(columns) > 1
         if ids and not is_sure and not is_placed:
             why = f"{' or '.join(ids)} may be the references, or a remark"
-            self.doubt(IDS, why, *(path for path in ids if not self._are_few(path)))
+            self.doubt(IDS, why, *ids)
             return []
         return ids
 
@@ -333,12 +330,6 @@ class ReferencesPlan(PartialPlan):
     def _items_at(self, path: str) -> list[Any]:
         values = [path_of(path).value(row) for row in self.rows]
         return [item for value in values if value is not MISSING for item in items_of(value)]
-
-    def _are_few(self, path: str) -> bool:
-        """Return whether a path has few values for its rows, as categories have."""
-        values = [str(path_of(path).value(row)) for row in self.rows]
-        is_repeated = len(set(values)) <= len(values) / 2 and len(values) >= _FEWEST_VALUES
-        return is_repeated and not all(has_mark(str(item)) for item in self._items_at(path))
 
     def _flat_span(self, columns: Sequence[ColumnValues]) -> str | None:
         """Return the path of the span that four columns of a row make; None without one."""

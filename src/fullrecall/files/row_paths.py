@@ -9,7 +9,7 @@ from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError
 from fullrecall.files.cells import is_parallel, items_of, opened
 from fullrecall.files.columns import asks, form_of, is_number, looks_gold
-from fullrecall.files.formats import FORMATS, RawRow, format_of
+from fullrecall.files.formats import RawRow, format_of
 from fullrecall.files.paths import Each, path_of, quoted
 from fullrecall.files.plans import FIELDS, roles_of, snake
 from fullrecall.files.usual_names import usual
@@ -46,10 +46,9 @@ def rows_in(records: Sequence[Any]) -> str | None:
     lists = _lists(first)
     is_whole = len(first) == len(records) == 1  # `documents` may be those of the file
     is_ours = first.keys() <= FIELDS.keys()
-    if _has_question(first) or (is_ours and not (is_whole and _ask(lists))):
+    is_row = _has_question(first) or format_of(first) is not None
+    if is_row or (is_ours and not (is_whole and _ask(lists))):
         return None
-    if (name := format_of(first)) is not None:
-        return FORMATS[name].rows
     if _are_judged(first) or (len(records) == 1 and _are_questions(first)):
         return "*"
     asked = [each for each in lists if _has_question(each.row) or format_of(each.row)]
