@@ -26,7 +26,8 @@ MANIFEST: list[dict[str, Any]] = [
     for line in path.read_text("utf-8").splitlines()
 ]
 """The structures in files of their own, and those that were written after the guess, in turn."""
-LEAST_GUESSED = 0.8
+LEAST_GUESSED = 0.85
+"""The least share of the structures whose columns settle the fields; others have `asks`."""
 
 
 def source_of(structure: dict[str, Any], folder: Path) -> Path:
@@ -84,7 +85,8 @@ def test_most_lines_are_guessed_and_none_is_wrong_in_silence(tmp_path: Path) -> 
             found = differences(samples, structure)
             (wrong if found else guessed).append(structure["file"])
     assert wrong == []
-    assert len(guessed) >= LEAST_GUESSED * len(MANIFEST)
+    settled = [each["file"] for each in MANIFEST if "asks" not in each]
+    assert len({*settled} & {*guessed}) >= LEAST_GUESSED * len(settled)
     assert [
         problem for _, problem in asked if "read(" not in problem and "NAME" not in problem
     ] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -125,7 +126,7 @@ class ColumnValues:
         """Whether its items are numbers."""
         return bool(self.items) and not self.are_flags and all(map(is_number, self.items))
 
-    @property
+    @cached_property
     def form(self) -> str:
         """The form of its items: "ids", "texts", or "" if unclear."""
         if not self.items or not self.is_all((str, int)) or self.are_flags:

@@ -146,14 +146,16 @@ class _Evidence:
             is_listed = column.is_all(Mapping) and column.has_lists
             beside = [*_leaves([column])] if is_listed else []
             for each in [*beside, *([] if self.given.rows else self.leaves)]:
-                values = {str(item).strip().lower() for item in each.items}
+                labels = set(map(str, each.items))
+                if not 1 < len(labels) <= _MOST_LABELS:
+                    continue
                 is_named = bool(roles_of(each.name) & _GRADES) and not column.is_gold
                 is_label = (
                     (each in beside and each.are_flags)
                     or (is_named and each.form != "texts")
-                    or any(map(_IRRELEVANT.fullmatch, values))
+                    or any(_IRRELEVANT.fullmatch(label.strip().lower()) for label in labels)
                 )
-                if is_label and 1 < len(values) <= _MOST_LABELS:
+                if is_label:
                     why = f"{each.path} may say which of {path} are relevant"
                     if each.above is None and not each.has_lists:
                         why += f": {parameter('rows', _kept(each))} keeps the rows of these"
