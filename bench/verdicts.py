@@ -16,10 +16,10 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 from sign_flips import sign_flip_p
 
+from fullrecall.run.race import LOOKS
 from fullrecall.stats.accounts import Accounts
 from fullrecall.stats.bounds import Counts, mean_above, mean_below
 from fullrecall.stats.change import FEWEST_LIKELY
-from fullrecall.stats.race import LOOKS
 
 ALPHA = 0.05
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.stats.change import Direction as Direction
     from fullrecall.stats.change import Flip as Flip
     from fullrecall.stats.change import ScoreComparison as ScoreComparison
+    from fullrecall.stats.choice import Choice as Choice
+    from fullrecall.stats.choice import Standing as Standing
     from fullrecall.stats.comparison import Comparison as Comparison
     from fullrecall.stats.comparisons import Comparisons as Comparisons
     from fullrecall.stats.estimates import Estimate as Estimate
@@ -49,8 +51,6 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.stats.missed import MissedTargets as MissedTargets
     from fullrecall.stats.question_cost import QuestionCost as QuestionCost
     from fullrecall.stats.question_cost import Seconds as Seconds
-    from fullrecall.stats.race import Choice as Choice
-    from fullrecall.stats.race import Standing as Standing
     from fullrecall.stats.slices import Slice as Slice
     from fullrecall.stats.slices import Slices as Slices
     from fullrecall.stats.smallest_k import SmallestK as SmallestK

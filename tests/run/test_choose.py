@@ -25,7 +25,7 @@ from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.measures import Precision, Recall
 from fullrecall.measures.costs import tokens_of
 from fullrecall.run.contest import identity_of
-from fullrecall.stats.race import Race
+from fullrecall.run.race import Race
 
 Search = Callable[[str], list[Any]]
 

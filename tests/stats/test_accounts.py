@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fullrecall.run.race import LOOKS
 from fullrecall.stats.accounts import Accounts
-from fullrecall.stats.race import LOOKS
 
 
 class SlowAccounts:

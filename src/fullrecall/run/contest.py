@@ -20,6 +20,7 @@ from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget
 from fullrecall.run.evaluate import EvaluateOptions, as_samples, evaluated
 from fullrecall.run.limits import Limits
+from fullrecall.run.race import QuestionValue, Race, RaceRecord, question_key
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.samples.hits import IdKey
 from fullrecall.samples.sample import Sample, SampleLike
@@ -27,8 +28,8 @@ from fullrecall.scorers.result import Status
 from fullrecall.scorers.scorer import Scorer
 from fullrecall.stats.accounts import Accounts
 from fullrecall.stats.bounds import CONFIDENCE, alpha_of
+from fullrecall.stats.choice import Choice
 from fullrecall.stats.evaluation import Evaluation
-from fullrecall.stats.race import Choice, QuestionValue, Race, RaceRecord, question_key
 from fullrecall.table.row import Row
 
 if TYPE_CHECKING:

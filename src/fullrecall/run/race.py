@@ -1,4 +1,4 @@
-"""A race of retrievers: the choice it leads to, and the state that `choose` continues from.
+"""A race of retrievers: the state that `choose` continues from, and the choice it leads to.
 
 `fullrecall.stats.accounts` decides. The state is saved as JSON without any text: questions are
 digests of their IDs, so that none counts twice.
@@ -10,193 +10,19 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from math import ceil, log
+from math import ceil
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fullrecall._util.counts import counted
-from fullrecall._util.truth import NoTruth
 from fullrecall._util.whole_files import write_whole
 from fullrecall.errors import ReportError
-from fullrecall.show.sheet import Cell, Line, Section, Sheet
-from fullrecall.show.shown import Shown
-from fullrecall.show.text import outward, shown
 from fullrecall.stats.accounts import Accounts
-from fullrecall.stats.bounds import Bracket, Counts, Interval
-from fullrecall.stats.plain import plain_of
-from fullrecall.stats.question_cost import FELT, percentiles, shown_seconds
-
-_TOKEN_STEPS = 10
-"""Steps of tokens that count as equal, for each power of e."""
-
-
-@dataclass(frozen=True)
-class Standing:
-    """One retriever in a choice.
-
-    It was asked `questions` in all calls. `mean` is over the scored questions of the last call;
-    None without any. `interval` is that of the true mean, from the last call's questions, with
-    unscored ones at their worst and at their best; None for a dropped retriever. The intervals hold
-    for all retrievers together, including the named one. `tokens` is the mean per question,
-    `seconds` the 50th and 95th percentile of a call; None if unknown.
-    """
-
-    name: str
-    mean: float | None
-    interval: Interval | None
-    questions: int
-    unscored: int
-    reason: str
-    is_dropped: bool
-    is_named: bool
-    tokens: float | None
-    seconds: tuple[float, float] | None
-
-    def order(self) -> tuple[float, ...]:
-        """Return a sort key: named retrievers first, the cheapest first, then by mean.
-
-        Tokens that differ by less than about 10% count as equal: then the seconds decide, and all
-        seconds below 0.01 count as equal.
-        """
-        if not self.is_named:
-            return (1 + self.is_dropped, -(self.mean or 0.0))
-        seconds = 0.0 if self.seconds is None else max(FELT, self.seconds[0])
-        return (
-            0,
-            round(_TOKEN_STEPS * log(1 + (self.tokens or 0.0))),
-            seconds,
-            -(self.mean or 0.0),
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class Choice(NoTruth, Shown):
-    """Which retriever is best by a measure; prints as a table under one sentence.
-
-    `winners` names the only surviving retriever, or those that are `within` a tolerance of the
-    best, the cheapest first; `winner` is the first, None without any. A name is wrong if another
-    retriever's true mean is higher by more than `within`. The probability that any name is wrong is
-    1 - confidence at most, for any number of retrievers, looks, and added questions. `needed` is
-    roughly how many more questions would settle it if the lead stays, None if no number would.
-    `questions` were asked in `calls` calls: samples of one group are one question.
-    """
-
-    needed: int | None
-    label: str
-    confidence: float
-    within: float
-    questions: int
-    calls: int
-    standings: tuple[Standing, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def winners(self) -> tuple[str, ...]:
-        """The names of the winning retrievers, the cheapest first."""
-        return tuple(each.name for each in self.standings if each.is_named)
-
-    @property
-    def winner(self) -> str | None:
-        """The cheapest of `winners`; None without any."""
-        return next(iter(self.winners), None)
-
-    @property
-    def outcome(self) -> str:
-        """Whether a retriever is "chosen", or "cannot_tell"."""
-        return "cannot_tell" if self.winner is None else "chosen"
-
-    @property
-    def sentence(self) -> str:
-        """The chosen retrievers with their recall and cost, or that the choice is undecided."""
-        questions = counted(self.questions, "question")
-        if self.winner is None:
-            left = sum(not each.is_dropped for each in self.standings)
-            if not left:
-                way = "all were ruled out at once; start again with new questions"
-            elif not self.questions:
-                way = "there was none to ask"
-            elif self.needed is None:
-                way = f"{left} are left, and no number of questions would settle their order"
-            else:
-                more = f"about {self.needed:,} more would settle it if the lead stays"
-                way = f"{left} are left; {more}"
-            near = f" within {self.within:g}" if self.within else ""
-            return f"CANNOT TELL which has the best {self.label}{near} after {questions}: {way}"
-        winner = self[self.winner]
-        costs = [] if winner.tokens is None else [f"{winner.tokens:,.0f} tokens"]
-        if winner.seconds is not None:
-            costs.append(f"{shown_seconds(winner.seconds[0])} s per question")
-        cost = ", ".join(costs)
-        sure = f"{self.confidence:.0%} confidence, {questions}"
-        claim = f"no other has a better {self.label} ({sure})"
-        if self.within:
-            claim = (
-                f"no other is better by more than {self.within:g} in {self.label} ({sure}, at "
-                "however many looks)"
-            )
-        of = f"the cheapest, {winner.name}: " if len(self.winners) > 1 else ""
-        return (
-            f"{', '.join(self.winners)}: {claim}; {of}{self.label} "
-            f"{_between(winner.interval)}{cost and f', {cost}'}"
-        )
-
-    def __getitem__(self, name: str) -> Standing:
-        standings = {standing.name: standing for standing in self.standings}
-        if name not in standings:
-            raise KeyError(f"no retriever {name!r}: choose one of {', '.join(standings)}")
-        return standings[name]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        names = plain_of(self, "outcome", "sentence", "winner", "winners")
-        return {**names, **plain_of(self)}
-
-    @property
-    def sheets(self) -> Sequence[Sheet]:
-        """The standings as a table, the best first."""
-        heads = [self.label, f"{self.confidence:.0%} interval", "questions", "unscored", "tokens"]
-        lines = [
-            Line(
-                each.name,
-                [
-                    Cell(shown(each.mean), "strong" if each.is_named else ""),
-                    _between(each.interval),
-                    f"{each.questions:,}",
-                    f"{each.unscored:,}",
-                    "" if each.tokens is None else f"{each.tokens:,.0f}",
-                    *(map(shown_seconds, each.seconds) if each.seconds else [""] * 2),
-                    self._state(each),
-                ],
-            )
-            for each in self.standings
-        ]
-        return [
-            Sheet(
-                [*heads, "p50 s", "p95 s", ""],
-                [Section("", lines)],
-                self.notes,
-                title=self.sentence,
-                corner="retriever",
-            )
-        ]
-
-    def _state(self, standing: Standing) -> str:
-        if standing.is_dropped:
-            return "dropped"
-        if not standing.is_named:
-            return "left"
-        return f"within {self.within:g}" if self.within else "best"
-
-    def __str__(self) -> str:
-        return f"{self.sentence}\n\n{super().__str__()}"
-
-
-def _between(interval: Interval | None) -> str:
-    return "" if interval is None else "{:.3f} to {:.3f}".format(*outward(interval))
-
+from fullrecall.stats.bounds import Bracket, Counts, alpha_of
+from fullrecall.stats.choice import Choice, Standing
+from fullrecall.stats.question_cost import percentiles
 
 LOOKS = 16
 """Looks in each call, evenly spread: only then a retriever may be dropped."""
@@ -342,7 +168,7 @@ class Race:
         return Choice(
             self.accounts.more(),
             label,
-            round(1 - self.accounts.alpha, 12),
+            alpha_of(self.accounts.alpha),
             self.accounts.within,
             max(record.questions for record in self.records.values()),
             self.calls,
