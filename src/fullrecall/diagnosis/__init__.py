@@ -17,6 +17,5 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.diagnosis.ids.fields import id_hint as id_hint
     from fullrecall.diagnosis.ids.fields import rewrite_of as rewrite_of
     from fullrecall.diagnosis.investigation import diagnose as diagnose
-    from fullrecall.diagnosis.likeness import difference as difference
 else:
     __getattr__ = lazy.names(__name__)

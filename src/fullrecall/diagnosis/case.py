@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fullrecall.diagnosis.corpus import MIN_RUN, Corpus, Held
 from fullrecall.diagnosis.ids.evidence import Alias, IdEvidence
-from fullrecall.diagnosis.likeness import difference, duplicates, similarity
+from fullrecall.lexical import difference, duplicates, similarity
 from fullrecall.measures.findings import Finding
 from fullrecall.run.drivers import Inquiry
 from fullrecall.samples.context import Context

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from math import isnan
 from typing import Any, NamedTuple, TypeAlias
 
-from fullrecall.diagnosis.likeness import duplicates
+from fullrecall.lexical import duplicates
 from fullrecall.measures import CutBudget, Measure, Recall
 from fullrecall.measures.budgets import Cut, Unit
 from fullrecall.measures.costs import Costs, tokens_of

@@ -14,8 +14,8 @@ from fullrecall._util.counts import counted
 from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause, Explained
-from fullrecall.diagnosis.likeness import NEAR_DUPLICATE, duplicates
 from fullrecall.judge.evidence import locate
+from fullrecall.lexical import NEAR_DUPLICATE, duplicates
 from fullrecall.measures import CutBudget
 from fullrecall.measures.costs import Costs
 from fullrecall.measures.findings import Finding

@@ -11,11 +11,10 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.lexical.falsification import falsified as falsified
     from fullrecall.lexical.judge import LexicalJudge as LexicalJudge
     from fullrecall.lexical.language import English as English
-    from fullrecall.lexical.words.languages import language_of as language_of
+    from fullrecall.lexical.likeness import NEAR_DUPLICATE as NEAR_DUPLICATE
+    from fullrecall.lexical.likeness import difference as difference
+    from fullrecall.lexical.likeness import duplicates as duplicates
+    from fullrecall.lexical.likeness import similarity as similarity
     from fullrecall.lexical.words.names import names as names
-    from fullrecall.lexical.words.negations import denying_kind as denying_kind
-    from fullrecall.lexical.words.opposites import opposites as opposites
-    from fullrecall.lexical.words.opposites import rivals as rivals
-    from fullrecall.lexical.words.tokens import read_words as read_words
 else:
     __getattr__ = lazy.names(__name__)

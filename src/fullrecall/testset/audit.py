@@ -10,13 +10,13 @@ from typing import Any, ClassVar, NamedTuple
 
 from fullrecall._util.truth import NoTruth
 from fullrecall._util.vocabulary import words
-from fullrecall.diagnosis import difference
 from fullrecall.errors import ParameterError
 from fullrecall.files.documents import Documents, DocumentsLike, documents_of
 from fullrecall.judge.judge import Flow, Judge
 from fullrecall.judge.models.chat import ChatModel
 from fullrecall.judge.models.retries import Retries
 from fullrecall.judge.usage import MOST
+from fullrecall.lexical import difference
 from fullrecall.run.address import StoreLike
 from fullrecall.run.budget import Budget, models_of
 from fullrecall.run.evaluate import EvaluateOptions, as_samples

@@ -13,7 +13,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fullrecall._util.caches import remembered
-from fullrecall.lexical import denying_kind, language_of, opposites, read_words, rivals
+from fullrecall.lexical.words.languages import language_of
+from fullrecall.lexical.words.negations import denying_kind
+from fullrecall.lexical.words.opposites import opposites, rivals
+from fullrecall.lexical.words.tokens import read_words
 from fullrecall.samples.context import Context
 
 _SENTENCE = re.compile(r"(?<!\W)(?=[^.!?:;\n\w]*+[.!?:;\n])\W++$")
