@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.stats.choice import Choice as Choice
     from fullrecall.stats.choice import Standing as Standing
     from fullrecall.stats.comparison import Comparison as Comparison
-    from fullrecall.stats.comparisons import Comparisons as Comparisons
+    from fullrecall.stats.comparison import Comparisons as Comparisons
     from fullrecall.stats.estimates import Estimate as Estimate
     from fullrecall.stats.estimates import ScoreSummary as ScoreSummary
     from fullrecall.stats.gate import Check as Check
@@ -409,7 +409,7 @@ def compare(
     `ParameterError` for a value out of range.
     """
     if isinstance(before, Mapping):
-        from fullrecall.stats.comparisons import Comparisons
+        from fullrecall.stats.comparison import Comparisons
 
         if slices is not None:
             raise ParameterError("is for two reports: compare two of them", "slices")

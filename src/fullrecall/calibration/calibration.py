@@ -25,7 +25,7 @@ from fullrecall.calibration.labels import HumanLabels, Label, as_labels
 from fullrecall.errors import InputError
 from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown
-from fullrecall.show.text import NOTHING, outward, shown
+from fullrecall.show.text import NOTHING, from_to, shown
 from fullrecall.stats.bounds import CONFIDENCE, Interval
 from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.plain import plain_of
@@ -143,7 +143,7 @@ def _estimate(estimate: CalibrationEstimate | None) -> list[str]:
 
 
 def _cells(value: float, interval: Interval | None) -> list[str]:
-    ends = NOTHING if interval is None else "{:.3f} to {:.3f}".format(*outward(interval))
+    ends = from_to(interval) or NOTHING
     return [shown(value), ends]
 
 

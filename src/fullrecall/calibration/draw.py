@@ -9,11 +9,11 @@ from math import fsum, sqrt
 from pathlib import Path
 from typing import NamedTuple
 
+from fullrecall._util.allocation import allocation
 from fullrecall._util.parameters import check_k
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims, judged_claims, labels_by_item
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
 from fullrecall.show import spreadsheet
-from fullrecall.stats.allocation import allocation
 from fullrecall.stats.evaluation import Evaluation
 
 FEWEST = 2

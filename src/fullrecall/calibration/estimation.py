@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum, inf, sqrt
+from math import exp, fsum, inf, log, sqrt
 from typing import Any, NamedTuple, TypeVar
 
 from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
-from fullrecall.stats.bounds import CONFIDENCE, Interval
+from fullrecall.stats.bounds import CONFIDENCE, Interval, root
+from fullrecall.stats.gamma_sum import t_tails
 from fullrecall.stats.plain import plain_of
-from fullrecall.stats.special import t_quantile
 
 K = TypeVar("K")
 
@@ -355,3 +355,21 @@ def _satterthwaite(sizes: Sequence[int], n: int) -> float:
     squares = fsum(size * size for size in sizes)
     own = fsum(leverage * leverage for leverage in leverages)
     return n * n / (squares + fsum(leverages) ** 2 - own)
+
+
+_FARTHEST = 300.0
+"""The logarithm of the largest quantile searched and, negated, of the smallest."""
+
+
+def t_quantile(df: float, confidence: float) -> float:
+    """Return the two-sided quantile of Student's t with `df` degrees of freedom.
+
+    With the probability `confidence`, in (0, 1), the absolute value of t is at most this.
+    """
+
+    def beyond(logarithm: float) -> float:
+        tails = t_tails(df, exp(logarithm))
+        return log((1 - confidence) / tails) if tails else inf
+
+    nearest = (-_FARTHEST, log(1 - confidence))
+    return exp(root(beyond, -_FARTHEST, _FARTHEST, 0.0, nearest))

@@ -17,7 +17,7 @@ from fullrecall.report import compare as comparison_of
 from fullrecall.show import markdown as markdown_writer
 from fullrecall.show import terminal
 from fullrecall.stats.change import flips_sheet
-from fullrecall.stats.comparisons import Comparisons
+from fullrecall.stats.comparison import Comparisons
 
 
 def compare(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Option
@@ -14,7 +15,11 @@ from fullrecall.cli.console import show_result
 from fullrecall.cli.outputs import append
 from fullrecall.measures import Measure, Recall, Threshold
 from fullrecall.report import Report
-from fullrecall.stats.gate import Gate, outcome_lines
+from fullrecall.show import terminal
+from fullrecall.stats.gate import LOOKS, Gate, GateResult
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 CODES = {"pass": 0, "fail": 1, "cannot_tell": 3}
 """The exit code of each outcome; 2 is wrong usage or input."""
@@ -126,5 +131,16 @@ def gate(
     result = rules.check(Report.load(report), before)
     if markdown is not None:
         append(markdown, result.to_markdown())
-    show_result(result.to_dict, outcome_lines(result), as_json=as_json)
+    show_result(result.to_dict, _outcome_lines(result), as_json=as_json)
     raise typer.Exit(CODES[result.outcome])
+
+
+def _outcome_lines(result: GateResult) -> Iterator[Text]:
+    """Yield one line for each check of a gate, with its outcome in front, then the notes."""
+    from rich.text import Text
+
+    for check in result.checks:
+        _, emphasis = LOOKS[check.outcome]
+        style = f"bold {terminal.STYLES[emphasis]}"
+        yield Text.assemble((check.outcome.words, style), "  ", check.reason)
+    yield from map(Text, result.notes)

@@ -113,9 +113,8 @@ class Diagnosis(Shown):
     @property
     def sheets(self) -> Sequence[Sheet]:
         """The changes by their gain, and the causes of each score's misses with what to do."""
-        drawn = ""
-        if self.drawn_from not in (None, self.samples):
-            drawn = f" drawn at random of {self.drawn_from:,}"
+        size = self.drawn_from or self.samples
+        drawn = f" drawn at random of {size:,}" if size != self.samples else ""
         samples = f"{counted(self.samples, 'sample')}{drawn}"
         if not self.misses:
             return [Sheet([], [], [f"Nothing was missed in {samples}."])]

@@ -144,9 +144,6 @@ _FREE = 0.05
 _LEAST = 0.0005
 """A mean gain below this is not a gain."""
 
-Values: TypeAlias = Sequence[float | None]
-"""A value for each row of a report, None for a row without one."""
-
 RetrievedLists: TypeAlias = Sequence[Sequence[Context] | None]
 """A list of contexts for each row of a report, None for a row without one."""
 
@@ -162,7 +159,7 @@ class Proposal:
 
     kind: ChangeKind
     action: str
-    after: Mapping[int, Values]
+    after: Mapping[int, Sequence[float | None]]
     lists: Iterable[Sequence[Context] | None] | None = None
 
 
@@ -490,6 +487,6 @@ def _doubled(k: int, depth: int) -> list[int]:
     return ks
 
 
-def _mean(values: Values) -> float:
+def _mean(values: Sequence[float | None]) -> float:
     scored = [value for value in values if value is not None]
     return sum(scored) / len(scored) if scored else 0.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from typing import TypeAlias
 
 from fullrecall._util.counts import counted
 from fullrecall._util.naming import parameter
@@ -43,9 +42,6 @@ _ABSTENTION = re.compile(
 
 _ALIKE_ENOUGH = 0.5
 """Of two texts of one ID: below it, they are two chunks of one document."""
-
-
-CauseRule: TypeAlias = Callable[[Case], Explained | None]
 
 
 def reference_abstains(case: Case) -> Explained | None:
@@ -355,7 +351,7 @@ def unknown(case: Case) -> Explained:
     return Explained(Cause.UNKNOWN, f"{part}{advice}")
 
 
-RULES: tuple[CauseRule, ...] = (
+RULES: tuple[Callable[[Case], Explained | None], ...] = (
     reference_abstains,
     ranked_too_low,
     denied,

@@ -16,8 +16,7 @@ from fullrecall.stats.bounds import CONFIDENCE, Interval
 from fullrecall.stats.change import Difference, difference_cells, difference_heads
 from fullrecall.stats.comparison import Comparison
 from fullrecall.stats.estimates import Estimate, ScoreSummary
-from fullrecall.stats.score_sheets import mean_cell
-from fullrecall.stats.summary import Summary
+from fullrecall.stats.summary import Summary, mean_cell
 
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """The largest end of the axis of differences."""

@@ -350,6 +350,15 @@ def named_by(id_key: IdKey, context: Context) -> Context:
         return replace(context, id=None)
 
 
+def values_by_path(metadata: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of metadata by their names, those of nested metadata by a dotted path."""
+    for name, value in metadata.items():
+        if isinstance(value, Mapping):
+            yield from values_by_path(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
+
+
 def at_path(holder: Any, path: str) -> Any:
     """Return the field at a dotted path; a field whose name has dots comes first."""
     value = _get(holder, path)

@@ -45,6 +45,11 @@ def between(interval: Sequence[float] | None) -> str:
     return f"{low}–{high}"  # noqa: RUF001 - from to
 
 
+def from_to(interval: Sequence[float] | None) -> str:
+    """Return an interval, such as `0.912 to 0.931`; an empty text without one."""
+    return "" if interval is None else "{:.3f} to {:.3f}".format(*outward(interval))
+
+
 def signed_between(interval: Sequence[float] | None) -> str:
     """Return an interval of a difference, such as `-.010 to +.034`."""
     if interval is None:

@@ -26,10 +26,10 @@ from fullrecall.scorers.result import Method
 from fullrecall.show.sheet import Cell, CellLike, Line, Section, Sheet
 from fullrecall.show.text import chance, first_of, one_line, shown, signed, signed_between
 from fullrecall.stats.bounds import Interval, alpha_of, holm
+from fullrecall.stats.gamma_sum import t_tails
 from fullrecall.stats.named import ByMeasure
 from fullrecall.stats.pairs import ScorePairs, changes, gained_and_lost
 from fullrecall.stats.plain import plain, plain_of
-from fullrecall.stats.special import t_tails
 from fullrecall.stats.totals import Totals
 
 FEWEST_LIKELY = 30

@@ -11,7 +11,7 @@ from fullrecall._util.counts import counted
 from fullrecall._util.truth import NoTruth
 from fullrecall.show.sheet import Cell, Line, Section, Sheet
 from fullrecall.show.shown import Shown
-from fullrecall.show.text import outward, shown
+from fullrecall.show.text import from_to, shown
 from fullrecall.stats.bounds import Interval
 from fullrecall.stats.plain import plain_of
 from fullrecall.stats.question_cost import FELT, shown_seconds
@@ -51,12 +51,8 @@ class Standing:
         if not self.is_named:
             return (1 + self.is_dropped, -(self.mean or 0.0))
         seconds = 0.0 if self.seconds is None else max(FELT, self.seconds[0])
-        return (
-            0,
-            round(_TOKEN_STEPS * log(1 + (self.tokens or 0.0))),
-            seconds,
-            -(self.mean or 0.0),
-        )
+        tokens = round(_TOKEN_STEPS * log(1 + (self.tokens or 0.0)))
+        return (0, tokens, seconds, -(self.mean or 0.0))
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,7 +123,7 @@ class Choice(NoTruth, Shown):
         of = f"the cheapest, {winner.name}: " if len(self.winners) > 1 else ""
         return (
             f"{', '.join(self.winners)}: {claim}; {of}{self.label} "
-            f"{_between(winner.interval)}{cost and f', {cost}'}"
+            f"{from_to(winner.interval)}{cost and f', {cost}'}"
         )
 
     def __getitem__(self, name: str) -> Standing:
@@ -150,7 +146,7 @@ class Choice(NoTruth, Shown):
                 each.name,
                 [
                     Cell(shown(each.mean), "strong" if each.is_named else ""),
-                    _between(each.interval),
+                    from_to(each.interval),
                     f"{each.questions:,}",
                     f"{each.unscored:,}",
                     "" if each.tokens is None else f"{each.tokens:,.0f}",
@@ -179,7 +175,3 @@ class Choice(NoTruth, Shown):
 
     def __str__(self) -> str:
         return f"{self.sentence}\n\n{super().__str__()}"
-
-
-def _between(interval: Interval | None) -> str:
-    return "" if interval is None else "{:.3f} to {:.3f}".format(*outward(interval))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from fullrecall.stats.named import ByMeasure
 from fullrecall.stats.plain import plain, plain_of
 from fullrecall.stats.totals import RunningTotals, Totals
 from fullrecall.table.table import Table
-
-if TYPE_CHECKING:
-    from fullrecall.table.verdicts import Referred, VerdictSums
+from fullrecall.table.verdicts import Referred, VerdictSums
 
 _MOST_CALLS = 30
 """Calls after which a curve is no longer read call by call."""
@@ -246,7 +244,7 @@ def score_summary(
     running = [RunningTotals(measure, table.group_codes) for measure in measures]
     row_counts: Counter[int] = Counter()
     notes: Counter[str] = Counter()
-    judged: list[VerdictSums] = []
+    judged = VerdictSums()
     finds_any = False
     for part, columns, counted in table.counted(score, measures):
         for each, own in zip(running, counted, strict=True):
@@ -254,8 +252,7 @@ def score_summary(
         status, counts = counted[0].status, counted[0].counts
         row_counts.update(dict(enumerate(np.bincount(status, counts).astype(int).tolist())))
         notes.update(part.notes(score))
-        verdicts = part.verdicts(score)
-        judged += [] if verdicts is None else [verdicts]
+        judged += part.verdicts(score) or VerdictSums()
         finds_any = finds_any or columns.finds_any
     estimates = {each.measure: _estimate(each) for each in running}
     return ScoreSummary(
@@ -265,19 +262,12 @@ def score_summary(
         row_counts[UNDEFINED],
         row_counts[UNSCORED],
         _reasons(notes),
-        *_verdicts(judged),
+        judged.unverified_share,
+        judged.cascade,
         _rewrite(table, score) if row_counts[SCORED] and not finds_any else None,
         row_counts[UNJUDGED],
         over_calls(table, score, method.headline) if united else None,
     )
-
-
-def _verdicts(judged: Sequence[VerdictSums]) -> tuple[float | None, Referred | None]:
-    """Return the share of judged credit on unverified quotes, and the referred targets."""
-    if not judged:
-        return None, None
-    sums = sum(judged[1:], judged[0])
-    return sums.unverified_share, sums.cascade
 
 
 def _estimate(running: RunningTotals) -> Estimate:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import index
 from random import Random
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, overload
+from typing import TYPE_CHECKING, NoReturn, Self, TypeVar, overload
 
 import numpy as np
 
@@ -16,9 +15,7 @@ from fullrecall.judge.usage import Spent
 from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures, as_shares
 from fullrecall.measures.budgets import Cut, Unit, check_cut
 from fullrecall.measures.lists import Floats, Integers
-from fullrecall.samples.context import Context
 from fullrecall.samples.retrieval import View
-from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.estimates import default_measures
@@ -30,6 +27,7 @@ from fullrecall.stats.summary import Summary
 from fullrecall.table.origin import Origin
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
+from fullrecall.table.tokens import with_tokens
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -319,9 +317,8 @@ class Evaluation:
             )
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({len(self)} samples, {_names(self.methods)})\n{self.summary()}"
-        )
+        names = ", ".join(method.name for method in self.methods)
+        return f"{type(self).__name__}({len(self)} samples, {names})\n{self.summary()}"
 
     @property
     def complete(self) -> bool:
@@ -342,10 +339,6 @@ def sliced(reports: Sequence[Evaluation], by: str) -> dict[str, list[Evaluation]
     }
 
 
-def _names(methods: Iterable[Method]) -> str:
-    return ", ".join(method.name for method in methods)
-
-
 def check_evaluation(value: object, caller: str) -> None:
     """Raise `ParameterError` unless a value is an evaluation; the error says how to get one."""
     if isinstance(value, Evaluation):
@@ -357,36 +350,3 @@ def check_evaluation(value: object, caller: str) -> None:
         f"{caller} takes Reports, got {type(value).__name__}: evaluate(samples, scorers) makes "
         "one, Report.load(path) reads a saved one"
     )
-
-
-def with_tokens(table: Table, count: Callable[[str], int], tokenizer: str) -> Table:
-    """Return a table whose contexts say how many tokens they have; see `Report.with_tokens`."""
-    if not isinstance(tokenizer, str) or not tokenizer.strip():
-        raise ParameterError(
-            f'must be a name such as "cl100k_base", got {tokenizer!r}', "tokenizer"
-        )
-    counts: dict[str, int] = {}
-
-    def counted(context: Context) -> Context:
-        text = context.text
-        if text is None:
-            return context
-        if text not in counts:
-            tokens: Any = count(text)
-            is_whole = hasattr(tokens, "__index__") and not isinstance(tokens, bool)
-            if not is_whole or index(tokens) < 0:
-                raise ParameterError(
-                    f"must return a whole number of at least 0, got {tokens!r}", "count"
-                )
-            counts[text] = index(tokens)
-        metadata = {**context.metadata, "tokens": counts[text], "tokenizer": tokenizer}
-        return Context(**{**context.to_dict(), "metadata": metadata})
-
-    def of_sample(sample: Sample) -> Sample:
-        if sample.retrieval is not None:
-            return sample.with_retrieval(sample.retrieval.changed(counted))
-        if sample.retrieved_contexts is None:
-            return sample
-        return sample.with_retrieval(map(counted, sample.retrieved_contexts))
-
-    return table.changed(of_sample)

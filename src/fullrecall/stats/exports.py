@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from fullrecall._util.dataframes import Cells
 from fullrecall.measures import Measure, as_measures
-from fullrecall.scorers.result import Method
 from fullrecall.stats.estimates import ScoreSummary, default_measures
 from fullrecall.stats.summary import Summary
 from fullrecall.table.table import Table
@@ -59,7 +58,11 @@ Columns: TypeAlias = dict[str, Cells]
 
 def scores_of(table: Table, measures: Sequence[Measure]) -> tuple[Columns, Iterator[list[Any]]]:
     """Return the columns of scores, and one row per sample; see `Report.to_frame`."""
-    by_column = measures_of(table.methods, measures)
+    requested = as_measures(measures)
+    by_column = []
+    for method in table.methods:
+        *cut, whole = default_measures(method)
+        by_column.append({method.label(each): each for each in requested or (whole, *cut)})
     columns: Columns = dict.fromkeys(("sample", "user_input", "group"), str)
     for method, labels in zip(table.methods, by_column, strict=True):
         columns |= dict.fromkeys(labels, float)
@@ -76,13 +79,3 @@ def scores_of(table: Table, measures: Sequence[Measure]) -> tuple[Columns, Itera
             yield [cells.get(name) for name in columns]
 
     return columns, rows()
-
-
-def measures_of(methods: Sequence[Method], measures: Sequence[Measure]) -> list[dict[str, Measure]]:
-    """Return the measures of each score by their columns: by default all, then each k."""
-    requested = as_measures(measures)
-    read = []
-    for method in methods:
-        *cut, whole = default_measures(method)
-        read.append({method.label(measure): measure for measure in requested or (whole, *cut)})
-    return read

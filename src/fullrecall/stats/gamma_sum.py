@@ -68,6 +68,13 @@ def log_probability_below_zero(weights: Floats, shapes: Floats) -> float:
     return log1p(-above) if above < 1 else -inf
 
 
+def t_tails(df: float, t: float) -> float:
+    """Return the probability that |T| > |t| for Student's T with `df` degrees of freedom."""
+    # t² / (t² + df) is a beta variable: the share of one gamma variable in the sum of two.
+    weights, shapes = np.array([t * t, -df], float), np.array([df / 2, 0.5])
+    return exp(log_probability_below_zero(weights, shapes))
+
+
 def _log_lower_tail(weights: Floats, shapes: Floats) -> float:
     """Return ln P(Q <= 0) for E Q > 0 and some weights below 0."""
     theta = _saddle_point(weights, shapes)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall._util.counts import counted
 from fullrecall._util.parameters import check_share
@@ -24,9 +24,9 @@ from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure, Threshold, parse_threshold
 from fullrecall.scorers.derived import changed_parameters
 from fullrecall.scorers.result import Method
-from fullrecall.show import markdown, terminal
+from fullrecall.show import markdown
 from fullrecall.show.sheet import Cell, CellLike, Emphasis, Line, Section, Sheet
-from fullrecall.show.text import outward, shown
+from fullrecall.show.text import from_to, outward, shown
 from fullrecall.stats.bounds import CONFIDENCE, Bracket, Interval, alpha_of, holm
 from fullrecall.stats.change import Direction
 from fullrecall.stats.comparison import Comparison
@@ -34,9 +34,6 @@ from fullrecall.stats.evaluation import Evaluation, check_evaluation, sliced
 from fullrecall.stats.named import index_of
 from fullrecall.stats.plain import plain_of
 from fullrecall.stats.totals import Totals
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 
 class Outcome(StrEnum):
@@ -116,13 +113,11 @@ class GateResult(NoTruth):
         """Return a table in GitHub's Markdown."""
         lines = []
         for check in self.checks:
-            sign, emphasis = _LOOKS[check.outcome]
+            sign, emphasis = LOOKS[check.outcome]
             cells: list[CellLike] = [
                 Cell(f"{sign} {check.outcome.words}", emphasis),
                 shown(check.value),
-                ""
-                if check.interval is None
-                else "{:.3f} to {:.3f}".format(*outward(check.interval)),
+                from_to(check.interval),
                 f"{check.samples:,}",
                 "" if check.coverage is None else f"{check.coverage:.1%}",
                 check.reason,
@@ -131,7 +126,7 @@ class GateResult(NoTruth):
         heads = ["", "value", "interval", "samples", "coverage", "why"]
         section = Section("", lines)
         sheet = Sheet(heads, [section], corner="rule", sides="llrrrrt", notes=self.notes)
-        title = f"{_LOOKS[self.outcome][0]} Recall gate: {markdown.escaped(self.sentence)}"
+        title = f"{LOOKS[self.outcome][0]} Recall gate: {markdown.escaped(self.sentence)}"
         return markdown.text_of(title, sheet)
 
     def __repr__(self) -> str:
@@ -148,23 +143,12 @@ class GateResult(NoTruth):
         return [f"Parameters that differ from the defaults: {named}."] if named else []
 
 
-_LOOKS: Mapping[str, tuple[str, Emphasis]] = {
+LOOKS: Mapping[str, tuple[str, Emphasis]] = {
     "pass": ("✅", "good"),
     "fail": ("❌", "bad"),
     "cannot_tell": ("⚠️", "unsure"),
 }
 """How an outcome stands out: its sign in Markdown, and its emphasis."""
-
-
-def outcome_lines(result: GateResult) -> Iterator[Text]:
-    """Yield one line for each check of a gate, with its outcome in front, then the notes."""
-    from rich.text import Text
-
-    for check in result.checks:
-        _, emphasis = _LOOKS[check.outcome]
-        style = f"bold {terminal.STYLES[emphasis]}"
-        yield Text.assemble((check.outcome.words, style), "  ", check.reason)
-    yield from map(Text, result.notes)
 
 
 Rule: TypeAlias = Threshold | Measure

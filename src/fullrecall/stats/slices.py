@@ -6,7 +6,7 @@ Among many slices some look bad by chance, so the intervals hold for all slices 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, ClassVar, NamedTuple, TypeAlias
@@ -18,6 +18,7 @@ from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Measure
 from fullrecall.measures.found import UNSCORED
 from fullrecall.measures.lists import Integers
+from fullrecall.samples.hits import values_by_path
 from fullrecall.samples.sample import Sample
 from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown
@@ -148,19 +149,10 @@ def _values(sample: Sample) -> dict[str, list[str]]:
     groups = sample.reference_contexts or ()
     sources = dict.fromkeys(c.source for group in groups for c in group if c.source)
     values: dict[str, list[str]] = {"group": [], "source": list(sources)}
-    values |= {name: _texts(value) for name, value in _named(sample.metadata)}
+    values |= {name: _texts(value) for name, value in values_by_path(sample.metadata)}
     if sample.group is not None:
         values["group"] = [sample.group]
     return {name: texts for name, texts in values.items() if texts}
-
-
-def _named(metadata: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
-    """Yield the values of metadata by name, with "testset.kind" for a nested one."""
-    for name, value in metadata.items():
-        if isinstance(value, Mapping):
-            yield from _named(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", value
 
 
 def _texts(value: object) -> list[str]:

@@ -19,7 +19,7 @@ from itertools import groupby, islice
 from math import ceil, comb, exp, floor, lgamma, log, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 
-from fullrecall.stats.allocation import allocation
+from fullrecall._util.allocation import allocation
 from fullrecall.stats.bounds import root
 
 PairVerdict: TypeAlias = Literal["yes", "no", "no verdict"]

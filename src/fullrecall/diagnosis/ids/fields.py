@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.ids.matching import CHANCE, Groups, differences, matches_of, tail
 from fullrecall.samples.context import ID, Context
+from fullrecall.samples.hits import values_by_path
 from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.sample import Sample
 from fullrecall.stats.estimates import Rewrite
@@ -66,14 +67,11 @@ def id_fields(context: Context) -> Iterator[tuple[str, str]]:
         yield from _named_values(context.metadata)
 
 
-def _named_values(metadata: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in metadata.items():
-        if isinstance(value, Mapping):
-            yield from _named_values(value, f"{path}{name}.")
-        else:
-            own_id = value if type(value) is str else _as_id(value)
-            if own_id:
-                yield f"{path}{name}", own_id
+def _named_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for path, value in values_by_path(metadata):
+        own_id = value if type(value) is str else _as_id(value)
+        if own_id:
+            yield path, own_id
 
 
 def _as_id(value: object) -> str | None:

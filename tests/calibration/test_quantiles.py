@@ -7,7 +7,8 @@ from itertools import product
 import pytest
 from scipy import special as scipy
 
-from fullrecall.stats.special import t_quantile, t_tails
+from fullrecall.calibration.estimation import t_quantile
+from fullrecall.stats.gamma_sum import t_tails
 
 WITHIN = 1e-12
 
