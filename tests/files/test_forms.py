@@ -328,3 +328,15 @@ def test_files_of_another_kind_say_the_way_out(tmp_path: Path, name: str, way: s
         [*read(tmp_path / name)]
     assert way in str(raised.value)
     assert ("format=" in str(raised.value)) == ("format=" in way)
+
+
+def test_columns_that_may_hold_the_retrieval_are_named() -> None:
+    """A proposal that leaves one out, and a sample that lacks its retrieval, show the column."""
+    with pytest.raises(InputError) as raised:
+        list(from_rows([{"Q": "Who?", "truth": [3], "pred": [3, 4]}]))
+    assert "no field takes 'pred': name the one that has the retrieved contexts" in str(
+        raised.value
+    )
+    told = [{"question": "Who?", "expected_ids": ["a"], "Treffer": "a; b", "n": 3}]
+    (row,) = evaluate(from_rows(told), IdRecall(), progress=False)
+    assert row.results[0].reason.endswith("nor retrieved_context_ids; other fields: 'Treffer'")

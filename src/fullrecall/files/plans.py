@@ -361,8 +361,20 @@ def doubtful(plan: ReadPlan, columns: Sequence[str]) -> InputError:
     lines = [
         "the columns do not settle the fields of a sample",
         *(line for line in plan.explained() if not line.startswith(("metadata", "left out"))),
+        *_unretrieved(plan),
         f"columns: {', '.join(columns)}",
         f"{advice}:",
         plan.call,
     ]
     return InputError("\n".join(lines))
+
+
+def _unretrieved(plan: ReadPlan) -> Iterator[str]:
+    """Yield the columns that may hold the retrieval, if no field of a plan takes it."""
+    doubted = {path for each in plan.doubts for path in each.paths}
+    others = [column for column in plan.metadata if column not in doubted]
+    if others and not {"retrieved_contexts", "retrieved_context_ids"} & plan.line.keys():
+        yield (
+            f"no field takes {', '.join(map(repr, others))}: name the one that has the retrieved "
+            "contexts, if any, as retrieved_context_ids or retrieved_contexts"
+        )

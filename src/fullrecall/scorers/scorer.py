@@ -210,13 +210,20 @@ def as_sample(
     return sample
 
 
+_SHOWN = 8
+"""Fields of a sample's metadata that a reason names."""
+
+
 def require_retrieval(sample: Sample) -> None:
     """Raise `Unmeasured` unless a retrieval was observed, empty or not."""
     if sample.retrieval is not None and sample.retrieval.error is not None:
         raise Unmeasured(f"no retrieval: {sample.retrieval.error}")
     if not sample.has_retrieval:
+        others = [name for name, value in sample.metadata.items() if isinstance(value, (str, list))]
+        having = f"; other fields: {', '.join(map(repr, others[:_SHOWN]))}" if others else ""
         raise Unmeasured(
             f"{UNOBSERVED}: the sample has neither retrieved_contexts nor retrieved_context_ids"
+            f"{having}"
         )
 
 
