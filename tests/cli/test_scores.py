@@ -195,3 +195,13 @@ def test_no_misses_may_be_asked_for(file: Callable[..., Path]) -> None:
     done = run("evaluate", file(SAMPLES), "--missed", 0)
     assert done.exit_code == 0
     assert "at rank" not in done.stdout
+
+
+def test_a_gate_may_count_the_first_context_alone(
+    file: Callable[..., Path], tmp_path: Path
+) -> None:
+    """`--k 1` is the smallest k, and `--k 0` none."""
+    report = tmp_path / "report.jsonl"
+    run("evaluate", file(SAMPLES), "--output", report)
+    assert run("gate", report, "--min-recall", 0.1, "--k", 1).exit_code != 2
+    assert run("gate", report, "--min-recall", 0.1, "--k", 0).exit_code == 2

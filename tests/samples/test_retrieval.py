@@ -432,3 +432,9 @@ def test_chunks_of_one_id_are_joined_at_the_rank_of_the_first() -> None:
     chunks = [Context(text, id=own) for text, own in texts]
     joined = Retrieval(contexts=chunks).collapsed().contexts
     assert [(each.id, each.text) for each in joined or ()] == [("a", "one\n\ntwo"), (None, "no ID")]
+
+
+def test_a_record_without_contexts_has_none_to_join() -> None:
+    """A failed retrieval stays as it is where contexts of one ID are joined."""
+    failed = Retrieval(error="down")
+    assert failed.collapsed() == failed

@@ -13,7 +13,7 @@ from math import isclose
 from typing import TypeAlias
 
 from fullrecall.files.reports.records import plain_row, row_of
-from fullrecall.measures import MEASURES, BPref, Judged, MeanPrecision, Measure, Recall
+from fullrecall.measures import MEASURES, Judged, MeanPrecision, Measure, Recall
 from fullrecall.measures.findings import Finding
 from fullrecall.report import aevaluate, evaluate
 from fullrecall.samples.context import Context
@@ -177,16 +177,12 @@ def check_values_are_plain(factory: ScorerFactory) -> None:
 
 
 def check_results_are_saved_whole(factory: ScorerFactory) -> None:
-    """Check that a result survives saving and loading, with every measure."""
+    """Check that a result survives saving and loading: its measures follow from it."""
     for sample in (sample_of("xab", "abc"), sample_of("a", ""), sample_of(None, "a")):
         result = factory().score(sample)
         saved = json.loads(json.dumps(plain_row(sample, [result])))
         _, (read,) = row_of(saved, [result.method])
         expect(read == result, f"saved and read, {result!r} becomes {read!r}")
-        for measure in _measures():
-            # BPref reads the sample's judgments, which a result alone lacks
-            if measure.whole != BPref:
-                expect(read[measure] == result[measure], f"saved and read, {measure!r} changes")
 
 
 SCORER_CHECKS: tuple[Callable[[ScorerFactory], None], ...] = (

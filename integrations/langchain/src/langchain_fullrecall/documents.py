@@ -77,15 +77,12 @@ class DocumentReader:
         contexts = []
         for position, item in enumerate(items):
             try:
-                contexts.append(self._context(item))
+                text, own = parts_of(item)
+                contexts.append(self.context(text, self._id(text, own), own))
             except ValueError as error:
                 message = f"document {position}: {error}"
                 raise InputError(message, field="retrieved_contexts") from error.__cause__
         return contexts
-
-    def _context(self, item: object) -> Context:
-        text, own = parts_of(item)
-        return self.context(text, self._id(text, own), own)
 
     def context(self, text: str | None, own_id: ID | None, own: Original) -> Context:
         """Return a context with this text and ID, and the other data of a document."""

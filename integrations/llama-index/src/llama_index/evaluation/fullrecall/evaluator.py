@@ -210,7 +210,7 @@ class RecallEvaluator(BaseEvaluator):
             contexts=None if contexts is None else [context.text or "" for context in contexts],
             response=sample.response,
             passing=None if score is None or self.threshold is None else score >= self.threshold,
-            feedback="; ".join((*_feedback(result), *_lost(result, stages))),
+            feedback="; ".join(_feedback(result, stages)),
             score=score,
             invalid_result=not scored,
             invalid_reason=None if scored else result.reason or "the measure is undefined",
@@ -226,17 +226,13 @@ def _key(contexts: Sequence[Context] | None) -> _ContextsKey:
     return None if contexts is None else tuple((each.id, each.text) for each in contexts)
 
 
-def _feedback(result: Result) -> Iterator[str]:
+def _feedback(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
+    """Yield the reason, the missed targets, and those that an earlier stage had found."""
     yield result.reason
-    if result.status is Status.SCORED and result.missed:
-        yield f"missed: {first_of(result.missed, *_LISTED)}"
-
-
-def _lost(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
-    """Yield notes on the missed targets that an earlier stage had found."""
-    before = [each for each in stages.values() if each.status is Status.SCORED]
-    if result.status is not Status.SCORED:
+    if result.status is not Status.SCORED or not result.missed:
         return
+    yield f"missed: {first_of(result.missed, *_LISTED)}"
+    before = [each for each in stages.values() if each.status is Status.SCORED]
     lost = [label for label in result.missed if any(label not in each.missed for each in before)]
     if lost:
         yield f"retrieved, then dropped: {first_of(lost, *_LISTED)}"

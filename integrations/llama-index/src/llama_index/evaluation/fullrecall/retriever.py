@@ -22,7 +22,7 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 from llama_index.core.workflow import StartEvent, Workflow
 
 from fullrecall import Context, Retrieval, Sample
-from fullrecall.errors import InputError, ParameterError
+from fullrecall.errors import ParameterError
 from fullrecall.observe import ROOT, ToolDocuments, joined
 from fullrecall.observe.messages import message_of
 from fullrecall.run.retrievers import as_retrieval, asked_of, history_of, is_awaited, takes_history
@@ -31,7 +31,7 @@ from fullrecall.samples.identifiers import is_texts
 from fullrecall.samples.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.capture import answer_text
 from llama_index.evaluation.fullrecall.depth import deeper
-from llama_index.evaluation.fullrecall.inputs import RetrievalWithNodes, found_in
+from llama_index.evaluation.fullrecall.inputs import found_in
 from llama_index.evaluation.fullrecall.listening import recording, unrecorded
 from llama_index.evaluation.fullrecall.nodes import got
 from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading
@@ -177,16 +177,8 @@ class ObservedLlamaIndexRetriever:
         return self._reading.reader.contexts(nodes)[:k]
 
     def _read(self, sample: Sample, answer: object, recorder: LlamaIndexRecorder) -> Retrieval:
-        retrieval = self._answered(sample, answer, recorder).retrieval
-        if retrieval is None:
-            raise InputError(f"nothing was retrieved that can be read, {got(answer)}")
-        return retrieval
-
-    def _answered(
-        self, sample: Sample, answer: object, recorder: LlamaIndexRecorder
-    ) -> RetrievalWithNodes:
         if isinstance(answer, Retrieval):
-            return RetrievalWithNodes(answer)
+            return answer
         record = self._reading.record_of(
             recorder.steps,
             root=ROOT,
@@ -196,13 +188,12 @@ class ObservedLlamaIndexRetriever:
         )
         are_ids = isinstance(answer, (list, tuple)) and bool(answer) and is_texts([*answer])
         is_whole = record.error is None and record.retrieved == record.contexts
-        if record.error != UNSEEN and not (are_ids and is_whole):
-            return RetrievalWithNodes(record)
+        is_known = record.error != UNSEEN and not (are_ids and is_whole)
+        if is_known or answer is None or isinstance(answer, str):
+            return record
         if is_response(answer) or isinstance(answer, AgentOutput):
-            return found_in(answer, self._reading)
-        if answer is None or isinstance(answer, str):
-            return RetrievalWithNodes(record)
-        return RetrievalWithNodes(as_retrieval(answer, sample))
+            return found_in(answer, self._reading).retrieval or record
+        return as_retrieval(answer, sample)
 
 
 class _Ways(NamedTuple):
