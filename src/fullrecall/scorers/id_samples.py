@@ -29,20 +29,30 @@ FIELDS = frozenset({RETRIEVED, REFERENCES, "forbidden_ids", "metadata"}) | _TEXT
 
 
 class IdLists(NamedTuple):
-    """Lists of IDs: row i has `names[offsets[i]:offsets[i + 1]]`."""
+    """Lists of IDs: row i has `ids[offsets[i]:offsets[i + 1]]`, all texts or all whole numbers."""
 
-    names: Sequence[str]
+    ids: Sequence[Any]
     offsets: Integers
 
     @classmethod
-    def of(cls, lists: Sequence[Sequence[str]], names: Sequence[str] | None = None) -> IdLists:
-        """Return a copy of lists of IDs; `names`, if given, has all their IDs in order."""
-        all_names = list(chain.from_iterable(lists)) if names is None else names
-        return cls(all_names, offsets_of(map(len, lists)))
+    def of(cls, lists: Sequence[Sequence[Any]], ids: Sequence[Any] | None = None) -> IdLists:
+        """Return a copy of lists of IDs; `ids`, if given, has all their IDs in order."""
+        all_ids = list(chain.from_iterable(lists)) if ids is None else ids
+        return cls(all_ids, offsets_of(map(len, lists)))
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All IDs as texts."""
+        return texts_of(self.ids)
 
     def of_row(self, row: int) -> Sequence[str]:
-        """Return the IDs of one row."""
-        return self.names[self.offsets[row] : self.offsets[row + 1]]
+        """Return the IDs of one row as texts."""
+        return texts_of(self.ids[self.offsets[row] : self.offsets[row + 1]])
+
+
+def texts_of(ids: Sequence[Any]) -> Sequence[str]:
+    """Return IDs as texts, which are all texts or all whole numbers."""
+    return ids if not ids or type(ids[0]) is str else list(map(str, ids))
 
 
 class IdSamples(Sequence[Sample]):
@@ -162,6 +172,8 @@ class ScoredIds(NamedTuple):
         plain = {name: _plain(name, column) for name, column in cells.items()}
         if None not in plain.values():
             retrieved, references = plain.pop(RETRIEVED), plain.pop(REFERENCES)
+            if retrieved.are_numbers is not references.are_numbers:  # 1 is the ID "1"
+                retrieved, references = retrieved.as_texts, references.as_texts
             targets = IdTargets(distinct(references.lists))
             samples = IdSamples(IdLists.of(*retrieved), targets, plain, {})
             return cls._scored(samples, retrieved.lists, targets, {})
@@ -208,10 +220,21 @@ class ScoredIds(NamedTuple):
 
 
 class _PlainLists(NamedTuple):
-    """Lists of texts, and all their texts."""
+    """Lists of texts or of whole numbers, and all their items."""
 
-    lists: Sequence[Sequence[str]]
-    names: Sequence[str]
+    lists: Sequence[Sequence[Any]]
+    ids: Sequence[Any]
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether the items are whole numbers."""
+        return len(self.ids) > 0 and type(self.ids[0]) is int
+
+    @property
+    def as_texts(self) -> _PlainLists:
+        """The same lists with texts as items."""
+        names, ends = texts_of(self.ids), accumulate(map(len, self.lists), initial=0)
+        return _PlainLists([names[start:end] for start, end in pairwise(ends)], names)
 
 
 def _is_given(cell: object) -> bool:
@@ -252,8 +275,7 @@ def _plain_lists(column: Sequence[Any]) -> _PlainLists | None:
     except TypeError:
         if set(map(type, ids)) != {int} or max(ids) >= _MOST_DIGITS or min(ids) <= -_MOST_DIGITS:
             return None
-        names, ends = tuple(map(str, ids)), accumulate(map(len, column), initial=0)
-        return _PlainLists([names[start:end] for start, end in pairwise(ends)], names)
+        return _PlainLists(column, ids)
     is_plain = all(ids) and not any(each in text for each in _SEPARATORS)
     return _PlainLists(column, ids) if is_plain else None
 
@@ -265,8 +287,8 @@ def _fields(name: str, cells: Sequence[Any], plain: Any, read: CellReader) -> li
         convert = SAMPLE_FIELDS[name].convert
         return [None if value is None else convert(value) for value in values]
     if name == REFERENCES:
-        return [SingleIds(tuple(row)) for row in distinct(plain.lists)]
-    return list(plain.lists if name == RETRIEVED else plain)
+        return [SingleIds(tuple(row)) for row in distinct(plain.as_texts.lists)]
+    return list(plain.as_texts.lists if name == RETRIEVED else plain)
 
 
 _KEPT = FIELDS | {"single_ids"}
