@@ -66,7 +66,7 @@ class World:
         return [rest[(7 * nth + step) % len(rest)] for step in range(count)]
 
     def search(self, question: str, k: int) -> list[Context]:
-        """Return what a deeper search returns."""
+        """Return the contexts of a deeper search."""
         return self.deep.get(question, [])[:k]
 
 
@@ -89,7 +89,7 @@ def pages_of(style: str) -> list[Context]:
 
 
 def _notice(nth: int) -> Context:
-    """Return a page of another form: what stands in the lists beside what is asked for."""
+    """Return a page with the retrieved lists in another form than the references."""
     text = (
         f"Minutes of the {TOPICS[nth % 41]} circle, {TOWNS[nth % 10]}: {TOPICS[nth * 3 % 41]} and "
         f"{TOPICS[nth * 5 % 41]} were discussed at length; {PRODUCTS[nth % 10]} stays as it was. "
@@ -225,7 +225,7 @@ def _sample(world: World, name: str, wanted: str, retrieved: object, **more: obj
 
 
 def hit(world: World, nth: int) -> Sample:
-    """Nothing is missed."""
+    """Every target was retrieved."""
     page = world.take()
     return _sample(world, f"hit-{nth}", str(page.id), [page, *world.fillers(nth, 9)])
 
@@ -375,7 +375,7 @@ BY_ID: Mapping[Cause | None, Builder] = {
 
 
 def split(world: World, nth: int) -> Sample:
-    """Its text is in two chunks, one of which was retrieved."""
+    """Its text is in two chunks; one was retrieved."""
     page, others = world.take(), world.fillers(nth, 9)
     text = page.text or ""
     middle = text.find(" ", len(text) // 2)

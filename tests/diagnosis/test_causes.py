@@ -1,4 +1,4 @@
-"""Diagnosis by hand: each rule, its order, and what is said where nothing tells."""
+"""Diagnosis by hand: each rule, the order of rules, and the answer if no rule applies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_nothing_missed() -> None:
 
 
 def test_only_scored_recall_is_diagnosed() -> None:
-    """What was not measured was not missed, and precision misses nothing."""
+    """Unscored samples have no misses, and neither has precision."""
     samples = [Sample(expected_ids=["a"]), Sample(retrieved_ids=["b"], expected_ids=[])]
     assert diagnose(report_of(IdRecall(), *samples)).misses == ()
 
@@ -78,14 +78,14 @@ def test_another_k() -> None:
 
 
 def test_unknown_says_what_would_tell() -> None:
-    """With nothing to look into, the way out is to give a corpus or a retriever."""
+    """Without a corpus or a retriever, the advice is to pass one."""
     miss = one(diagnose(report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["b"]))))
     assert (miss.cause, miss.rank) == (Cause.UNKNOWN, None)
     assert miss.detail == "to find the cause, pass corpus= and retriever="
 
 
 def test_a_corpus_without_ids_cannot_tell_of_ids() -> None:
-    """Texts alone say nothing of an item that is known by its ID."""
+    """A corpus of texts alone does not show an item that is known by its ID."""
     report = report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["b"]))
     miss = one(diagnose(report, corpus=["one text"], retriever=lambda _, __: []))
     assert (miss.cause, miss.detail) == (Cause.UNKNOWN, "to find the cause, pass a corpus with IDs")
@@ -164,7 +164,7 @@ def test_wrong_level_both_ways() -> None:
     ],
 )
 def test_an_id_in_another_form_or_field(expected: str, retrieved: Context, told: str) -> None:
-    """The detail says in what two IDs differ, or where the expected one stands."""
+    """The detail names the difference of two IDs, or the field with the expected one."""
     sample = Sample(
         expected_ids=[expected],
         retrieved_contexts=[retrieved, Context("other", id="other")],
@@ -263,7 +263,7 @@ def test_part_of_a_text_is_no_split_without_the_corpus() -> None:
 
 
 class TestJudged:
-    """Claims: what the report tells of a judge, and what the judge tells when asked again."""
+    """Claims: causes from the verdicts in a report, and from a judge that is asked again."""
 
     def claim(self, *contexts: str, **more: object) -> Sample:
         """Return a sample of one claim."""
@@ -279,7 +279,7 @@ class TestJudged:
         assert "quote does not stand there" in miss.detail
 
     def test_the_opposite(self) -> None:
-        """What a context contradicts needs another fix than what is missing."""
+        """A contradicted claim needs another fix than a missing one."""
         judge = FixedJudge([Verdict("contradicted", (Citation(1, "was finished in 1923"),))])
         sample = self.claim("Rome is old.", "It was finished in 1923.")
         miss = one(diagnose(report_of(ClaimRecall(judge=judge), sample)))
@@ -306,21 +306,21 @@ class TestJudged:
         ],
     )
     def test_a_reference_that_abstains(self, text: str, *, abstains: bool) -> None:
-        """A claim that there is no answer is none; a claim with a negation is one."""
+        """A sentence that there is no answer is not a claim; a claim may have a negation."""
         sample = Sample(reference_claims=[text], retrieved_contexts=["Rome is old."])
         judge = FixedJudge([Verdict("not_supported")])
         miss = one(diagnose(report_of(ClaimRecall(judge=judge), sample)))
         assert (miss.cause is Cause.REFERENCE_ABSTAINS) is abstains
 
     def test_its_very_words(self) -> None:
-        """A judge that denies what stands there word for word is wrong."""
+        """A judge is wrong if it denies a claim that a context states word for word."""
         judge = FixedJudge([Verdict("not_supported")])
         sample = self.claim("Rome is old.", "As we know, it was finished in 1889.")
         miss = one(diagnose(report_of(ClaimRecall(judge=judge), sample)))
         assert (miss.cause, miss.rank) == (Cause.JUDGED_UNSUPPORTED, 2)
 
     def test_unknown_where_only_the_judge_could_tell(self) -> None:
-        """What supports a claim is not known: the way out is to score the reference contexts."""
+        """The context that supports a claim is unknown: score the reference contexts to find it."""
         scorer = ClaimRecall(judge=ContainmentJudge())
         report = report_of(scorer, self.claim("Rome is old.", reference_contexts=["Rome."]))
         miss = one(diagnose(report, corpus=["Rome is old."], retriever=lambda _, __: []))

@@ -1,4 +1,4 @@
-"""What to change: each change by hand, what is not promised, and its forms."""
+"""Changes to make: each change by hand, changes that promise no gain, and formats."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def test_nothing_is_promised_beyond_the_lists() -> None:
     assert diagnosed(sample, k=2).changes == ()
     found = diagnosed(sample, k=2, retriever=lambda _, k: ids("abcd")[:k], deep_k=4)
     assert [change.action for change in found.changes] == ["retrieve 4 contexts in place of 2"]
-    # A list that does not begin with the recorded one says nothing of the other samples.
+    # A list that does not begin with the recorded one does not tell about the other samples.
     assert diagnosed(sample, k=2, retriever=lambda _, k: ids("xbad")[:k]).changes == ()
 
 
 def test_duplicates_make_room() -> None:
-    """Copies of a text leave their places to what stood behind them; chunks of a document stay."""
+    """The next contexts replace copies of a text; chunks of a document stay."""
     copies = [Context("one and the same text", id=f"copy {n}") for n in range(3)]
     sample = Sample(retrieved_contexts=[*copies, *ids("d")], expected_ids=["d"])
     (change,) = of(diagnosed(*[sample] * 10, k=2), ChangeKind.DROP_DUPLICATES)
@@ -140,7 +140,7 @@ def test_what_only_a_trial_tells_is_not_promised() -> None:
     [IdRecall(), IdRecall(name="mine"), TextRecall(threshold=1.0), SpanRecall(), EntityRecall()],
 )
 def test_scorers_are_built_again_from_a_saved_report(scorer: Scorer, tmp_path) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
-    """A saved report's scorers that ask nobody score other lists, with their parameters."""
+    """A saved report's scorers without a judge score other lists, with their parameters."""
     copy = Context("the long text of a", id="copy")
     sample = Sample(
         retrieved_contexts=[*ids("a"), copy, *ids("d")],
@@ -185,7 +185,7 @@ def diagnosed_by(sample: Sample, scorers: Sequence[Scorer]) -> Diagnosis:
 
 
 def test_exports() -> None:
-    """Markdown, CSV, JSON and frames hold the same, and nothing of a text is markup or formula."""
+    """Markdown, CSV, JSON and frames hold the same, and no part of a text is markup or formula."""
     evil = "=1+1|<b>x</b>\n@all"
     found = diagnosed(
         Sample(id=evil, query="q", retrieved_ids=list("abcd"), expected_ids=["d", "zz"]), k=2
@@ -219,7 +219,7 @@ def test_exports() -> None:
 def test_ids_spelled_otherwise_are_named_and_not_called_missing(
     reference: str, retrieved: str, told: str
 ) -> None:
-    """30 of 30: what was "not in the corpus" is the same document under another spelling."""
+    """30 of 30: targets "not in the corpus" are in it under another spelling."""
     samples = [
         Sample(
             query=f"q{n}",

@@ -52,7 +52,7 @@ def test_the_causes_are_counted_and_shown(report: Path, corpus: Path) -> None:
 
 
 def test_options_are_named_and_not_parameters(report: Path) -> None:
-    """What would tell more is an option of the command line, not a parameter of Python's."""
+    """Advice names options of the command line, not parameters of Python."""
     code, output = run(report)
     assert code == 0
     assert "Add --corpus, with IDs and texts, or --retriever to find more causes." in output
@@ -96,7 +96,7 @@ def test_exports(report: Path, corpus: Path, tmp_path: Path) -> None:
 
 
 def test_wrong_input(report: Path, tmp_path: Path) -> None:
-    """What cannot be read exits with 2 and says where it stands."""
+    """An unreadable file exits with 2, and the error names the place."""
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"id": "a"}\n{"title": "neither"}\n')
     code, output = run(report, "--corpus", bad)

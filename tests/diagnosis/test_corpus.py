@@ -1,4 +1,4 @@
-"""The index of a corpus: it finds what looking into every context would find."""
+"""The index of a corpus finds the same overlaps as a search of every context."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fullrecall.scorers.passages import Passage
 
 
 def check(contexts: Sequence[Context], passage: Passage, min_run: int) -> None:
-    """Compare what the index finds with the overlaps with every context of the corpus."""
+    """Compare the overlaps from the index with those of every context of the corpus."""
     held = Corpus(contexts, min_run).holders(passage)
     parts = [passage.overlap(Passage.of(context), min_run) for context in contexts]
     for context, part in held:
@@ -59,7 +59,7 @@ def contexts(draw: st.DrawFn) -> Context:
 def test_the_index_finds_what_looking_into_each_context_finds(
     corpus: list[Context], wanted: Context, min_run: int
 ) -> None:
-    """Runs, texts that stand whole in the other, borders and their neighbors, places: all."""
+    """Runs, texts that the other contains, borders and their neighbors, and places agree."""
     passage = Passage.of(wanted)
     check(corpus, passage, min_run)
 
@@ -73,7 +73,7 @@ def test_the_index_finds_what_looking_into_each_context_finds(
 def test_a_passage_of_a_document_cut_into_chunks(
     document: str, sizes: list[int], place: tuple[int, int], min_run: int
 ) -> None:
-    """The same, where most of the passage does stand in the corpus."""
+    """The same holds if the corpus has most of the passage."""
     corpus, at = [], 0
     for size in sizes:
         corpus.append(Context(document[at : at + size]))
@@ -84,7 +84,7 @@ def test_a_passage_of_a_document_cut_into_chunks(
 
 
 def test_a_line_that_stands_in_every_chunk_is_no_part_of_each() -> None:
-    """A passage with a head that all chunks have stands in the chunks of its body alone."""
+    """A passage whose head is in all chunks is found in the chunks of its body alone."""
     head = "Manual of the pump. Chapter 7: what to do if it does not start. "
     bodies = ["Check the fuse first, then the switch.", "Then the cable and the motor."]
     others = [f"Page {n} tells about part {n} of the engine." for n in range(40)]

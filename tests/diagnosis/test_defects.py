@@ -1,4 +1,4 @@
-"""What the lists of a whole report show: an index filled again, cut, or searched in part."""
+"""The lists of a whole report show an index that was filled again, cut, or searched in part."""
 
 from __future__ import annotations
 

@@ -68,14 +68,14 @@ def setting(gains: Any) -> Any:
 
 
 def test_every_defect_is_tested(gains: Any) -> None:
-    """Here stand the names, so that each is a test of its own."""
+    """Each name is a test of its own."""
     assert tuple(defect.__name__ for defect in gains.DEFECTS) == DEFECTS
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", DEFECTS)
 def test_what_mends_a_defect_gains_what_was_predicted(gains: Any, setting: Any, name: str) -> None:
-    """It is proposed, and gains what was predicted to the digit: the same questions are asked."""
+    """It is proposed, and its gain equals the prediction: both have the same questions."""
     changes = list(gains.measured(getattr(gains, name)(setting), held_out=False))
     assert changes
     for change, gain in changes:

@@ -1,4 +1,4 @@
-"""What a summary advises where no reference ID was retrieved."""
+"""The advice of a summary if no reference ID was retrieved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fullrecall.samples.hits import contexts_of
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_summary_without_any_match_names_the_rewrite(kind: str) -> None:
-    """What differs is named, once per score, with the recall of the targets that were there."""
+    """Each score names the difference of its IDs once, with the recall under rewritten IDs."""
     reference, retrieved, name = KINDS[kind]
     lists, references = samples(reference, retrieved)
     truth, wanted = samples(lambda w, n: f"{w} {n}", lambda w, n: f"{w} {n}")
@@ -132,7 +132,7 @@ def test_deep_lists_of_long_urls_have_a_hint_too() -> None:
 def shifted(n: int, depth: int, share: float, seed: int, form: str) -> Report:
     """Return a report of a store that made IDs of its own, with the documents' in a field.
 
-    `share` is the recall of its lists by these; `form` says what the documents' IDs look like.
+    `share` is the recall of its lists by these; `form` makes the documents' IDs.
     """
     rng = Random(seed)
     names = {
@@ -199,7 +199,7 @@ def test_unrelated_fields_are_not_named(name: str) -> None:
 
 
 def test_pages_from_0_under_a_directory_are_one_difference() -> None:
-    """Equal numbers would name the page before: the hint counts what the next ones find."""
+    """Equal numbers would name the page before: the hint counts the targets that the next numbers find."""
     rows = []
     for page in range(1, 15):
         found = [page - 1, page - 1 + 7, page] if page % 4 == 0 else [page - 1, page + 6]

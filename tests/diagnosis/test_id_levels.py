@@ -53,6 +53,6 @@ def test_ids_of_options_are_compared_as_ids_are() -> None:
 
 
 def test_misses_alone_are_no_wrong_level() -> None:
-    """A weak retriever misses: without evidence nothing is said."""
+    """A weak retriever misses targets: without evidence there is no advice on IDs."""
     assert id_hint(sample(["doc-1"], chunk("7f3a", source="x"))) == ""
     assert id_hint(sample(["doc-1"], chunk(None, source="x"))) == ""

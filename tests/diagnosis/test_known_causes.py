@@ -1,4 +1,4 @@
-"""The benchmark of causes: what was built is what is named, and no advice does harm."""
+"""The benchmark of causes: each planted cause is named, and no advice does harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rewrites the IDs of one side into those of the other."""
+"""Rewrites of the IDs of one side into those of the other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fullrecall.stats.estimates import Rewrite
 def matches(
     retrieved_ids: Sequence[Sequence[str | None]], reference_ids: Sequence[Sequence[str]]
 ) -> dict[str, list[IdMatch]]:
-    """Return what stands for references that have one ID each."""
+    """Return the groups of references that have one ID each."""
     return matches_of(retrieved_ids, [[(own_id,) for own_id in ids] for ids in reference_ids])
 
 
@@ -122,7 +122,7 @@ def test_versions_beside_each_other_are_other_documents() -> None:
 
 
 def test_a_rewrite_applies_to_other_ids() -> None:
-    """What was learned from the lists finds the IDs of a corpus."""
+    """A rewrite that was learned from the lists finds the IDs of a corpus."""
     found = matches_of(
         [["kb/A1.md"], ["kb/B2.md"], ["kb/C3.md"], ["kb/X9.md"]],
         [[("a1",)], [("b2",)], [("c3",)], [("d4",), ("f6",)]],
@@ -183,7 +183,7 @@ def test_hostile_ids_cost_bounded_work() -> None:
 
 
 def test_what_differs_is_named_in_one_order() -> None:
-    """What the references have first, for any order that Python gives a set of texts."""
+    """The differences have one order, for any order that Python gives a set of texts."""
     lists, references = samples(lambda w, n: f"gold/{w}{n}", lambda w, n: f"river:{w}{n}")
     found = rewrite(lists, references)
     assert found is not None

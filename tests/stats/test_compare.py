@@ -75,7 +75,7 @@ class TestPairs:
             compare(reports[0], report_of(AFTER, ids=False))
 
     def test_samples_of_one_report_are_listed(self) -> None:
-        """What only one report has is counted and named, and enters no mean."""
+        """Samples and scores of one report alone are counted and named, and enter no mean."""
         comparison = compare(report_of(BEFORE), report_of([*AFTER[:4]]))
         assert comparison.only_before == ("q4", "q5")
         assert comparison["id_recall"].main.samples == 4
@@ -201,7 +201,7 @@ class TestFigures:
     def test_parts_are_compared_one_after_another(
         self, measure: Measure, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Reports in parts compare as whole ones, also where targets differ or nothing is left."""
+        """Reports in parts compare as whole ones, also where targets differ or none are left."""
         before, after = (
             [
                 Sample(
