@@ -66,6 +66,16 @@ TRAPS: list[tuple[dict[str, Any], str]] = [
     ({**Q, "support_agent_id": ["p-1", "p-2"] * 3}, "has only 2 values in 6 rows"),
     ({**Q, "sources_shown": lists(URLS, URLS[::-1])}, "has 2 in each row, as a retrieved list"),
     ({**Q, "worksheet": DOCS, "grade": [*"ABCABC"]}, "grade may say which documents are relevant"),
+    (
+        {
+            **Q,
+            "references": lists(
+                ["at low water", "at high water"] * 3, ["No answer can be told."] * 6
+            ),
+            "passages": lists(TEXTS),
+        },
+        "references may be answers, and passages the references",
+    ),
     ({**Q, "options": {"A": "x", "B": "y"}, "answer": [*"ABBABA"]}, "letter or number"),
     ({**Q, "answer_source": "manual"}, "answer_source has only 1 values in 6 rows"),
     # Two columns may be it.
@@ -90,6 +100,18 @@ def test_a_question_in_several_rows_is_asked_about() -> None:
     """A passage a row, ranked or relevant, is no sample of its own."""
     rows = [{"query": ASKED[n // 3], "n": n, "passage": TEXTS[n]} for n in range(6)]
     assert "6 rows have 2 questions: with passage, each row would be a sample" in asked(rows)
+
+
+def test_two_grades_of_a_document_are_asked_about() -> None:
+    """The judgments of two people differ: the user leaves one column out."""
+    rows = [
+        {"query": ASKED[n // 3], "doc_id": DOCS[n], "anna_relevance": 1, "ben_relevance": n % 2}
+        for n in range(6)
+    ]
+    with pytest.raises(InputError, match="anna_relevance and ben_relevance may all be the grade"):
+        list(from_rows(rows))
+    first, _ = from_rows(rows, rename={"anna_relevance": None})
+    assert [each.grade for each in first.reference_context_ids or ()] == [0.0, 1.0, 0.0]
 
 
 @pytest.mark.parametrize(

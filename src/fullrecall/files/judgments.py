@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fullrecall._util.naming import parameter
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.columns import asks, form_of, looks_gold
@@ -43,20 +44,28 @@ class JudgmentTable(NamedTuple):
     labels: Sequence[str] = ()
 
     @classmethod
-    def of(cls, rows: Sequence[object], given: Mapping[str, str]) -> JudgmentTable | None:
-        """Return the columns of such a table; None for other rows, and for the rows of a run."""
+    def of(cls, rows: Sequence[object], given: Given) -> JudgmentTable | None:
+        """Return the columns of such a table; None for other rows, and for the rows of a run.
+
+        Raises `InputError` where two columns may be the grade.
+        """
         records = [row for row in rows if isinstance(row, Mapping)]
         if not records or len(records) < len(rows) or records[0].keys() <= FIELDS.keys():
             return None
         names = {snake(name): name for name in records[0] if isinstance(name, str)}
         query = _named(names, _QUERIES) or next((names[each] for each in names if asks(each)), None)
-        own = path_of(given[IDS]).column if IDS in given else _document(names)
+        own = path_of(given.fields[IDS]).column if IDS in given.fields else _document(names)
         if not query or not own or _OF_RUNS & names.keys() or not _are_scalar(records, query, own):
             return None
         table = cls(query, own, None)
         repeats = len({row[query] for row in records}) < len(records)
         grades = [name for each, name in names.items() if _is_grade(each)]
-        for grade in (name for name in grades if name not in (query, own)):
+        grades = [name for name in grades if name not in (query, own, *given.left_out)]
+        rated = [name for name in grades if _RELEVANCE & roles_of(name)]
+        if any(row.get(name) != row.get(rated[0]) for row in records for name in rated):
+            way = parameter("rename", {rated[0]: None})
+            raise InputError(f"{' and '.join(rated)} may all be the grade: leave one out, {way}")
+        for grade in grades:
             values = [row.get(grade) for row in records]
             numbers = list(map(_number, values))
             labels = [*Counter(map(str, values))]
@@ -65,7 +74,7 @@ class JudgmentTable(NamedTuple):
                 return table._replace(grade=grade)
             if repeats and 1 < len(labels) <= _MOST_LABELS and numbers == [None] * len(numbers):
                 return table._replace(grade=grade, labels=labels)
-        is_named = IDS in given or roles_of(own) & usual.GOLD
+        is_named = IDS in given.fields or roles_of(own) & usual.GOLD
         return table if repeats and is_named and table._are_pairs(records) else None
 
     def _are_pairs(self, rows: Sequence[Mapping[str, Any]]) -> bool:

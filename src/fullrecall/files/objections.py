@@ -47,6 +47,7 @@ def objections(guess: PartialPlan) -> Iterator[Doubt]:
         evidence.parallel,
         evidence.of_one_length,
         evidence.rivals,
+        evidence.short_texts,
         evidence.categories,
         evidence.two_retrievals,
     ):
@@ -252,6 +253,19 @@ class _Evidence:
             if rivals:
                 why = f"{' or '.join([path, *rivals])} may be the references"
                 yield Doubt(field, why, (path, *rivals))
+
+    def short_texts(self) -> Iterator[Doubt]:
+        """Doubt texts that are not named as those of documents, if an unread column is."""
+        named = usual.DOCUMENTS | usual.TEXT_WORDS
+        passages = [
+            each.path
+            for each in self.leaves
+            if each.form == "texts" and each.words & named and not each.words & usual.OTHERS
+        ]
+        for field, path, column in self.chosen([TEXTS]):
+            if passages and not column.words & named:
+                why = f"{path} may be answers, and {passages[0]} the references"
+                yield Doubt(field, why, (path, passages[0]))
 
     def categories(self) -> Iterator[Doubt]:
         """Doubt reference IDs with few distinct values, unless they are named as documents."""

@@ -177,7 +177,7 @@ class PlannedRows:
         whole = chain(head, _raised(stopped), iterator)
         rows: Iterator[Any] = spread_rows(whole, self._rows, records, by_columns=by_columns)
         head, stopped, is_all = _head(rows)
-        self._judged = JudgmentTable.of([row for _, row in head], self._given.fields)
+        self._judged = JudgmentTable.of([row for _, row in head], self._given)
         if self._judged is not None:
             self._given = self._judged.given(self._given)
             if not self._judged.labels:
