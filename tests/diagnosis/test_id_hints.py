@@ -199,7 +199,7 @@ def test_unrelated_fields_are_not_named(name: str) -> None:
 
 
 def test_pages_from_0_under_a_directory_are_one_difference() -> None:
-    """Equal numbers would name the page before: the hint counts the targets that the next numbers find."""
+    """Equal numbers would name the page before: the hint counts targets of the next numbers."""
     rows = []
     for page in range(1, 15):
         found = [page - 1, page - 1 + 7, page] if page % 4 == 0 else [page - 1, page + 6]
