@@ -98,22 +98,22 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 
 def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
     """Return the clauses that have most of what a claim says of its subject, equally much."""
-    keys = {word.key for word in read_words(predicate_of(claim.text))}
-
-    def shared(other: ParsedText) -> float:
-        return sum(claim.words[claim.places[key][0]].weight for key in keys & other.places.keys())
-
+    said = {word.key for word in read_words(predicate_of(claim.text))}
+    # In the claim's order: a set's order differs between processes.
+    worth = {key: claim.words[at[0]].weight for key, at in claim.places.items() if key in said}
     weight_of: defaultdict[str, float] = defaultdict(float)
     for passage in contexts:
-        for key in keys & passage.places.keys():
-            for at in {passage.sentence_of[place] for place in passage.places[key]}:
-                weight_of[passage.sentence(at)] += claim.words[claim.places[key][0]].weight
+        for key, weight in worth.items():
+            for at in sorted({passage.sentence_of[at] for at in passage.places.get(key, ())}):
+                weight_of[passage.sentence(at)] += weight
+
+    def shared(clause: str) -> float:
+        places = read_passage(clause).places
+        return sum(weight for key, weight in worth.items() if key in places)
+
     most = max(weight_of.values(), default=0.0)
-    sentences = [text for text, weight in weight_of.items() if weight >= most - 1e-9]
-    return [
-        max(clauses_of(sentence), key=lambda clause: shared(read_passage(clause)))
-        for sentence in sentences[:_MOST_CLOSEST]
-    ]
+    closest = [text for text, weight in weight_of.items() if weight >= most - 1e-9]
+    return [max(clauses_of(text), key=shared) for text in closest[:_MOST_CLOSEST]]
 
 
 def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
