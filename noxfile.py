@@ -43,6 +43,7 @@ CORE_TOOLS = (
     "nbclient>=0.10",
     "nbformat>=5.10",
     "onnx>=1.17",
+    "prometheus-client>=0.20",
     "pyright[nodejs]>=1.1.414",
 )
 # What they need, .ci/run installs.

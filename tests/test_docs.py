@@ -437,6 +437,7 @@ def test_the_reference_has_every_public_name() -> None:
     assert [name for name in PUBLIC if name.rpartition(".")[2] not in of_reports] == []
 
 
+@pytest.mark.frameworks
 def test_internal_classes_of_signatures_are_listed_where_they_are_defined() -> None:
     """A class that moved without its entry in `conf.py` breaks the build of the documentation."""
     text = (DOCS / "conf.py").read_text("utf-8")

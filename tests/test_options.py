@@ -123,6 +123,7 @@ def test_an_unknown_option_is_refused_by_name(each: Called) -> None:
         assert str(raised.value).endswith(f"has no parameter '{option}_': did you mean {option}?")
 
 
+@pytest.mark.frameworks
 def test_options_are_written_out() -> None:
     """No public callable takes options that its signature does not show, with these exceptions.
 

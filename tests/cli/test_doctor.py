@@ -100,6 +100,7 @@ def test_each_package_is_said_to_work_to_be_broken_or_to_be_absent(tmp_path: Pat
     assert "No module named 'nowhere_at_all'" in by_name["langchain-fullrecall"]["advice"]
 
 
+@pytest.mark.frameworks
 def test_the_table_says_the_same_as_the_json(tmp_path: Path) -> None:
     """Group by group, with advice, and a last line that names the broken parts in one piece.
 

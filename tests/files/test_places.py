@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from fullrecall import BatchScorer, IdRecall, Report, evaluate
+from fullrecall import IdRecall, Report, evaluate
 from fullrecall._util.places import address_of, partitions_of, shown_path
 from fullrecall.errors import FullrecallError, InputError, MissingExtraError, ReportError
 from fullrecall.files import folders
@@ -168,6 +168,8 @@ def test_folders_without_columns_are_refused(tmp_path: Path) -> None:
 def test_folders_of_a_report_are_columns(tmp_path: Path) -> None:
     """An engine's partitions are metadata to slice by, or the sample's field of that name."""
     rows = [{"row": n, "tenant": "ab"[n % 2], "group": f"g{n % 3}", **SAMPLES[n]} for n in range(9)]
+    from fullrecall import BatchScorer
+
     scores = BatchScorer(IdRecall(), position="row")(pa.Table.from_pylist(rows))
     names = ["tenant", "group"]
     ds.write_dataset(

@@ -263,8 +263,12 @@ def test_far_from_the_bound_as_many_are_sent_as_without_one() -> None:
 
         async def acomplete(self, request: ChatRequest) -> Completion:
             self.at_once += 1
-            began.append((self.at_once, len(self.requests)))
-            for _ in range(100):  # turns of the loop: a few for each that is sent
+            answered = len(self.requests)
+            began.append((self.at_once, answered))
+            async with asyncio.timeout(60):
+                while self.at_once < min(4, 1 + answered) and len(began) < len(SAMPLES):
+                    await asyncio.sleep(0.001)
+            for _ in range(10):  # turns of the loop, for a request that should not be sent
                 await asyncio.sleep(0)
             self.at_once -= 1
             return self.complete(request)
