@@ -266,7 +266,7 @@ def test_far_from_the_bound_as_many_are_sent_as_without_one() -> None:
             answered = len(self.requests)
             began.append((self.at_once, answered))
             async with asyncio.timeout(60):
-                while self.at_once < min(4, 1 + answered) and len(began) < len(SAMPLES):
+                while self.at_once < min(4, 1 + answered) and len(began) < len(SAMPLES):  # noqa: ASYNC110 - a test
                     await asyncio.sleep(0.001)
             for _ in range(10):  # turns of the loop, for a request that should not be sent
                 await asyncio.sleep(0)
