@@ -1,4 +1,4 @@
-"""Texts of made-up facts, and claims that they support in other words: what falsifying starts from.
+"""Texts of made-up facts, and the claims in other words that they support, for falsification.
 
 Each fact is a sentence of a text and a claim which says the same; names, places and numbers are
 drawn, so that there are as many as a test wants and no two texts are alike.
@@ -22,7 +22,7 @@ _FIRM = (
 )
 _PRIZE = "Meridian Lantern Aurora Keystone Harbour Laurel Compass".split()
 
-# What the text says, and what is claimed of it.
+# The sentence of the text, and the claim about it.
 _FACTS = (
     ("{p} founded {f} in {c} in {y}, at the age of {n}.",
      "{p} founded {f} in {y}."),

@@ -1,4 +1,4 @@
-"""Models that obey what a context says to them, in four ways, and a hundred orders to obey.
+"""Models that obey instructions in a context, in four ways, and a hundred such instructions.
 
 The orders were written for the measurement, after the hints and before the kin of `guard` were
 chosen by what they name.
@@ -114,7 +114,7 @@ TOPICS = ("Oldport", "Ravensby", "Lund")
 
 
 class Order(NamedTuple):
-    """What a context says, what the model is to answer for it, and what it quotes for that."""
+    """The text of a context, the answer that it asks of the model, and the quote for it."""
 
     text: str
     label: Literal["supported", "not_supported"]
@@ -160,7 +160,7 @@ class Obeying:
         return quoting(number, label, *cited, begins=claim)
 
     def _evidence(self, claim: str, contexts: Mapping[int, str]) -> list[tuple[int, str]]:
-        """Return where the truth stands: a known claim's words, or a sentence copied."""
+        """Return where the truth is: the words of a known claim, or a copied sentence."""
         context, quote = TRUTH.get(claim, ("", claim))
         return [
             (n, quote)

@@ -1,4 +1,4 @@
-"""A quote is compared with its claim: what each rule refuses, and what it lets pass."""
+"""A quote is compared with its claim: each rule refuses some quotes and lets others pass."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_half_a_sentence_is_read_as_the_whole() -> None:
      "It is false that ", "a", " ", ".", "[1] ", "May 3 ", "only ", "5 million ", "((", "word, "],
 )  # fmt: skip
 def test_comparing_is_bounded(unit: str) -> None:
-    """Whatever claim and context hold, 60,000 characters of it."""
+    """Any claim and context of 60,000 characters are compared in bounded time."""
     context = unit * (60_000 // len(unit))
     claim = f"Ann Lee beat Bo Holst 12 km before May 3, not only 5 million. {context}"
     objection(claim, context, [Location(100, 40_000)])

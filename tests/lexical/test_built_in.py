@@ -88,7 +88,7 @@ def test_relevance_by_the_reference() -> None:
 
 
 def test_two_contexts_together() -> None:
-    """What neither context holds alone is found at the later of the two."""
+    """A claim that two contexts support only together is found at the later rank."""
     contexts = ["Ada Lovelace wrote the first published algorithm.", "Filler about nothing.",
                 "The algorithm computes Bernoulli numbers."]  # fmt: skip
     claim = "Ada Lovelace wrote the first published algorithm, which computes Bernoulli numbers."
@@ -111,14 +111,14 @@ def test_two_contexts_together() -> None:
     ],
 )
 def test_other_languages_do_not_crash(claim: str, context: str) -> None:
-    """What is compared of a claim is words of any script; without any it is not supported."""
+    """Words of any script are compared; a claim without words is not supported."""
     best = judged(claim, [context, ""], threshold=0.5).alone[0]
     assert 0.0 <= best.support <= 1.0
     assert best.quote in context
 
 
 def test_more_contexts_never_lower_the_score() -> None:
-    """What the first contexts support together stays found when more are retrieved."""
+    """A claim that the first contexts support together stays found when more are retrieved."""
     contexts = [
         "Ada Lovelace wrote the first published algorithm.",
         "Filler about nothing.",

@@ -52,7 +52,7 @@ def test_it_tells_true_claims_from_false_ones(judge: CrossEncoderJudge) -> None:
 
 
 def test_evidence_is_a_window_of_its_context(judge: CrossEncoderJudge) -> None:
-    """The best window is quoted, verified, at its own rank; what no context has is missed."""
+    """The best window is quoted and verified at its rank; a claim in no context is missed."""
     (first, one), (second, two) = FACTS[0], FACTS[4]
     result = ClaimRecall(judge=judge, require_evidence=True).score(
         retrieved_contexts=["Little is known about it.", *two, *one],
@@ -67,7 +67,7 @@ def test_evidence_is_a_window_of_its_context(judge: CrossEncoderJudge) -> None:
 
 @pytest.mark.parametrize("spread", [(1,), (-1,), (1, 0), (0, 1), (1, -1), (1, 0, -1), (-1, 0, 1)])
 def test_heads_of_any_kind(tmp_path: Path, spread: tuple[float, ...]) -> None:
-    """One score or several, either way round, whatever the labels say: support is support."""
+    """Support is found in one score or several, in either order, for any labels."""
     folder = build(tmp_path / "m", ["Ada built it.", "Rome fell."], spread=spread)
     for threshold in (0.4, 0.6):
         judge = CrossEncoderJudge(str(folder), threshold=threshold)
@@ -111,7 +111,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, file: str) -> None:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    """What is no folder, and an empty folder, lack their graph."""
+    """A path that is not a folder and an empty folder both lack the graph."""
     for name in (str(tmp_path / "none"), "some/model", str(tmp_path)):
         with pytest.raises(ParameterError, match=r"without model\.onnx: fetch"):
             CrossEncoderJudge(name)
@@ -125,7 +125,7 @@ def test_scores_are_shares() -> None:
 
 
 def test_a_long_context_is_read_in_windows(trained: Path) -> None:
-    """What stands at the end of a long context counts as what stands at its beginning."""
+    """A sentence at the end of a long context counts as much as one at its beginning."""
     claim, (text,) = FACTS[0]
     filler = "Visitors usually come in the spring, when the gardens are in flower. " * 60
     judge = CrossEncoderJudge(str(trained), max_length=128)
@@ -174,7 +174,7 @@ def test_it_is_a_plain_value(judge: CrossEncoderJudge, tmp_path: Path) -> None:
 
 
 def test_bad_models_and_parameters_are_named(tmp_path: Path, monkeypatch: Any) -> None:
-    """Each error says what is missing."""
+    """Each error names the missing part."""
     folder = build(tmp_path / "m", ["Ada built it."], at="onnx/model.onnx")
     assert CrossEncoderJudge(str(folder)).name.startswith("nli:m-")
     for name, value in (("threshold", 0), ("window", 0), ("batch_size", True), ("max_length", 1.5)):

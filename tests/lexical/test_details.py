@@ -1,4 +1,4 @@
-"""True claims with one detail made false: what the built-in judge still supports."""
+"""The built-in judge on true claims with one detail made false."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_judges_own_rules_hold(
 
 
 def test_most_kinds_are_none_that_the_judge_has_a_rule_for(false: list[Falsified]) -> None:
-    """Twenty kinds and more, each of them made, so that the printed error flatters nobody."""
+    """At least twenty kinds have no rule, so the printed error does not flatter the judge."""
     kinds = set(edits())
     assert len(kinds) >= 28
     assert kinds >= LexicalJudge.rules
@@ -84,7 +84,7 @@ def test_most_kinds_are_none_that_the_judge_has_a_rule_for(false: list[Falsified
     ],
 )  # fmt: skip
 def test_a_detail_decides(claim: str, false: str, context: str) -> None:
-    """Unit, scale, month, negation, date, rough numbers, and what is called a myth."""
+    """A unit, scale, month, negation, date, rough number, or the word myth decides."""
     judge = LexicalJudge()
     verdicts, _ = run(judge.attribute([claim, false], [context]))
     assert [verdict.label for verdict in verdicts] == ["supported", "not_supported"]
@@ -157,7 +157,7 @@ def test_work_is_linear_in_the_contexts(monkeypatch: pytest.MonkeyPatch) -> None
     ids=["nothing in common", "three of them"],
 )  # fmt: skip
 def test_what_contexts_cover_by_chance_is_no_support(claim: str, parts: list[str]) -> None:
-    """Contexts that share no rare word of the claim, or three of them, support nothing jointly."""
+    """Contexts without a shared rare word, or three contexts, do not support a claim jointly."""
     (verdict,), _ = run(LexicalJudge().attribute([claim], parts))
     assert verdict.label == "not_supported"
 
@@ -177,7 +177,7 @@ def test_what_contexts_cover_by_chance_is_no_support(claim: str, parts: list[str
     ids=["a pronoun", "said to be one", "an acronym", "a pronoun for the other"],
 )  # fmt: skip
 def test_one_person_under_another_name_is_no_confusion(claim: str, context: str) -> None:
-    """Pronouns, names that are said to be the same, and acronyms stand for who is meant."""
+    """Pronouns, acronyms, and names that are said to be the same refer to one person."""
     (verdict,), _ = run(LexicalJudge().attribute([claim], [context]))
     assert verdict.label == "supported"
 

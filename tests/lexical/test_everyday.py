@@ -1,4 +1,4 @@
-"""Everyday English that was written before the room was tuned: what it gets right, case by case."""
+"""The built-in judge on everyday English that was written before it was tuned, case by case."""
 
 from __future__ import annotations
 

@@ -59,13 +59,13 @@ def test_languages_are_told_apart(code: str, told: Translation) -> None:
 
 @pytest.mark.parametrize("text", ["Paris", "1889", "NaCl", "", "x = y[0]", "Müller"])
 def test_what_says_nothing_has_no_language(text: str) -> None:
-    """Names, numbers and code have none: what stands around them decides."""
+    """Names, numbers and code have no language: the texts around them decide."""
     assert language_of(text) is None
     assert language_among(text, [ENGLISH]) == "en"
 
 
-# Languages that no list of function words here tells, and some with none in so short a text: what
-# the context says, and a claim of the like that is false.
+# Languages without a list of function words, and some without one of them in so short a text:
+# the words of the context, and a similar claim that is false.
 UNLISTED = {
     "Croatian": ("Most je sagrađen 1932. u Zagrebu, a projektirao ga je Ivan Horvat.",
                  "Most je sagrađen u Splitu 1932."),
@@ -102,7 +102,7 @@ UNLISTED = {
 
 @pytest.mark.parametrize(("context", "false"), UNLISTED.values(), ids=UNLISTED)
 def test_no_credit_in_a_language_that_no_list_has(context: str, false: str) -> None:
-    """What does not read as English is unscored, whichever language it is."""
+    """Text that does not read as English is unscored, in any language."""
     result = ClaimRecall().score(retrieved_contexts=[context], reference_claims=[false])
     assert result.status is Status.UNSCORED
     assert "measured on English only" in result.reason
@@ -110,7 +110,7 @@ def test_no_credit_in_a_language_that_no_list_has(context: str, false: str) -> N
 
 @pytest.mark.parametrize(("context", "false"), FOREIGN.values(), ids=FOREIGN)
 def test_no_credit_in_forty_more_languages(context: str, false: str) -> None:
-    """Whatever else is retrieved, and however low the threshold: unscored, true or false."""
+    """It is unscored, true or false, beside any other contexts and at any threshold."""
     english = "The mayor spoke at length about the old bridge, which was opened in May."
     scorer = ClaimRecall(judge=LexicalJudge(threshold=0.01))
     for claim in (false, context):
@@ -245,7 +245,7 @@ def test_sentences_by_language(text: str, parts: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_facts(text: str, facts: list[str]) -> None:
-    """A conjunction of two facts is two claims; a heading is none, unless there is nothing else."""
+    """A conjunction of two facts is two claims; a heading is a claim only in a text of headings."""
     assert facts_of(text) == facts
 
 

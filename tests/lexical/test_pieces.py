@@ -39,7 +39,7 @@ class EndedError(Exception):
 def test_long_work_can_be_ended(
     compute: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the third pause at the latest, whatever is read."""
+    """Work on any text ends by the third pause."""
     monkeypatch.setattr(sentences, "_PIECE", 1_000)
     pauses: list[int] = []
 

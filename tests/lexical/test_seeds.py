@@ -123,7 +123,7 @@ def test_a_name_alone_supports_nothing() -> None:
 
 
 def test_a_chunk_may_begin_with_a_pronoun() -> None:
-    """A chunk that was cut behind its subject supports what it says, and is quoted as it is."""
+    """A chunk that was cut behind its subject supports its predicate, and is quoted unchanged."""
     chunk = "It was built from 1887 to 1889, as the centrepiece of a World's Fair."
     result = ClaimRecall().score(
         retrieved_contexts=[chunk],

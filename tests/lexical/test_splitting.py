@@ -1,4 +1,4 @@
-"""Splitting a reference loses nothing: each sentence is in a claim, or listed with why not."""
+"""Each sentence of a split reference is in a claim, or listed with the reason why not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FACTS = (
 
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
-    """Return a text of blocks of every kind, and what each states: a name with its number."""
+    """Return a text of blocks of every kind, and the number that each block states."""
     blocks, stated = [], []
     for number in range(100, 100 + draw(st.integers(1, 8))):
         name = draw(st.sampled_from(NAMES))
@@ -56,7 +56,7 @@ def documents(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 @given(documents())
 def test_each_fact_is_in_exactly_one_claim(document: tuple[str, list[str]]) -> None:
-    """Whatever stands before it: headings, markers, tables, code, questions, fillers."""
+    """Headings, markers, tables, code, questions, or fillers before it change no claim."""
     text, stated = document
     claims = facts_of(text)
     for number in stated:
@@ -157,7 +157,7 @@ def test_what_may_be_one_fact_stays_one(sentence: str) -> None:
 
 
 def test_half_found_is_half() -> None:
-    """What is joined by "and" under one subject earns what its halves earn; the rest is named."""
+    """Two facts joined by "and" under one subject earn credit by halves; the rest is named."""
     result = ClaimRecall().score(
         reference="## Life\nEinstein was born in Germany and developed relativity. Who knew?",
         retrieved_contexts=["Albert Einstein was born in Germany, in the town of Ulm, in 1879."],

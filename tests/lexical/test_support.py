@@ -1,4 +1,4 @@
-"""The embedded judge's models: what raises and lowers support, and what they promise."""
+"""The built-in judge's regression: changes that raise or lower support, and its guarantees."""
 
 from __future__ import annotations
 
@@ -209,13 +209,13 @@ def test_other_languages_are_judged_by_their_words(text: str, claim: str, other:
     "text", ["\x00", "a" * 5_000, "🙂🙂", "1.2.3.4", "١٩٣٢", "²", "e\u0301", "_", "\u2018\u2019"]
 )
 def test_odd_text_is_survived(text: str) -> None:
-    """Whatever the characters, a probability comes back."""
+    """A text of any characters gets a probability."""
     for claim, context in ((text, BRIDGE), (BRIDGE, text), (text, text)):
         assert 0 <= probability(claim, context) <= 1
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    """What was read in between makes no difference, to the last digit."""
+    """Texts read in between change no digit of the answer."""
     claim = "The engineer Margaret Lowe designed a long bridge."
     before = supported(claim, [BREAD, BRIDGE])
     for number in range(600):  # more texts than are kept
@@ -235,7 +235,7 @@ def test_no_weight_has_the_wrong_sign() -> None:
 
 
 def test_threads_get_what_one_gets() -> None:
-    """Many threads get what one thread gets, while they share what was read."""
+    """Many threads that share a cache get the results of one thread."""
     claims = [f"Tolls number {number} were abolished in 1978." for number in range(40)]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda claim: alone(claim, [BRIDGE, BREAD]), claims))
@@ -274,7 +274,7 @@ def test_inflected_words_share_a_key(one: str, other: str) -> None:
 
 
 def test_words_carry_their_places() -> None:
-    """Offsets are those of the text as given, whatever was normalised."""
+    """Offsets refer to the given text, not to its normalized form."""
     text = "Beyoncé’s 2nd album isn't  $1,200.50."
     words = read_words(text)
     assert [text[word.start : word.end] for word in words][:3] == [
@@ -314,7 +314,7 @@ PREDICATES = (
     st.sampled_from(["It", "He", "She", "They"]),
 )
 def test_a_predicate_must_be_there(subject: str, predicates: list[str], pronoun: str) -> None:
-    """A subject alone supports nothing; a chunk after its subject supports its predicate."""
+    """A subject alone supports no claim; a chunk after its subject supports its predicate."""
     predicate, other = predicates
     claim = f"{subject} {predicate}."
     chunks = [f"{begins}, as the guide says." for begins in (

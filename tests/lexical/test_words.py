@@ -48,7 +48,7 @@ def only(text: str) -> Number:
 def test_numbers_have_values_units_and_sorts(
     text: str, value: float | None, unit: str, sort: str
 ) -> None:
-    """Scales, number words, units and dates are read as what they mean."""
+    """Scales, number words, units and dates are read by their meaning."""
     number = only(text)
     assert (number.value, number.unit, number.sort) == (value, unit, sort)
     assert text[number.start : number.end] == number.text
@@ -117,7 +117,7 @@ def test_months_are_told_from_words() -> None:
     ],
 )
 def test_denials(text: str, kinds: list[str]) -> None:
-    """Which words deny, and how plainly; phrases that deny nothing are exempt."""
+    """Denying words are found with their kinds; phrases that do not deny are exempt."""
     assert [denial.kind for denial in denials(text)] == kinds
     assert denies(text) is ("plain" in kinds)
 
