@@ -300,3 +300,11 @@ def test_a_sample_that_no_scorer_can_use_names_its_fields(file: Callable[..., Pa
     done = run("evaluate", file([{"user_input": "why?", "retrieved_context_ids": ["d1"]}]))
     said = " ".join(done.stderr.split())
     assert "the fields of the first sample (user_input, retrieved_context_ids" in said
+
+
+def test_a_score_without_its_field_says_which_options_chose_it(file: Callable[..., Path]) -> None:
+    """`--threshold` chooses text_recall; samples of IDs have no texts for it."""
+    result = run("evaluate", file(SAMPLES), "--threshold", "0.8")
+    told = " ".join(result.stderr.split())
+    assert result.exit_code == 2
+    assert "text_recall needs it: name its column, --field FIELD=COLUMN; or leave out" in told

@@ -57,6 +57,12 @@ def fail_unless_scored(scores: Summary) -> None:
         reasons.append(f"{names}: no targets in any sample; choose another with --scorer")
     if any(score.unjudged for score in scores):
         reasons.append("no sample of the run has a relevance judgment")
+    if any(" is missing" in reason for reason in reasons):
+        names = " and ".join(score.method.name for score in scores)
+        reasons.append(
+            f"{names} needs it: name its column, --field FIELD=COLUMN; or leave out --scorer and "
+            "the options of this score, to score by the fields that there are"
+        )
     if reasons and all(reason.startswith(UNOBSERVED) for reason in reasons):
         reasons.append(
             "Add what your retriever returned to each sample, or have it asked: "

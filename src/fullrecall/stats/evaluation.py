@@ -95,7 +95,7 @@ class Evaluation:
             if not -len(self) <= key < len(self):
                 raise IndexError(f"no sample {shown(key)}: the report has {len(self):,}")
             return self.rows[key]
-        labels = (name or f"#{row}" for row, name in enumerate(self.table.ids, start=1))
+        labels = [name or f"#{row}" for row, name in enumerate(self.table.ids, start=1)]
         rows = [row for row, label in enumerate(labels) if label == key]
         if len(rows) == 1:
             return self.table.row(rows[0])
@@ -103,7 +103,8 @@ class Evaluation:
             raise KeyError(f"{len(rows):,} samples have the ID {key!r}: use filter")
         if any(method.name == key for method in self.methods):
             raise KeyError(f"{key!r} is a score: report.summary()[{key!r}]")
-        raise KeyError(f"no sample {key!r} among {len(self):,}")
+        such = f": their IDs are such as {labels[0]!r}" if labels else ""
+        raise KeyError(f"no sample {key!r} among {len(self):,}{such}")
 
     def filter(self, keep: Callable[[Row], object]) -> Self:
         """Return a report of the rows for which `keep` is true, in their order.
