@@ -89,7 +89,7 @@ def states_other_word(claim: str, text: str, near: str = "") -> bool:
     equal = sum(block.size for block in blocks)
     span = blocks[-1].b + blocks[-1].size - blocks[0].b if blocks else 0
     is_but_one = len(claimed) <= _SHORT and equal == len(claimed) - 1 and span <= equal + 1
-    for own, other in _exchanged(claimed, stated, [*blocks, end]):
+    for own, other in _replaced(claimed, stated, [*blocks, end]):
         absent = [word for word in own if word.key not in found]
         is_name = any(word.start in named for word in absent) and len(own) <= _LONGEST_NAME
         if is_name and len(other) <= len(own) and any(word.start in others for word in other):
@@ -107,12 +107,12 @@ def _named(text: str) -> frozenset[int]:
     spans += [code.span() for code in _CODE.finditer(text)]
     return frozenset(
         word.start
-        for word in read_words(text)
+        for word in read_words(text)[: 2 * _MOST]
         if not word.is_number and any(start <= word.start < end for start, end in spans)
     )
 
 
-def _exchanged(
+def _replaced(
     words: Sequence[Word], others: Sequence[Word], blocks: Sequence[MatchingBlock]
 ) -> Iterator[tuple[Sequence[Word], Sequence[Word]]]:
     """Yield each stretch of a claim between equal blocks, with the stretch of a text in its place.
