@@ -191,7 +191,7 @@ def evaluate(
         reading_option(
             metavar="PATH",
             help="Where a retrieved context has its ID, such as metadata.source or "
-            "'{source}#{page}'. Default: its own ID.",
+            "'{source}#{page}', '{source:name}#{page:+1}'. Default: its own ID.",
         ),
     ] = None,
     collapse: Annotated[
