@@ -31,30 +31,31 @@ _GRADES = frozenset({"relevance", "relevant", "judgment", "judgement", "gold", "
 _EXPECTED = usual.GOLD - {"cite", "cited", "citation", "answer", "reference", "support"}
 _GENERATED = frozenset({"bot", "llm", "model", "assistant", "generated", "prediction", "pred"})
 _CHOICES = frozenset({"choice", "option", "candidate"})
+_RETRIEVED = ("retrieved_context_ids", "retrieved_contexts")
 
 
 def objections(guess: PartialPlan) -> Iterator[Doubt]:
     """Yield the doubts about guessed fields; fields that the user gave have none."""
-    evidence = _Evidence(guess)
+    fields = _GuessedFields(guess)
     for rule in (
-        evidence.other_question,
-        evidence.letters,
-        evidence.labels,
-        evidence.unread,
-        evidence.of_an_answer,
-        evidence.repeated_questions,
-        evidence.rows_of_the_file,
-        evidence.parallel,
-        evidence.of_one_length,
-        evidence.rivals,
-        evidence.short_texts,
-        evidence.categories,
-        evidence.two_retrievals,
+        fields.other_question,
+        fields.letters,
+        fields.labels,
+        fields.unread,
+        fields.of_an_answer,
+        fields.repeated_questions,
+        fields.rows_of_the_file,
+        fields.parallel,
+        fields.of_one_length,
+        fields.rivals,
+        fields.short_texts,
+        fields.categories,
+        fields.two_retrievals,
     ):
         yield from rule()
 
 
-class _Evidence:
+class _GuessedFields:
     """The values of a guess's fields, and of all columns that the guess does not use."""
 
     def __init__(self, guess: PartialPlan) -> None:
@@ -184,8 +185,11 @@ class _Evidence:
                 yield Doubt(field, why, (path,))
 
     def repeated_questions(self) -> Iterator[Doubt]:
-        """Doubt the references if a question is in several rows with different references."""
-        if self.question is None:
+        """Doubt the references if a question is in several rows with different references.
+
+        A row with a retrieval of its own is a sample.
+        """
+        if self.question is None or not self.fields.keys().isdisjoint(_RETRIEVED):
             return
         asked = [" ".join(each) for each in self.at(self.question)]
         repeated = len(asked) - len(set(asked))
@@ -289,7 +293,7 @@ class _Evidence:
             for each in self.leaves
             if each.words & {"retrieved", "hit"} and not each.are_numbers and not each.is_gold
         ]
-        for field, path, column in self.chosen(("retrieved_context_ids", "retrieved_contexts")):
+        for field, path, column in self.chosen(_RETRIEVED):
             alike = [each.path for each in retrieved if each.form == column.form]
             others = [each for each in alike if self.differ(path, each)]
             if others:
