@@ -24,7 +24,7 @@ from fullrecall.lexical.words.frequencies import zipf_frequencies
 from fullrecall.lexical.words.languages import language_among
 from fullrecall.lexical.words.tokens import stem
 
-_Rule: TypeAlias = Callable[[str], list[str]]
+_SplitRule: TypeAlias = Callable[[str], list[str]]
 _FINITE = word_set("verbs") | word_set("modals")
 """Words that are nearly always a verb with a subject."""
 _BE = frozenset(("is", "are", "was", "were"))
@@ -139,7 +139,7 @@ def predicate_of(claim: str) -> str:
     return " ".join(words[_verb_at(words) :])
 
 
-def _parted(sentence: str, rules: Sequence[_Rule] = ()) -> list[str]:
+def _parted(sentence: str, rules: Sequence[_SplitRule] = ()) -> list[str]:
     """Return the simple sentences that a sentence joins, in order; a simple one unchanged."""
     words = sentence.split()
     if not _FEWEST <= len(words) <= _MOST_WORDS:
