@@ -6,7 +6,6 @@ that only the corpus or another search can show.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 
 from fullrecall._util.counts import counted
@@ -14,7 +13,7 @@ from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.case import Case
 from fullrecall.diagnosis.causes import Cause, Explained
 from fullrecall.judge.evidence import locate
-from fullrecall.lexical import NEAR_DUPLICATE, duplicates
+from fullrecall.lexical import NEAR_DUPLICATE, abstains, duplicates
 from fullrecall.measures import CutBudget
 from fullrecall.measures.costs import Costs
 from fullrecall.measures.findings import Finding
@@ -24,29 +23,13 @@ from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
 from fullrecall.show.text import one_line
 
-_ABSTENTION = re.compile(
-    r"^(?:[\w ,]* )?(?:documents?|contexts?|passages?|texts?|sources?|excerpts?)"
-    r"(?: provided| given)? "
-    r"(?:do|does|did) ?(?:not|n['\u2019]t) (?:say|state|mention|specify|answer|address|"
-    r"(?:contain|provide|include|give) (?:an |any |the |enough |sufficient )*"
-    r"(?:answer|information))"
-    r"|\b(?:i|we) (?:do not|don['\u2019]t|cannot|can['\u2019]t) (?:know|answer|say|determine)\b"
-    r"|\b(?:cannot|can['\u2019]t|could not) be (?:answered|determined)\b"
-    r"|\bno (?:answer|information|mention)\b[^.]{0,30}\b(?:available|given|found|provided|of)\b"
-    r"|\b(?:not enough|insufficient) information\b|\bunanswerable\b"
-    r"|\bkeine (?:Antwort|Angaben?|Informationen)\b|\bnicht (?:erwähnt|angegeben|beantworten)\b"
-    r"|\baucune (?:réponse|information)\b|\bno hay (?:respuesta|información)\b",
-    re.IGNORECASE,
-)
-"""An answer that says that no answer exists."""
-
 _ALIKE_ENOUGH = 0.5
 """Of two texts of one ID: below it, they are two chunks of one document."""
 
 
 def reference_abstains(case: Case) -> Explained | None:
     """The reference says that there is no answer."""
-    if not case.judged or _ABSTENTION.search(case.finding.target.label) is None:
+    if not case.judged or not abstains(case.finding.target.label):
         return None
     detail = "it says that there is no answer, which no context supports"
     return Explained(Cause.REFERENCE_ABSTAINS, detail)

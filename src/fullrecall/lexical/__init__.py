@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.lexical.likeness import difference as difference
     from fullrecall.lexical.likeness import duplicates as duplicates
     from fullrecall.lexical.likeness import similarity as similarity
+    from fullrecall.lexical.words.abstentions import abstains as abstains
     from fullrecall.lexical.words.names import names as names
 else:
     __getattr__ = lazy.names(__name__)

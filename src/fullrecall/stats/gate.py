@@ -181,12 +181,6 @@ class Question(NamedTuple):
         """The rule as users write it."""
         return f"{self.label} {'<=' if self.at_most else '>='} {self.threshold:g}"
 
-    @property
-    def without_value(self) -> str:
-        """The sentence for a rule that no sample can decide."""
-        reasons = f": {self.missing}" if self.missing else ""
-        return f"{self.label} has no sample with a value{reasons}"
-
     def shown(self, value: float) -> str:
         """Return a value with three decimals, a change with its sign."""
         return format(value, "+.3f" if self.values.least < 0 else ".3f")
@@ -358,7 +352,8 @@ class Gate:
             if number in p_values
             else Check(
                 question.rule,
-                reason=question.without_value,
+                reason=f"{question.label} has no sample with a value"
+                f"{question.missing and f': {question.missing}'}",
                 coverage=0.0 if question.due else None,
             )
             for number, question in enumerate(questions)

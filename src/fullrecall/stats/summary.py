@@ -82,19 +82,10 @@ class Summary(Shown, ByName[ScoreSummary]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        names = (
-            "samples",
-            "stopped",
-            "united",
-            "failed_calls",
-            "cost",
-            "funnel",
-            "unanswerable",
-            "tied",
-            "suspicions",
-        )
+        names = ("samples", "stopped", "united", "failed_calls", "cost", "funnel", "unanswerable")
+        signs = ("tied", "suspicions", "empty", "tokenizers")
         return {
-            **plain_of(self, *names, "empty", "tokenizers"),
+            **plain_of(self, *names, *signs),
             "complete": self.stopped is None,
             "confidence": CONFIDENCE,
             "scores": plain(tuple(self)),
