@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from fullrecall.judge.evidence import Location
-from fullrecall.lexical import names, opposites
+from fullrecall.lexical import names
 from fullrecall.lexical.clauses import facts_of
 from fullrecall.lexical.quote_rules import content_keys, objection
 from fullrecall.lexical.sentences import sentences
 from fullrecall.lexical.words.negations import denials
 from fullrecall.lexical.words.numbers import MONTHS, WEEKDAYS
+from fullrecall.lexical.words.opposites import opposites
 
 CHOSEN_ON = frozenset(("FM2", "AB-LFQA", "AB-AttributedQA", "SummEdits-news"))
 _CONTRADICTING = ("FM2", "SummEdits-news", "SummEdits-scitldr")
