@@ -73,17 +73,17 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
     return {other.key for other in near if other is not word and other.tells}
 
 
-def states_other_word(claim: str, text: str, near: str = "") -> bool:
+def states_other_word(claim: str, text: str, *, of_names: bool = True) -> bool:
     """Return whether a text has another name, or in a short claim another word, in a word's place.
 
     A place is known by equal words beside it: the Basic plan and the Pro plan, a fixed rate and a
-    variable one. A word that `near` has is not missed; numbers have rules of their own.
+    variable one. Names are compared only with `of_names`; numbers have rules of their own.
     """
     claimed, stated = read_words(claim)[:_MOST], read_words(text)[: 2 * _MOST]
-    found = {word.key for word in (*stated, *read_words(near))}
+    found = {word.key for word in stated}
     if all(word.key in found for word in claimed):
         return False
-    named, others = _named(claim), _named(text)
+    named, others = (_named(claim), _named(text)) if of_names else (frozenset(), frozenset())
     keys = [[word.key for word in each] for each in (claimed, stated)]
     *blocks, end = LCSseq.editops(*keys).as_matching_blocks()
     equal = sum(block.size for block in blocks)

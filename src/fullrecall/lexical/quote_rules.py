@@ -214,9 +214,10 @@ def _turns(pair: _QuotedClaim, claimed: tuple[Name, Name], quoted: tuple[Name, N
 RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     lambda pair: states_opposite(pair.claim, pair.quote): "states the opposite",
     lambda pair: states_other_amount(pair.claim, pair.quote): "says it of another amount",
+    # Names have a rule of their own here: they may also be near the quote.
     lambda pair: states_other_word(
-        pair.claim, pair.quote, pair.near
-    ): "has another name or word in its place",
+        pair.claim, pair.quote, of_names=False
+    ): "has another word in its place",
     _other_name: "has another name in its place",
     _denies_more: "denies nothing, and it does",
     _other_month: "has another month or day",
