@@ -340,3 +340,18 @@ def test_columns_that_may_hold_the_retrieval_are_named() -> None:
     told = [{"question": "Who?", "expected_ids": ["a"], "Treffer": "a; b", "n": 3}]
     (row,) = evaluate(from_rows(told), IdRecall(), progress=False)
     assert row.results[0].reason.endswith("nor retrieved_context_ids; other fields: 'Treffer'")
+
+
+def test_a_short_passage_is_one_text() -> None:
+    """The triplets of sentence-transformers have short ones; with a separator it may be several."""
+    rows = [
+        {"anchor": "how tall is it", "positive": "The tower is 300 m tall.", "negative": "Oak."},
+        {"anchor": "who painted it", "positive": "Ben painted it.", "negative": "It is tall."},
+    ]
+    samples = list(from_rows(rows))
+    texts = [[c.text for group in s.reference_contexts or () for c in group] for s in samples]
+    assert texts == [["The tower is 300 m tall."], ["Ben painted it."]]
+    assert [s.user_input for s in samples] == ["how tall is it", "who painted it"]
+    for text in ("Ben; Ann", "n/a"):
+        with pytest.raises(InputError, match="expected a JSON array"):
+            one({**rows[1], "positive": text}, fields={"reference_contexts": "positive"})

@@ -139,7 +139,7 @@ def _list_cell(column: str, field: str, cell: str) -> object:
         return ids
     elif field in ID_FIELDS and _is_one_id(text):
         return [text]
-    elif field in _TEXTS and len(text.split()) >= _FEWEST_WORDS:
+    elif field in _TEXTS and _is_one_text(text):
         return [cell]
     raise InputError(
         f'{column}: expected a JSON array such as ["a", "b"], got {shown(cell)}: {why}',
@@ -151,6 +151,13 @@ def _is_one_id(text: str) -> bool:
     """Return whether a text with blanks is one ID: a title, or the name of a file."""
     separators = ";|\n" if has_mark(text) else ";|\n,"
     return not set(separators) & set(text) and text.lower() not in _NOTHING
+
+
+def _is_one_text(text: str) -> bool:
+    """Return whether a text is one passage or claim: it is long, or has no separator."""
+    if len(text.split()) >= _FEWEST_WORDS:
+        return True
+    return not any(each in text for each in _SEPARATORS) and text.lower() not in _NOTHING
 
 
 def _bracketed(text: str) -> object:

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 # `contexts` are references. *_KEYS, STARTS, ENDS: the parts of a document.
 _NAMES = """
 QUESTIONS: user_input question query user_query user_question question_text query_text prompt
-  input request q turns messages conversation input_text
+  input request q utterance anchor turns messages conversation input_text
 CLAIMS: claim statement user
 VALUES: text value content items list
 CLOSED: conversation history messages meta metadata turns
