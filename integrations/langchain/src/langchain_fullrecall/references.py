@@ -96,7 +96,7 @@ def example_fields(
     fields = named_references(outputs, reader)
     if not fields and len(outputs) == 1:
         return reference_fields(next(iter(outputs.values())), scorer, reader)
-    others = [name for name in outputs if name not in fields and name not in _ANSWER_KEYS]
+    others = outputs.keys() - fields.keys() - {*_ANSWER_KEYS, "messages"}
     needed: Collection[str] = getattr(scorer, "labels", ())
     if others and needed and not {_FIELD_OF[name] for name in fields} & {*needed}:
         raise InputError(
