@@ -62,6 +62,15 @@ def test_offsets_index_the_original(quote: str, context: str, stands: str) -> No
     assert context[found.start : found.end] == stands
 
 
+@pytest.mark.parametrize(
+    ("word", "is_evidence"),
+    [("abcdefghijkl", True), ("abcdefghijk", False), ("塔高", True), ("塔", False)],
+)
+def test_one_word_is_evidence_from_a_length(word: str, *, is_evidence: bool) -> None:
+    """Twelve characters, or two of a script without spaces."""
+    assert (locate(word, f"the word {word} 很") is not None) == is_evidence
+
+
 def test_a_short_context_can_be_quoted_whole() -> None:
     """If the context is one word, that word is a valid quote."""
     assert locate("Paris", "Paris.") is not None
