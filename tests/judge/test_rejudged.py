@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.judge.scripted import asked_of, judged, quoting, reply, verdict
 
 from fullrecall import Sample
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 STATED = "The mill was built in 1889."
 
 
+@pytest.mark.rooms
 def test_a_denied_claim_that_a_context_states_is_judged_again() -> None:
     """The verdict on the stating context alone counts; the result says why it was asked for."""
     requests: list[list[int]] = []

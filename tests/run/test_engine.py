@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,12 +156,18 @@ class TestLoops:
         asyncio.run(main())
         assert turns >= 6 * 20
 
-    def test_a_cancelled_task_leaves_nothing_behind(self) -> None:
-        """Canceling `aevaluate` ends it, and the requests in flight."""
+    @pytest.mark.parametrize("seconds", [0.0, 0.002], ids=["ready", "slow"])
+    def test_a_cancelled_task_leaves_nothing_behind(self, seconds: float) -> None:
+        """Canceling `aevaluate` ends it, the requests in flight, and the reading of samples."""
         model = DelayedModel(lambda _: 60.0)
 
+        def read() -> Iterator[Sample]:
+            for sample in samples(400 if seconds else 4):
+                time.sleep(seconds)
+                yield sample
+
         async def main() -> None:
-            running = asyncio.create_task(aevaluate(samples(4), scorer(model), progress=False))
+            running = asyncio.create_task(aevaluate(read(), scorer(model), progress=False))
             while not model.at_once:  # noqa: ASYNC110 - a double has no event
                 await asyncio.sleep(0.001)
             running.cancel()

@@ -184,11 +184,14 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
 
     async def read() -> list[Work]:
         works = asyncio.ensure_future(away(reader.works, nth=1))
-        while not (await asyncio.wait([works], timeout=_LOOK_SECONDS))[0]:
-            if run.interruption.is_late and run.interruption.is_reading:
-                reader.error = Overdue()
-                return list(reader.prepared)
-        return works.result()
+        try:
+            while not (await asyncio.wait([works], timeout=_LOOK_SECONDS))[0]:
+                if run.interruption.is_late and run.interruption.is_reading:
+                    reader.error = Overdue()
+                    return list(reader.prepared)
+            return works.result()
+        finally:
+            works.cancel()  # canceled or late: the thread may go on, and no task waits for it
 
     reader = _SampleReader(samples, run)
     opening = opened(run.limits.store)
