@@ -23,7 +23,7 @@ SLACK, COARSE = 1.25, 2.0
 class Row:
     """One line of the table: what is done, and the time of each as a multiple of the unit's.
 
-    `limits` are no tools but what the machine could do. `goal` and `price` are texts: the goal set
+    `limits` are bounds of the machine, not tools. `goal` and `price` are texts: the goal set
     for fullrecall, and what it took. A row without times is not measured yet.
     Only ratios of CPU time, not seconds and not the wall's, are much the same on another machine.
     """

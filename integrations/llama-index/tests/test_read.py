@@ -190,7 +190,7 @@ def test_read_is_what_an_engine_sent(name: str) -> None:
 
 
 def asked(texts: dict[str, str], makes: Callable[[list[str]], str]) -> tuple[Any, ...]:
-    """Return the read parts of texts of which an engine sends a changed form."""
+    """Return the read parts of texts that an engine sends in a changed form."""
 
     class Finds(BaseRetriever):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

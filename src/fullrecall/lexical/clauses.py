@@ -92,7 +92,7 @@ def _with_lead_in(all_parts: Sequence[TextPart], stated: AbstractSet[str]) -> It
 def resolved(claims: Sequence[str]) -> list[str]:
     """Return the claims with initial pronouns replaced by the subject of an earlier claim.
 
-    An "it" that refers to nothing is not replaced: "It is raining", "It takes an hour to".
+    A dummy "it" is not replaced: "It is raining", "It takes an hour to".
     """
     subject = ""
     made = []

@@ -179,7 +179,7 @@ class Program:
         )
 
     def router(self) -> Any:
-        """Engines, some of which are selected."""
+        """Engines; a selector chooses some of them."""
         places = self.chance.choice([(0,), (1,), (0, 1)])
         return RouterQueryEngine(Selects(*places), self.tools(), llm=self.llm)
 
