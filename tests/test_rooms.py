@@ -1,7 +1,7 @@
 """The kernel works without its rooms: its tests pass in a copy of the package that lacks them.
 
-Without all rooms, all tests of the kernel run; without one room, those of the packages that ask a
-port: the other packages cannot notice which rooms there are.
+Without all rooms, all tests of the kernel run. Without one room, the tests run of those packages of
+the kernel that ask a port of this room: the other packages cannot notice which rooms there are.
 """
 
 from __future__ import annotations
@@ -17,47 +17,40 @@ from pathlib import Path
 import pytest
 from tests.test_package import KERNEL, ROOMS
 
+from fullrecall._util.ports import PORTS
+
 ROOT = Path(__file__).parents[1]
 ADAPTERS = ("tests/observe/test_fuzz.py", "tests/observe/test_instrumentors.py")
 """Tests that import the adapters, which use rooms."""
 
 
-def asking() -> list[str]:
-    """Return the packages of the kernel that ask a port."""
+def asking(room: str) -> list[str]:
+    """Return the packages of the kernel that ask a port which this room fills."""
+    ports = [port for port, place in PORTS.items() if f"{place}:".startswith(f"fullrecall.{room}:")]
+    asked = re.compile("|".join(rf'plugged\("{port}"\)' for port in ports) or r"(?!)")
     source = ROOT / "src" / "fullrecall"
     return [
         name
         for name in KERNEL
-        if any("plugged(" in path.read_text("utf-8") for path in (source / name).rglob("*.py"))
-        if name != "_util"  # it defines ports
+        if any(asked.search(path.read_text("utf-8")) for path in (source / name).rglob("*.py"))
     ]
 
 
-def kernel_tests(
-    folder: Path, without: tuple[str, ...], kinds: str, packages: Iterable[str] = KERNEL
-) -> str:
-    """Return the output of the tests of `packages` in a copy of the package without these rooms."""
+def copy_without(folder: Path, rooms: tuple[str, ...]) -> None:
+    """Copy the package into `folder`, but for these rooms."""
     package = folder / "fullrecall"
     shutil.copytree(ROOT / "src" / "fullrecall", package)
-    for room in without:
+    for room in rooms:
         if (package / room).is_dir():
             shutil.rmtree(package / room)
         else:
             (package / f"{room}.py").unlink()
-    folders = [f"tests/{name}" for name in packages if (ROOT / "tests" / name).is_dir()]
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:fullrecall",
-        "-p",
-        "no:cacheprovider",
-    ]
-    command += ["-m", kinds, *(f"--ignore={path}" for path in ADAPTERS), *folders]
+
+
+def output_of(folder: Path, *arguments: str) -> str:
+    """Return the output of Python with these arguments, which finds the copy in `folder` first."""
     ran = subprocess.run(
-        command,
+        [sys.executable, *arguments],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True,
@@ -68,13 +61,22 @@ def kernel_tests(
     return ran.stdout
 
 
+def kernel_tests(folder: Path, kinds: str, packages: Iterable[str] = KERNEL) -> str:
+    """Return the output of the tests of `packages` with the copy in `folder`."""
+    folders = [f"tests/{name}" for name in packages if (ROOT / "tests" / name).is_dir()]
+    ignored = [f"--ignore={path}" for path in ADAPTERS]
+    options = ["-q", "-p", "no:fullrecall", "-p", "no:cacheprovider", "-m", kinds, *ignored]
+    return output_of(folder, "-m", "pytest", *options, *folders)
+
+
 OPT_IN = "small_model or browser or engines or libraries or long or tools"
 
 
 @pytest.mark.long
 def test_the_kernel_needs_no_room(tmp_path: Path) -> None:
     """All tests of the kernel pass without any room, but for those that say they use one."""
-    passed = kernel_tests(tmp_path, ROOMS, f"not (rooms or {OPT_IN})")
+    copy_without(tmp_path, ROOMS)
+    passed = kernel_tests(tmp_path, f"not (rooms or {OPT_IN})")
     left = re.search(r"(\d+) passed.*?(\d+) deselected", passed)
     assert left is not None
     assert int(left[1]) > 5 * int(left[2])
@@ -82,8 +84,35 @@ def test_the_kernel_needs_no_room(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("room", ROOMS)
+def test_a_room_needs_none_below_it(tmp_path: Path, room: str) -> None:
+    """Without one room, the ports that rooms above it fill still give their objects."""
+    copy_without(tmp_path, (room,))
+    above = ROOMS[: ROOMS.index(room)]
+    ports = [port for port, place in PORTS.items() if re.split("[.:]", place)[1] in above]
+    opened = f"import fullrecall; from fullrecall._util.ports import plugged; ports = {ports}"
+    opened += "; assert None not in [plugged(port) for port in ports]"
+    output_of(tmp_path, "-c", opened)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("room", [room for room in ROOMS if asking(room)])
 def test_the_kernel_works_without_each_room(tmp_path: Path, room: str) -> None:
-    """The quick tests of the packages that ask a port pass without any one room."""
-    packages = asking()
-    assert {"judge", "run", "scorers", "stats"} <= {*packages}
-    kernel_tests(tmp_path, (room,), f"not (rooms or slow or {OPT_IN})", packages)
+    """The quick tests of the packages that ask a port of this room pass without it."""
+    copy_without(tmp_path, (room,))
+    kernel_tests(tmp_path, f"not (rooms or slow or {OPT_IN})", asking(room))
+
+
+def test_every_port_is_asked() -> None:
+    """Some package of the kernel asks each port, so that no port escapes the tests above."""
+    source = "".join(
+        path.read_text("utf-8")
+        for name in KERNEL
+        for path in (ROOT / "src" / "fullrecall" / name).rglob("*.py")
+    )
+    assert [port for port in PORTS if f'plugged("{port}")' not in source] == []
+    assert {room: asking(room) for room in ROOMS if asking(room)} == {
+        "lexical": ["judge", "scorers"],
+        "diagnosis": ["stats"],
+        "page": ["stats"],
+        "batches": ["run"],
+    }
