@@ -3,8 +3,8 @@
 Each retriever has one defect: a wrong suffix, repeated documents, a small k.
 `diagnose` predicts what mending it brings; then all questions are put to a retriever without the
 defect.
-BM25 in LangChain and word vectors in LlamaIndex answer over a part of the demo's collection; with
-DATA, BM25 answers over the collections there too.
+BM25 in LangChain and word vectors in LlamaIndex answer over a part of the standard library's
+documentation; with DATA, BM25 answers over the collections there too.
 
     python bench/diagnosis_gains.py [DATA] [--held-out]
 
@@ -19,11 +19,14 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
+
+sys.path.append(str(Path(__file__).parents[1]))
 
 from fullrecall import Context, IdRecall, Report, Sample, diagnose, evaluate
 from fullrecall.diagnosis import Change, ChangeKind
@@ -232,11 +235,11 @@ def holds(change: Change, measured: float) -> bool:
 
 
 def demo(pages: int = 900) -> list[Setting]:
-    """Return BM25 and word vectors over a part of the demo's collection."""
+    """Return BM25 and word vectors over a part of the standard library's documentation."""
     import frameworks
     from langchain_core.documents import Document as Page
+    from tests.stdlib_docs.collection import documents, questions
 
-    from fullrecall.demo import documents, questions
     from fullrecall.demo.searches import chunked
     from fullrecall.samples import Document
     from langchain_fullrecall import contexts as from_documents

@@ -1,4 +1,4 @@
-"""Choose what the demo searches: the names in `fullrecall/demo/stdlib_names.txt`.
+"""Choose the documents of `tests/stdlib_docs`: write the names in `names.txt`.
 
 Each documented object of the standard library once, under its most public name. The file was
 written with Python 3.11; later versions leave out the few names that they no longer have.
@@ -14,14 +14,17 @@ import importlib
 import inspect
 import io
 import re
+import sys
 import types
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fullrecall.demo.stdlib import docstring, underlying
+sys.path.append(str(Path(__file__).parents[1]))
 
-_NAMES = Path(__file__).parents[1] / "src/fullrecall/demo/stdlib_names.txt"
+from tests.stdlib_docs.collection import FOLDER, docstring, underlying
+
+_NAMES = FOLDER / "names.txt"
 
 # Written out instead of discovered, since some modules of the standard library print, open a
 # window, change the process or warn of their removal as soon as they are imported. Each of these

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
@@ -163,8 +164,8 @@ def cells(
 
 
 def own() -> Data:
-    """Return the standard library's pages with the demo's questions."""
-    from fullrecall.demo import documents, questions
+    """Return the standard library's pages with people's questions."""
+    from tests.stdlib_docs.collection import documents, questions
 
     texts = {page.id: page.text for page in documents()}
     asked, relevant = {}, {}

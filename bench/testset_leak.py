@@ -1,4 +1,4 @@
-"""How near questions are to their sources: people's, a model's, copied ones, and the demo's.
+"""How near questions are to their sources: people's, a model's, copied ones, and our own.
 
     python bench/testset_leak.py DATA
 
@@ -19,13 +19,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+from tests.stdlib_docs.collection import documents, questions
 from testset_completion import rank_of
 
 from fullrecall._util.ranking import Ranking
 from fullrecall._util.vocabulary import content_words
-from fullrecall.demo import documents, questions
 from fullrecall.samples import Sample
 from fullrecall.testset import Problem, check
 from fullrecall.testset.content import longest_run
@@ -68,7 +69,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def demo() -> Named:
-    """Return the demo's own questions."""
+    """Return the questions about the standard library."""
     corpus = [{"id": document.id, "text": document.text} for document in documents()]
     return Named("demo, written around the words", list(questions()), corpus)
 

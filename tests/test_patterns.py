@@ -45,7 +45,6 @@ AT_RUN_TIME: Mapping[str, Mapping[str, Any]] = {
 
 
 BOUNDED: Mapping[tuple[str, str], str] = {
-    ("fullrecall.demo.stdlib", r"\[<weakref"): "reads signatures of Python's own library",
     (
         "fullrecall.diagnosis.ids.words",
         r"[\W_]++",

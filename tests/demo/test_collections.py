@@ -1,16 +1,16 @@
-"""The demo collection: the standard library's documentation, with judged questions."""
+"""The collections: the library's pages, and the standard library's documentation."""
 
 import json
 import os
 import re
 import subprocess
 import sys
-from importlib.resources import files
 from typing import Any
 
 import pytest
+from tests.stdlib_docs.collection import FOLDER, documents, questions
 
-from fullrecall.demo import documents, library_pages, library_questions, questions
+from fullrecall.demo import library_pages, library_questions
 from fullrecall.demo.searches import CHUNK_SIZE, chunked
 from fullrecall.samples.corpus import Document
 from fullrecall.samples.sample import Sample
@@ -19,7 +19,7 @@ from fullrecall.samples.sample import Sample
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
     """The questions as they are in the file."""
-    source = files("fullrecall.demo").joinpath("stdlib_questions.jsonl")
+    source = FOLDER / "questions.jsonl"
     return [json.loads(line) for line in source.read_text(encoding="utf-8").splitlines()]
 
 
@@ -110,7 +110,7 @@ def test_every_document_has_a_docstring_and_nothing_of_the_machine(
 def test_documents_are_the_same_in_every_process() -> None:
     """Neither the hash seed nor the process changes ids, texts or order."""
     code = (
-        "import hashlib; from fullrecall.demo import documents; "
+        "import hashlib; from tests.stdlib_docs.collection import documents; "
         "print(len(documents()), hashlib.sha256(repr(documents()).encode()).hexdigest())"
     )
     first = run_python(code, PYTHONHASHSEED="1")
@@ -134,7 +134,7 @@ known = sys.stdlib_module_names | {{"__mp_main__", "fullrecall", spec.name}}
 foreign = [name for name in imported - known if not name.startswith("_sysconfigdata_")]
 print(sorted(foreign))
 """
-    path = str(files("fullrecall.demo").joinpath("stdlib.py"))
+    path = str(FOLDER / "collection.py")
     assert run_python(code.format(path=path)) == "[]\n"
 
 

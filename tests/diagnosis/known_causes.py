@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 from tests.containment_judge import ContainmentJudge
 from tests.observe.calls import of_calls
+from tests.stdlib_docs.collection import documents
 
 from fullrecall import ClaimRecall, Context, IdRecall, Retrieval, Sample, TextRecall, evaluate
-from fullrecall.demo import documents
 from fullrecall.diagnosis import Cause, Diagnosis, diagnose
 from fullrecall.judge.judge import Citation, Verdict
 from fullrecall.samples.calls import Call

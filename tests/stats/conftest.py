@@ -1,4 +1,4 @@
-"""Reports on the demo's collection: a real retriever, and deliberately worse versions of it."""
+"""Reports on the standard library's documentation: a retriever, and worse versions of it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WordIndex:
     """BM25 over whole documents, as short as it can be written; best first, ties by ID."""
 
     def __init__(self) -> None:
-        from fullrecall.demo import documents
+        from tests.stdlib_docs.collection import documents
 
         pages = documents()
         self._ids = [page.id for page in pages]
@@ -55,7 +55,7 @@ class WordIndex:
 @pytest.fixture(scope="session")
 def reports() -> Mapping[str, Report]:
     """Return the report of a retriever, and those of worse ones that stop early."""
-    from fullrecall.demo import questions
+    from tests.stdlib_docs.collection import questions
 
     index = WordIndex()
     found = [(question, index.search(question.user_input or "")) for question in questions()]

@@ -6,9 +6,9 @@ import random
 from typing import Any
 
 import pytest
+from tests.stdlib_docs.collection import documents, questions
 
 from fullrecall import Sample
-from fullrecall.demo import documents, questions
 from fullrecall.errors import InputError
 from fullrecall.files.documents import html_text
 from fullrecall.judge.models import ChatRequest, Completion
@@ -168,8 +168,8 @@ def test_a_question_asked_twice_is_found() -> None:
     assert asked.match("what is the indirect problem") is not None
 
 
-def test_the_demos_own_questions_pass() -> None:
-    """The demo's questions have no invalid reference and no copied words."""
+def test_questions_by_people_pass() -> None:
+    """The questions about the standard library have no invalid reference and no copied words."""
     audit = check(questions(), documents())
     assert audit.is_valid
     assert Problem.COPIED not in audit.counts

@@ -1,8 +1,7 @@
 """The demo: a real search with a defect, over the help pages of an invented town's library.
 
 `fullrecall demo` needs only the core: SQLite searches. It makes no download and writes no file.
-`library_pages` and `library_questions` are its data; `documents` and `questions` are a larger
-collection, the documentation of Python's standard library.
+`library_pages` and `library_questions` are its data.
 """
 
 from __future__ import annotations
@@ -20,7 +19,5 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.demo.library import library_questions as library_questions
     from fullrecall.demo.searches import FullTextSearch as FullTextSearch
     from fullrecall.demo.searches import chunked as chunked
-    from fullrecall.demo.stdlib import documents as documents
-    from fullrecall.demo.stdlib import questions as questions
 else:
     __getattr__ = lazy.names(__name__)

@@ -11,12 +11,12 @@ from __future__ import annotations
 import concurrent.futures
 import functools
 import importlib
-import importlib.resources
 import inspect
 import json
 import re
 import sys
 import types
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from fullrecall.samples.corpus import Document
@@ -24,13 +24,11 @@ from fullrecall.samples.corpus import Document
 if TYPE_CHECKING:
     from fullrecall.samples.sample import Sample
 
-# Chosen by `bench/stdlib_names.py`: most modules of the standard library, except those that print,
-# open a window, or change the process when imported.
-_NAMES_FILE: Final = "stdlib_names.txt"
-_QUESTIONS_FILES: Final = {
-    "plain": "stdlib_plain_questions.jsonl",
-    "hard": "stdlib_questions.jsonl",
-}
+FOLDER: Final = Path(__file__).parent
+"""The names of the documents, and the questions. The names are chosen by `bench/stdlib_names.py`:
+most modules, except those that print, open a window, or change the process when imported."""
+
+_QUESTIONS_FILES: Final = {"plain": "plain_questions.jsonl", "hard": "questions.jsonl"}
 # A default that lists live objects of the process, such as its logging handlers.
 _LIVE_LIST: Final = re.compile(r"\[<weakref[^\]]*\]")
 _MEMORY_ADDRESS: Final = re.compile(r" at 0x[0-9A-Fa-f]+")
@@ -72,7 +70,7 @@ def _documented_objects() -> dict[str, object]:
     # The module has this class in its namespace only after the first access.
     _ = concurrent.futures.ProcessPoolExecutor
     objects: dict[str, object] = {}
-    for line in _lines(_NAMES_FILE):
+    for line in _lines("names.txt"):
         module_name, _, name = line.partition(":")
         documented = _member(importlib.import_module(module_name), name)
         if documented is not None:
@@ -140,5 +138,4 @@ def _reference_texts(row: dict[str, Any]) -> list[list[str]]:
 
 
 def _lines(name: str) -> list[str]:
-    source = importlib.resources.files("fullrecall.demo").joinpath(name)
-    return source.read_text(encoding="utf-8").splitlines()
+    return (FOLDER / name).read_text(encoding="utf-8").splitlines()
