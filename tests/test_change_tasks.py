@@ -254,7 +254,7 @@ def apply_edits(package: Path, edits: Mapping[str, Edit]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", TASKS)
 def test_a_change_works_by_the_files_that_it_touches(name: str, tmp_path: Path) -> None:
-    """Nothing else needs to know of it: not a list, not a table, not a second switch."""
+    """A change needs no edit in any other file, such as a list or a table."""
     task = TASKS[name]
     package = tmp_path / "fullrecall"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))

@@ -18,7 +18,7 @@ VERDICTS = {"s": "supported", "l": "supported", "p": "partial", "n": "not_suppor
 
 
 def finding(sample: int, claim: int, letter: str, partial_credit: float) -> Finding:
-    """Return a judge's finding on a claim: s and l at rank 1 and 3, p in part, n nowhere."""
+    """Return a finding: s is supported at rank 1, l at rank 3, p in part, and n not at all."""
     credit = {"s": 1.0, "l": 1.0, "p": partial_credit}.get(letter, 0.0)
     rank = 3 if letter == "l" else 1
     steps, ranks = ((CreditStep(rank, credit),), (rank,)) if credit else ((), ())

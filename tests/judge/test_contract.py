@@ -79,7 +79,7 @@ def without(field: str) -> Verdicts:
 
 
 def contexts_off(by: int) -> Verdicts:
-    """Return the verdicts citing contexts `by` off."""
+    """Return the verdicts with each cited context number moved by `by`."""
     return [
         {**one, "citations": [{**c, "context": c["context"] + by} for c in one["citations"]]}
         for one in honest()

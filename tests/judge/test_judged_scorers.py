@@ -277,7 +277,7 @@ class TestPrompts:
     ],
 )
 def test_bad_judge_parameters_are_named(parameters: dict[str, Any], name: str) -> None:
-    """Each is a `ParameterError` that names the parameter."""
+    """A bad parameter raises a `ParameterError` that names it."""
     with pytest.raises(ParameterError, match=name):
         LLMJudge(**{"model": ScriptedChatModel([""]), **parameters})
 
@@ -294,6 +294,6 @@ def test_bad_judge_parameters_are_named(parameters: dict[str, Any], name: str) -
     ],
 )
 def test_bad_scorer_parameters_are_named(parameters: dict[str, Any], name: str) -> None:
-    """Each is a `ParameterError` that names the parameter."""
+    """A bad parameter raises a `ParameterError` that names it."""
     with pytest.raises(ParameterError, match=name):
         ClaimRecall(**parameters)

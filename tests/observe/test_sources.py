@@ -116,7 +116,7 @@ def test_frames_of_phoenix(form: str, tmp_path: Path) -> None:
 
 
 def test_traces_stand_in_the_order_of_their_start() -> None:
-    """For any order of their export."""
+    """Traces are ordered by their start, whatever the order of their export."""
     other = Span(trace_id="ff" * 16, span_id="f" * 16, name="later", start=500)
     assert [each.id for each in datasets.from_spans([other, *SPANS])] == [TRACE, "ff" * 16]
 

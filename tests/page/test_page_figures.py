@@ -95,7 +95,7 @@ def test_bounds_stand_beside_a_mean_that_lacks_samples(report: Report) -> None:
 
 
 def test_a_chart_needs_two_ks() -> None:
-    """A chart is drawn from two ks on."""
+    """A chart is drawn if there are at least two values of k."""
     assert chart([Curve("A", "a", 0, {5: CurveMean(0.5)})]) is None
     drawn = chart([Curve("A", "a", 0, {1: CurveMean(0.5), 9: CurveMean(0.5)})])
     assert drawn is not None

@@ -239,7 +239,7 @@ def test_a_gate_does_not_blame_the_retriever_for_another_corpus() -> None:
 
 
 def test_the_summary_names_the_way_out_and_counts_stale_labels_as_one_reason() -> None:
-    """Any number of stale labels is one line, with the command that carries them over."""
+    """The summary counts stale labels in one line, with the command that moves them."""
     samples = [
         {"retrieved_context_ids": ["a"], "reference_context_ids": [f"old-{n}"]} for n in range(30)
     ]

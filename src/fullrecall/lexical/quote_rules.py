@@ -102,7 +102,7 @@ class _QuotedClaim:
 
     @property
     def is_opposed(self) -> bool:
-        """Whether the quote has an opposite of a word of the claim, which reverses a negation."""
+        """Whether the quote has the opposite of a word of the claim; a negation reverses the result."""
         return any(
             not self.quote_keys.isdisjoint(opposite_keys(word.written))
             for word in read_words(self.claim)

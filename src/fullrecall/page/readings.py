@@ -13,7 +13,7 @@ from fullrecall.stats.pairs import Gap
 
 
 class Misses(NamedTuple):
-    """The number of targets not found in full within a measure's k, of its `targets`."""
+    """How many of the `targets` were not found in full within a measure's k."""
 
     missed: int
     targets: int

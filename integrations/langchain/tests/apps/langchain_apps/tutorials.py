@@ -305,7 +305,7 @@ _NEXT = {"timetable": "summer", "cafe": "luggage"}
     output="documents",
 )
 def neighbors_of_chunks() -> Any:
-    """Behind each document that was found stands its neighbor, which a store of documents has."""
+    """Each retrieved document is followed by its neighbor from a document store."""
 
     def expand(found: list[Document]) -> list[Document]:
         return [each for hit in found for each in (hit, document(_NEXT[str(hit.id)]))]
