@@ -378,7 +378,7 @@ def durable(
     server.start()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ledger, "LEASE_SECONDS", 3.0)
-        patch.setattr(account, "HOLD_SECONDS", 3.0)
+        patch.setattr(account, "HOLD_SECONDS", (3.0 - 60.0, 3.0))  # after a timeout of 60 s
         yield
     server.stop()
 

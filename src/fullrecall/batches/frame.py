@@ -14,26 +14,15 @@ if TYPE_CHECKING:
     import narwhals as nw
     import pyarrow as pa
 
-_SCORING = {
-    "ray": 'data.map_batches(scorer, batch_format="pyarrow")',
-    "pyspark": "data.mapInArrow(scorer.over, scorer.schema(data))",
-    "dask": "data.map_partitions(scorer, meta=scorer.meta(data))",
-}
-"""Engines by their package: how each applies a scorer to its batches."""
-
 
 def batch_frame(batch: Any) -> nw.DataFrame[Any]:
     """Return a batch as a data frame of narwhals; raise `InputError` for anything else."""
-    package = type(batch).__module__.partition(".")[0]
-    if package in _SCORING:
+    is_data_set = type(batch).__module__.partition(".")[0] in ("ray", "pyspark", "dask")
+    if is_data_set or not is_frame(batch):
         raise InputError(
-            f"expected one batch, got {package}'s {type(batch).__name__}: {_SCORING[package]} "
-            "scores it"
-        )
-    if not is_frame(batch):
-        raise InputError(
-            f"expected a data frame or an Arrow table, got {type(batch).__name__} "
-            f"{shown(batch)}: Ray hands them out with batch_format='pyarrow'"
+            f"expected one batch, a data frame or an Arrow table, got {type(batch).__name__} "
+            f"{shown(batch)}: call the scorer by Ray's map_batches with batch_format='pyarrow', "
+            "Spark's mapInArrow, or Dask's map_partitions"
         )
     return eager(batch)
 
@@ -68,25 +57,14 @@ def beside(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa
 def misspelled(column: str, fields: Iterable[str]) -> str | None:
     """Return the field whose name a column's name resembles; None without one.
 
-    Each word of the two names must be nearly equal: `retrived_ids` is a misspelled `retrieved_ids`,
-    but `question_id` is not a misspelled `question`.
+    One letter in five may differ: `retrived_ids` is a misspelled `retrieved_ids`, but `question_id`
+    is not a misspelled `question`.
     """
-    letters, words = column.lower().replace("_", ""), snake(column).split("_")
-    for field in fields:
-        others = field.split("_")
-        near = len(words) == len(others) and all(map(_nearly_equal, words, others))
-        if near or letters == field.replace("_", ""):
-            return field
-    return None
-
-
-def _nearly_equal(word: str, other: str) -> bool:
-    """Return whether two words differ in a plural's s, or in at most one of five letters."""
     from rapidfuzz.distance import OSA
 
-    return word.removesuffix("s") == other.removesuffix("s") or (
-        OSA.distance(word, other) <= len(other) // 5
-    )
+    name = snake(column)
+    near = (field for field in fields if OSA.distance(name, field) <= len(field) // 5)
+    return next(near, None)
 
 
 def ddl(columns: Mapping[str, str], schema: pa.Schema) -> str:

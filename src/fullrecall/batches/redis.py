@@ -76,16 +76,13 @@ function rules.reserve()
   if a.bounds.calls and get('calls') >= a.bounds.calls then return {full = 'calls'} end
   local tokens, cost = 0, 0
   if a.bounds.tokens or a.bounds.cost then
-    local per_character, answer = get('per_character'), get('answer')
-    tokens, cost = size(
-      math.max(1, $PROMPT_AT_MOST * per_character) * a.length[2],
-      math.max($LONG_ANSWER, $ANSWER_AT_MOST * answer))
+    local longest = get('longest')
+    tokens, cost = size(a.prompt[2], math.max($LONG_ANSWER, $ANSWER_AT_MOST * longest))
     local others = redis.call('ZCOUNT', alive, now, '+inf')
     if others > get('settled') or beyond(tokens, cost) then
       if others > 0 then return {again = true} end
-      if per_character == 0 then per_character = $PER_CHARACTER end
-      if answer == 0 then answer = $ANSWER end
-      local full = beyond(size(a.length[1] * per_character, answer))
+      if longest == 0 then longest = $ANSWER end
+      local full = beyond(size(a.prompt[1], longest))
       if full then return {full = full, cost = get('cost')} end
     end
   end
@@ -110,11 +107,7 @@ function rules.settle()
   add('tokens', -tokens)
   add('cost', -cost)
   for kind, number in pairs(a.amounts) do add(kind, number) end
-  for kind, number in pairs(a.largest) do put(kind, math.max(get(kind), number)) end
-  return {}
-end
-function rules.renew()
-  for _, name in ipairs(a.names) do redis.call('ZADD', alive, 'XX', now + a.seconds, name) end
+  put('longest', math.max(get('longest'), a.answer or 0))
   return {}
 end
 function rules.read()
@@ -129,7 +122,7 @@ redis.call('EXPIRE', alive, $KEEP_SECONDS)
 return cjson.encode(outcome)
 """
 
-_NUMBERS = ("PROMPT_AT_MOST", "LONG_ANSWER", "ANSWER_AT_MOST", "PER_CHARACTER", "ANSWER")
+_NUMBERS = ("LONG_ANSWER", "ANSWER_AT_MOST", "ANSWER")
 
 
 @lru_cache(maxsize=8)

@@ -242,11 +242,20 @@ class BatchScorer:
                 f"no column {self.position!r}, which position names: the columns are "
                 f"{', '.join(map(repr, frame.columns))}"
             )
-        values = enumerate(frame[self.position].to_list(), start=1)
-        return [
-            None if is_missing(value) else _whole_number(value, self.position, number)
-            for number, value in values
-        ]
+        positions: list[int | None] = []
+        for number, value in enumerate(frame[self.position].to_list(), start=1):
+            if is_missing(value):
+                positions.append(None)
+                continue
+            # A gap in a column may have made its whole numbers floats.
+            if not isinstance(value, (int, float)) or value < 0 or value % 1:
+                raise InputError(
+                    f"{self.position} must hold whole numbers >= 0, got {value!r}",
+                    line=number,
+                    field=self.position,
+                )
+            positions.append(int(value))
+        return positions
 
     def _scored(self, frame: nw.DataFrame[Any], positions: Sequence[int | None]) -> pa.Table:
         """Return the columns of a batch's samples and scores."""
@@ -306,16 +315,3 @@ class BatchScorer:
 
 _LEFT = ("id", "user_input", "group")
 """The fields that are kept of a row that is not a sample, as far as they can be read."""
-
-
-def _whole_number(value: object, column: str, number: int) -> int:
-    """Return a cell of the position's column as an int, which a gap may have made a float."""
-    try:
-        row_number = int(value)  # type: ignore[call-overload]
-        if row_number == value and row_number >= 0:
-            return int(row_number)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise InputError(
-        f"{column} must hold whole numbers >= 0, got {value!r}", line=number, field=column
-    )

@@ -93,7 +93,6 @@ class Door:
 
     async def close(self, *, connections: bool) -> None:
         """Close the connections that models opened in this event loop, if asked to."""
-        await self._account.close()
         if connections:
             closing = (getattr(model, "aclose", None) for model, _ in self._models.values())
             await closed(close for close in closing if close is not None)

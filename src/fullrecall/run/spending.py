@@ -15,9 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple, TypeAlias
 
-PER_CHARACTER = 0.3  # expected tokens per character of a prompt, before the first answer
 ANSWER = 200  # expected tokens of an answer, before the first answer
-PROMPT_AT_MOST = 2.0  # times the most tokens per character of any earlier prompt
 ANSWER_AT_MOST = 4.0  # times the tokens of the longest earlier answer
 LONG_ANSWER = 1_000  # tokens that any answer may take
 
@@ -41,13 +39,12 @@ class Size(NamedTuple):
 
 
 COUNTS = ("calls", "retries", "prompt_tokens", "completion_tokens", "settled", "tokens", "cost")
-"""The sums of an account, beside the largest sizes so far, the next turn, and the reserves."""
+"""The sums of an account, beside its longest answer, the next turn, and the reserves."""
 
 
 def opened(owner: str) -> State:
     """Return a new account, with all sums at 0."""
-    largest = {"per_character": 0.0, "answer": 0.0, "turn": 0.0}
-    return {"owner": owner, **dict.fromkeys(COUNTS, 0), **largest, "holds": {}}
+    return {"owner": owner, **dict.fromkeys(COUNTS, 0), "longest": 0, "turn": 0.0, "holds": {}}
 
 
 def size_of(prompt: float, answer: float, prices: Sequence[float]) -> Size:
@@ -62,15 +59,15 @@ def reserve(
     *,
     name: str,
     bounds: Mapping[str, float],
-    length: Sequence[int],
+    prompt: Sequence[float],
     prices: Sequence[float],
     seconds: float,
 ) -> dict[str, Any]:
     """Reserve room for a request: return the seconds until its turn, as `wait`.
 
     Without room, return the exhausted bound as `full` (for tokens and cost, with the `cost` so
-    far), or an empty mapping if the caller should try again. `length` has the prompt's characters,
-    and the most tokens that it may have.
+    far), or an empty mapping if the caller should try again. `prompt` has the prompt's expected
+    tokens, and the most that it may have. After `seconds`, the reserve's owner is dead or hangs.
     """
     holds: dict[str, list[float]] = state["holds"]
     if name in holds:
@@ -79,17 +76,13 @@ def reserve(
         return {"full": "calls"}
     most = Size(0, 0)
     if "tokens" in bounds or "cost" in bounds:
-        per_character = max(1.0, PROMPT_AT_MOST * state["per_character"])
-        answer = max(LONG_ANSWER, ANSWER_AT_MOST * state["answer"])
-        most = size_of(per_character * length[1], answer, prices)
+        most = size_of(prompt[1], max(LONG_ANSWER, ANSWER_AT_MOST * state["longest"]), prices)
         alive = sum(hold[2] >= now for hold in holds.values())
         # The sizes of a few requests do not predict those of many.
         if alive > state["settled"] or _beyond(state, bounds, most):
             if alive:
                 return {}  # requests in flight may take less than their reserves
-            prompt = length[0] * (state["per_character"] or PER_CHARACTER)
-            expected = size_of(prompt, state["answer"] or ANSWER, prices)
-            beyond = _beyond(state, bounds, expected)
+            beyond = _beyond(state, bounds, size_of(prompt[0], state["longest"] or ANSWER, prices))
             if beyond:
                 return {"full": beyond, "cost": state["cost"]}
     turn = now
@@ -105,25 +98,19 @@ def reserve(
 
 
 def settle(
-    state: State, _: float, *, name: str, amounts: Mapping[str, int], largest: Mapping[str, float]
+    state: State, _: float, *, name: str, amounts: Mapping[str, int], answer: int = 0
 ) -> dict[str, Any]:
-    """Replace a request's reserve by its actual amounts, only once but at any time."""
+    """Replace a request's reserve by its actual amounts, only once but at any time.
+
+    `answer` has the tokens of its answer.
+    """
     hold = state["holds"].pop(name, None)
     if hold is not None:
         state["tokens"] -= hold[0]
         state["cost"] -= hold[1]
         for kind, number in amounts.items():
             state[kind] += number
-        for kind, size in largest.items():
-            state[kind] = max(state[kind], size)
-    return {}
-
-
-def renew(state: State, now: float, *, names: Sequence[str], seconds: float) -> dict[str, Any]:
-    """Extend the reserves of requests to `seconds` from now."""
-    for name in names:
-        if name in state["holds"]:
-            state["holds"][name][2] = now + seconds
+        state["longest"] = max(state["longest"], answer)
     return {}
 
 
@@ -144,7 +131,6 @@ def _beyond(state: State, bounds: Mapping[str, float], size: Size) -> str:
 RULES: Mapping[str, Callable[..., dict[str, Any]]] = {
     "reserve": reserve,
     "settle": settle,
-    "renew": renew,
     "read": read,
 }
 """The rules by their names."""
