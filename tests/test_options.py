@@ -6,6 +6,7 @@ import inspect
 import pickle
 import pkgutil
 from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass
 from enum import Enum
 from importlib import import_module
 from types import FunctionType
@@ -151,6 +152,90 @@ def test_an_unknown_field_of_a_sample_is_refused(call: Callable[..., Any]) -> No
         call(zzz=1)
     with pytest.raises(InputError, match=r"did you mean 'user_input'\?"):
         call(user_inputs="q")
+
+
+RUN = {"max_concurrency": 16, "timeout": 60.0, "retries": 4, "progress": True}
+JUDGED = {"judge": None, "partial_credit": 0.0, "require_evidence": False, "min_measured": 1.0}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "evaluate": {**RUN, "replace": False, "view": "contexts", "collapse": False},
+    "aevaluate": {**RUN, "replace": False, "view": "contexts", "collapse": False},
+    "choose": {**RUN, "within": 0.0, "confidence": 0.95},
+    "compare": {"confidence": 0.95},
+    "calibrate": {"confidence": 0.95},
+    "diagnose": {"deep_k": 100},
+    "examine": {**RUN, "details": True, "seed": 0},
+    "check": RUN,
+    "complete": {**RUN, "depth": 20, "seed": 0},
+    "follow": {"accept_changed": False},
+    "generate": {
+        **RUN,
+        "n": 100,
+        "kinds": {"one_fact": 0.7, "several_facts": 0.2, "across_documents": 0.1},
+        "seed": 0,
+    },
+    "reviews_needed": {"allowed": 2},
+    "to_review": {"seed": 0, "title": "Review of a test set"},
+    "CompletedSet.to_label": {"n": 300, "second": False},
+    "CompletedSet.with_labels": {"error": 0.05},
+    "run": {"k": 5, "depth": 20},
+    "questions": {"wording": "hard"},
+    "read_trec": {"ties": "trec"},
+    "BatchScorer": {"max_concurrency": 16, "timeout": 60.0, "retries": 4, "view": "contexts"},
+    "Gate": {"confidence": 0.95, "scores": ()},
+    "ClaimRecall": {**JUDGED, "split": "judge"},
+    "ContextPrecision": JUDGED,
+    "QuestionRecall": JUDGED,
+    "SpanRecall": {"min_run": 32},
+    "TextRecall": {"similarity": "levenshtein", "threshold": 0.5, "comparison": "ge"},
+    "Cascade": {"unsure": (0.3, 0.65)},
+    "LexicalJudge": {"threshold": 0.5},
+    "CrossEncoderJudge": {"threshold": 0.5, "window": 3, "batch_size": 32, "max_length": 512},
+    "LLMJudge": {
+        "claims_per_call": 20,
+        "window": 60_000,
+        "reasks": 2,
+        "sample": 0,
+        "requote": False,
+        "verify": "rules",
+        "guard": "hints",
+    },
+    "OpenAIChatModel": {"temperature": 0.0, "schema": True, "timeout": 60.0},
+    "AnthropicChatModel": {"temperature": 0.0, "schema": True, "timeout": 60.0},
+    "Retries": {"most": 4, "first_wait": 0.5, "longest_wait": 60.0},
+    "StepReading": {"failed_calls": "unscored"},
+    "ValueReader": {"limit": 64_000_000},
+    "Report.save": {"replace": False},
+    "Report.slices": {"confidence": 0.95},
+    "Report.smallest_k": {"confidence": 0.95},
+    "Report.to_label": {"seed": 0, "show_verdicts": False},
+    "Report.drawn": {"seed": 0},
+    "Report.plot": {"ks": (1, 3, 5, 10)},
+    "Report.to_frame": {"backend": "pandas"},
+    "Comparison.to_markdown": {"flips": 5},
+    "Diagnosis.to_markdown": {"misses": 3},
+}
+"""Defaults that decide results, costs, or files."""
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_defaults_are_a_promise(name: str) -> None:
+    """Another default changes the results of programs that did not change."""
+    call = next(each.call for each in PUBLIC if each.name == name)
+    parameters = inspect.signature(call).parameters
+    assert {option: parameters[option].default for option in DEFAULTS[name]} == DEFAULTS[name]
+
+
+CHANGING = {"AnthropicChatModel", "OpenAIChatModel", "Spent", "Step"}
+"""Public dataclasses that are not frozen."""
+
+
+def test_values_cannot_be_changed() -> None:
+    """A scorer, a sample or a result is the same at any later time, and can be a key."""
+    exported = [
+        getattr(import_module(face), n) for face in faces() for n in import_module(face).__all__
+    ]
+    data = [each for each in exported if isinstance(each, type) and is_dataclass(each)]
+    assert {each.__name__ for each in data if each.__setattr__ is object.__setattr__} == CHANGING
 
 
 def test_public_names_can_be_pickled() -> None:

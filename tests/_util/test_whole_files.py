@@ -133,6 +133,21 @@ def test_an_error_leaves_the_old_file_and_nothing_beside_it(
         assert listing(tmp_path) == {"t.csv": b"old"}
 
 
+def test_a_full_disk_that_shows_at_the_end_costs_nobody_the_old_file(tmp_path: Path) -> None:
+    """The last bytes reach the disk when the file is closed: only then it replaces the old one."""
+    resource = pytest.importorskip("resource", reason="this system limits no files")
+    path = tmp_path / "t.csv"
+    path.write_text("old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            write_whole(path, b"x" * 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert listing(tmp_path) == {"t.csv": b"old"}
+
+
 def test_a_name_that_is_taken_is_not_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

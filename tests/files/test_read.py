@@ -164,6 +164,16 @@ class TestSavedReports:
             read(tmp_path)
 
 
+def test_samples_that_were_taken_are_not_read_again(write: Write) -> None:
+    """A caller may look at the first sample, and evaluate the rest."""
+    path = write("a.csv", "retrieved_context_ids,reference_context_ids\na,a\nb,b\nc,c\n")
+    rows = [Sample(retrieved_context_ids=[n], reference_context_ids=[n]) for n in "abc"]
+    samples = read(path)
+    assert next(samples) == rows[0]
+    report = evaluate(samples, IdRecall(), progress=False)
+    assert [row.sample for row in report] == rows[1:]
+
+
 def test_importing_the_readers_loads_nothing_heavy() -> None:
     """pyarrow, pandas, datasets and NumPy load when a reader first needs them."""
     code = (

@@ -195,6 +195,18 @@ def test_the_summary_says_after_which_call_to_stop() -> None:
     assert "stop after call 4: the same recall, 80% of the tokens" in " ".join(str(summary).split())
 
 
+def test_a_curve_ends_after_30_calls() -> None:
+    """The summary gives the mean over all calls beside it, and no call to stop after."""
+    sample = Sample(reference_context_ids=["gold"], retrieval=_agent(32, 33))
+    summary = evaluate([sample], IdRecall()).summary()
+    curve = summary[0].over_calls
+    assert curve is not None
+    assert (curve.means, curve.total, curve.last_gain) == ((0.0,) * 30, 1.0, None)
+    words = " ".join(str(summary).split())
+    assert "after all 33 calls 1.000" in words
+    assert "stop after" not in words
+
+
 def test_what_is_not_known_is_undefined() -> None:
     """A measure within a budget is undefined if the cost was not recorded."""
     bare = Sample(reference_context_ids=["a"], retrieved_context_ids=["a"])

@@ -219,6 +219,21 @@ class TestForms:
                 Reference(ids, grade) for ids, grade in meant
             ]
 
+    @pytest.mark.parametrize(
+        "field",
+        [
+            "reference_context_ids",
+            "reference_contexts",
+            "reference_claims",
+            "reference_entities",
+            "forbidden_ids",
+            "forbidden_contexts",
+        ],
+    )
+    def test_references_may_be_a_set(self, field: str) -> None:
+        """Their order says nothing, in contrast to that of retrieved contexts."""
+        assert Sample(**{field: {"a"}}) == Sample(**{field: ["a"]})  # type: ignore[arg-type]
+
     def test_numpy_and_tuples_are_lists_too(self) -> None:
         """NumPy arrays and tuples, as in data frames, are read as lists."""
         numpy = pytest.importorskip("numpy", reason="needs the demo extra, which brings numpy")

@@ -244,7 +244,7 @@ def score_summary(
     running = [RunningTotals(measure, table.group_codes) for measure in measures]
     row_counts: Counter[int] = Counter()
     notes: Counter[str] = Counter()
-    judged = VerdictSums()
+    judged: list[VerdictSums | None] = []
     finds_any = False
     for part, columns, counted in table.counted(score, measures):
         for each, own in zip(running, counted, strict=True):
@@ -252,9 +252,10 @@ def score_summary(
         status, counts = counted[0].status, counted[0].counts
         row_counts.update(dict(enumerate(np.bincount(status, counts).astype(int).tolist())))
         notes.update(part.notes(score))
-        judged += part.verdicts(score) or VerdictSums()
+        judged.append(part.verdicts(score))
         finds_any = finds_any or columns.finds_any
     estimates = {each.measure: _estimate(each) for each in running}
+    sums = VerdictSums.joined(judged)
     return ScoreSummary(
         method,
         estimates,
@@ -262,8 +263,8 @@ def score_summary(
         row_counts[UNDEFINED],
         row_counts[UNSCORED],
         _reasons(notes),
-        judged.unverified_share,
-        judged.cascade,
+        None if sums is None else sums.unverified_share,
+        None if sums is None else sums.cascade,
         _rewrite(table, score) if row_counts[SCORED] and not finds_any else None,
         row_counts[UNJUDGED],
         over_calls(table, score, method.headline) if united else None,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import NamedTuple
 
 from fullrecall.scorers.result import Result, Status
@@ -27,12 +28,12 @@ class VerdictSums:
     `calls` and `tokens` are those of the rows with a target that the second judge decided.
     """
 
-    credit: Fraction = Fraction(0)
-    unverified: Fraction = Fraction(0)
-    verdicts: int = 0
-    referred: int = 0
-    calls: int = 0
-    tokens: int = 0
+    credit: Fraction
+    unverified: Fraction
+    verdicts: int
+    referred: int
+    calls: int
+    tokens: int
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> VerdictSums | None:
@@ -55,7 +56,7 @@ class VerdictSums:
     def joined(cls, sums: Iterable[VerdictSums | None]) -> VerdictSums | None:
         """Return the sums over all parts; None where none has verdicts."""
         known = [each for each in sums if each is not None]
-        return sum(known, cls()) if known else None
+        return reduce(cls.__add__, known) if known else None
 
     def __add__(self, other: VerdictSums) -> VerdictSums:
         pairs = zip(astuple(self), astuple(other), strict=True)

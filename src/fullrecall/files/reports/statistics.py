@@ -120,10 +120,6 @@ def _key(name: Any) -> Any:
     return name if isinstance(name, str) else (tuple(name[0]), name[1])
 
 
-def _plain_verdicts(sums: VerdictSums | None) -> list[str] | None:
-    return None if sums is None else list(map(str, astuple(sums)))
-
-
 def _verdicts(sums: Iterable[str]) -> VerdictSums:
     credit, unverified, *counts = sums
     return VerdictSums(Fraction(credit), Fraction(unverified), *map(int, counts))
