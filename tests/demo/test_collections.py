@@ -11,7 +11,7 @@ import pytest
 from tests.stdlib_docs.collection import FOLDER, documents, questions
 
 from fullrecall.demo import library_pages, library_questions
-from fullrecall.demo.searches import CHUNK_SIZE, chunked
+from fullrecall.demo.searches import CHUNK_SIZE, Chunk, FullTextSearch, chunked
 from fullrecall.samples.corpus import Document
 from fullrecall.samples.sample import Sample
 
@@ -191,6 +191,15 @@ def test_the_librarys_pages_answer_its_questions() -> None:
     }
     assert needed <= pages.keys()
     assert all(text.partition("\n\n")[2] for text in pages.values())
+
+
+def test_a_search_needs_a_word_that_says_something() -> None:
+    """Stop words match nothing, operators of the search are words, and chunks are ranked."""
+    chunks = [("a", "the one and only near cat"), ("b", "a cat, a cat near"), ("c", "the dog")]
+    search = FullTextSearch([Chunk(*each) for each in chunks])
+    assert search("the and of", k=3) == []
+    assert [source for source, _, _ in search("the cats AND near", k=3)] == ["b", "a"]
+    assert [source for source, _, _ in search("cat", k=1)] == ["b"]
 
 
 def test_chunks_end_in_the_second_half_of_their_room() -> None:

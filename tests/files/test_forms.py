@@ -173,6 +173,12 @@ def test_of_a_conversation_the_last_question_is_retrieved_for(name: str) -> None
         one({name: [{"role": "ai", "content": "x"}]})
 
 
+def test_two_questions_of_another_form_are_refused() -> None:
+    """Neither is a text: the samples are not read without a question."""
+    with pytest.raises(InputError, match=r"user_input: expected one str, got dict \{'a': 'x'\}"):
+        one({"question": {"a": "x"}, "query": {"b": "x"}, "retrieved_context_ids": ["a"]})
+
+
 @pytest.mark.parametrize(
     ("row", "field", "value"),
     [

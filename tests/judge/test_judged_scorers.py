@@ -52,6 +52,7 @@ class TestRelevance:
         assert result.status is Status.SCORED
         sent = model.requests[0].messages
         assert "reference answer" not in sent[1].content
+        assert 'question: "the question"' in sent[1].content
         assert "to answer the question" in sent[0].content
 
     def test_a_missing_verdict_leaves_the_sample_unscored(self) -> None:

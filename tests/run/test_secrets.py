@@ -21,7 +21,7 @@ from fullrecall import ClaimRecall, Gate, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError, RunStopped
 from fullrecall.judge import AnthropicChatModel, OpenAIChatModel
 from fullrecall.judge.models import ChatRequest, Completion, Message
-from fullrecall.judge.models.redaction import public_url, redacted, without_secrets
+from fullrecall.judge.models.redaction import hide_url, public_url, redacted, without_secrets
 from fullrecall.judge.models.remote_model import RemoteModel
 from fullrecall.judge.models.retries import Retries
 from fullrecall.measures import Recall
@@ -465,6 +465,21 @@ def test_a_reply_keeps_the_words_that_keys_are_made_of() -> None:
     assert without_secrets(text) == text
     assert without_secrets("a Secret-42-key b") == "a [redacted] b"
     assert "ollama" not in redacted("the key ollama is refused")
+
+
+@pytest.mark.parametrize(
+    ("url", "secrets"),
+    [
+        ("https://host/v1?Bare-222324&x=Value-252627", ("Bare-222324", "Value-252627")),
+        ("redis://:Only-282930@host", ("Only-282930",)),
+        ("https://tok-USER-313233@host", ("tok-USER-313233",)),
+    ],
+)
+def test_secrets_of_an_address_are_hidden_everywhere(url: str, secrets: tuple[str, ...]) -> None:
+    """A parameter without a value, and a user without a password, may be the secret."""
+    hide_url(url)
+    told = redacted(f"{secrets}")
+    assert not [secret for secret in secrets if secret in told]
 
 
 @pytest.mark.parametrize(

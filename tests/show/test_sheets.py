@@ -57,7 +57,7 @@ def test_an_empty_sheet_is_nothing_but_its_notes() -> None:
 def test_running_text_has_lines_of_its_own_on_a_terminal() -> None:
     """A column of text does not widen a table: each row is a block, a list is numbered."""
     blocks = Sheet(["question", "lost"], [Section("", [Line("q1", ["why?", "d1"])])], sides="ltt")
-    assert "q1  why?\n  lost: d1" in terminal.text_of(blocks)
+    assert terminal.text_of(blocks) == "\nq1  why?\n  lost: d1\n"
     numbered = Sheet(["gain"], [Section("", [Line("raise k", ["+1"])])], title="Do", sides="tr")
     assert terminal.text_of(numbered) == "Do\n1. raise k: +1\n"
 

@@ -308,6 +308,10 @@ class TestPower:
 
         assert p(needed) <= 0.05 < p(needed - 1)
 
+    def test_one_is_the_least(self) -> None:
+        """No mean is below the smallest possible value: no sample is needed, and one is said."""
+        assert groups_needed(hits(1, 2), 0.0, 0.05) == 1
+
     def test_no_number_is_enough_at_the_threshold_itself(self) -> None:
         """`needed` is None if ten million samples do not decide, and without values."""
         assert groups_needed(hits(9, 10), 0.9, 0.05) is None

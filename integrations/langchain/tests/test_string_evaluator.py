@@ -219,6 +219,7 @@ def test_what_a_reference_may_be(
         (IdRecall(), [1.5], "1.5 is not an ID"),
         (IdRecall(), [Document("some text")], "'some text' has no ID"),
         (IdRecall(), {"docs": ["d0"]}, "none of the keys 'docs'"),
+        (CLAIMS, {"reference_claims": [Document("a", id="d0")]}, "expected a claim, a str or"),
         (ContextPrecision(), ["d0"], "context_precision accepts"),
         (CountRecall(), ["d0"], "count accepts"),
     ],
