@@ -178,7 +178,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "CompletedSet.to_label": {"n": 300, "second": False},
     "CompletedSet.with_labels": {"error": 0.05},
     "run": {"k": 5, "depth": 20},
-    "questions": {"wording": "hard"},
     "read_trec": {"ties": "trec"},
     "BatchScorer": {"max_concurrency": 16, "timeout": 60.0, "retries": 4, "view": "contexts"},
     "Gate": {"confidence": 0.95, "scores": ()},
