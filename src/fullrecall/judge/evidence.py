@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -52,31 +52,30 @@ class Folded:
 
     def __init__(self, text: str, space: str = " ") -> None:
         self.original = text
-        folded: list[str] = []
+        self._space = space
+        self.text = space.join(filter(None, map(_folded_word, text.split())))
+
+    @cached_property
+    def _offsets(self) -> Sequence[int]:
+        """The offset in the original of each folded character."""
+        if self.original.isascii() and self.text == self.original.lower():
+            return range(len(self.text))  # nothing moved, as in most texts
         offsets: list[int] = []
         gap = 0  # where white space begins
-        for printed in _PRINTED.finditer(text):
-            word, start = printed[0], printed.start()
-            places: Iterable[int] = range(start, printed.end())
-            letters = word.lower()
-            if not word.isascii():  # folding letter by letter takes ten times as long
-                characters = [_folded_word(character) for character in word]
-                letters = "".join(characters)
-                places = [at for at, character in enumerate(characters, start) for _ in character]
-            if not letters:
-                continue
-            if folded and space:
-                folded.append(space)
+        for printed in _PRINTED.finditer(self.original):
+            places: Iterable[int] = range(*printed.span())
+            if not printed[0].isascii():
+                places = [place for place in places for _ in _folded_word(self.original[place])]
+            if places and offsets and self._space:
                 offsets.append(gap)
-            folded.append(letters)
-            offsets += places
-            gap = printed.end()
-        self.text = "".join(folded)
-        self.offsets = offsets
+            if places:
+                offsets += places
+                gap = printed.end()
+        return offsets
 
     def location(self, start: int, end: int) -> Location:
         """Return the offsets in the original of a range of the folded text."""
-        return Location(self.offsets[start], self.offsets[end - 1] + 1)
+        return Location(self._offsets[start], self._offsets[end - 1] + 1)
 
     @cached_property
     def tokens(self) -> list[tuple[str, int, int]]:
@@ -89,8 +88,14 @@ class Folded:
         return _BETWEEN.join(["", *(word for word, _, _ in self.tokens), ""])
 
 
-def _folded_word(text: str) -> str:
-    return unicodedata.normalize("NFKD", text).translate(_ALIKE).casefold()
+def _folded_word(word: str) -> str:
+    """Return a word folded character by character, so that each has its offset."""
+    return word.lower() if word.isascii() else "".join(map(_folded_character, word))
+
+
+@lru_cache(maxsize=4_096)
+def _folded_character(character: str) -> str:
+    return unicodedata.normalize("NFKD", character).translate(_ALIKE).casefold()
 
 
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:

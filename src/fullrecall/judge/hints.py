@@ -29,18 +29,16 @@ _TOGETHER: Sequence[tuple[Sequence[str], Sequence[str]]] = table("hints.json", _
 @remembered(400_000)
 def seems_to_instruct(text: str) -> bool:
     """Return whether a sentence of a text may address its judge, in linear time."""
-    # Fullwidth letters and zero-width marks look the same to a reader, but would hide words here.
-    folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
-    if _has(folded, _MARKS):
-        return True
+    folded = text.lower()
+    if not text.isascii():
+        # Fullwidth letters and zero-width marks look the same to a reader, but would hide words.
+        folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
     # Most texts contain no pair of words, so no sentence is examined.
-    pairs = [
-        (kind, other) for kind, other in _TOGETHER if _has(folded, kind) and _has(folded, other)
-    ]
-    return any(
+    return _has(folded, _MARKS) or any(
         _has(segment, kind) and _has(segment, other)
+        for kind, other in _TOGETHER
+        if _has(folded, kind) and _has(folded, other)
         for segment in _SEGMENTS.split(folded)
-        for kind, other in pairs
     )
 
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from functools import cache
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias
 
 from fullrecall._util.caches import remembered_words
 from fullrecall._util.pieces import paused
-from fullrecall.lexical.sentences import TextPart, begins_item, commands, parts, statements
+from fullrecall.lexical.sentences import TextPart, begins_item, commands, parts, stating_parts
 from fullrecall.lexical.words.data import lines, word_set
 from fullrecall.lexical.words.frequencies import zipf_frequencies
 from fullrecall.lexical.words.languages import language_among
@@ -34,6 +33,7 @@ _PREPOSITIONS = word_set("prepositions")
 _PLACING = _PREPOSITIONS - {"of"}
 _PERSONAL = word_set("personal")
 _POSSESSIVE = word_set("possessive")
+_PRONOUNS = _PERSONAL | _POSSESSIVE
 _ADVERBS = word_set("adverbs")
 _INTRANSITIVE = word_set("intransitive")
 _UNSURE = word_set("unsure")
@@ -60,9 +60,8 @@ def facts_of(text: str) -> list[str]:
 
     A text of headings alone is returned as its sentences, because it must claim something.
     """
-    stated = frozenset(statements(text))
     return resolved(
-        [fact for part in _with_lead_in(parts(text), stated) for fact in paused(_facts(part, text))]
+        [fact for part in _with_lead_in(parts(text)) for fact in paused(_facts(part, text))]
     )
 
 
@@ -71,8 +70,9 @@ def facts_of_claim(claim: str) -> list[str]:
     return facts_of(claim) or [claim]
 
 
-def _with_lead_in(all_parts: Sequence[TextPart], stated: AbstractSet[str]) -> Iterator[str]:
+def _with_lead_in(all_parts: list[TextPart]) -> Iterator[str]:
     """Yield the parts that state something; a list item is added to a lead-in that needs it."""
+    stating = stating_parts(all_parts)
     lead_in = ""
     for part in all_parts:
         is_item = begins_item(part.text)
@@ -80,7 +80,7 @@ def _with_lead_in(all_parts: Sequence[TextPart], stated: AbstractSet[str]) -> It
             listed = commands(part.text)
             introduced = f"{lead_in} " if lead_in and len(listed) == 1 else "Run "
             yield from (f"{introduced}`{command}`." for command in listed)
-        elif part.text in stated:
+        elif part in stating:
             words = lead_in.rstrip("*: ").split()
             is_open = len(words) > 1 and lead_in.endswith(":") and _is_verb(words, len(words) - 1)
             item = part.text.split(None, 1)[-1]
@@ -94,18 +94,26 @@ def resolved(claims: Sequence[str]) -> list[str]:
 
     A dummy "it" is not replaced: "It is raining", "It takes an hour to".
     """
-    subject = ""
+    before: list[str] = []  # the words of the last claim with a subject of its own
     made = []
     for claim in paused(claims):
         words = claim.split()
-        replaced = _with_subject(words, subject) if subject and words else words
+        # Most claims begin with no pronoun, so the claim before them need not be parsed.
+        if words and before and words[0].lower() in _PRONOUNS and (subject := _own_subject(before)):
+            replaced = _with_subject(words, subject)
+        else:
+            replaced = words
         if replaced == words:
-            verb = _verb_at(words)
-            found = _subject(words, verb) if verb else ""
-            first = found.partition(" ")[0].lower()
-            subject = "" if first in _PERSONAL | _POSSESSIVE | {"there"} else found
+            before = words
         made.append(claim if replaced == words else " ".join(replaced))
     return made
+
+
+def _own_subject(words: Sequence[str]) -> str:
+    """Return the subject of a claim; empty for a pronoun."""
+    verb = _verb_at(words)
+    subject = _subject(words, verb) if verb else ""
+    return "" if subject.partition(" ")[0].lower() in _PRONOUNS | {"there"} else subject
 
 
 def _with_subject(words: Sequence[str], subject: str) -> list[str]:
@@ -120,12 +128,13 @@ def _with_subject(words: Sequence[str], subject: str) -> list[str]:
 
 
 def _facts(sentence: str, text: str) -> list[str]:
-    if language_among(sentence, [text]) not in ("en", None):
-        return [sentence]
     bare = sentence.strip()
     if bare.startswith("(") and bare.endswith(")"):
         bare = bare[1:-1]
-    return _parted(_THEN.sub(lambda match: match[1].upper(), bare, count=1))
+    facts = _parted(_THEN.sub(lambda match: match[1].upper(), bare, count=1))
+    # Most sentences are one fact in any language, so only the others need their language.
+    is_read = facts == [sentence] or language_among(sentence, [text]) in ("en", None)
+    return facts if is_read else [sentence]
 
 
 def clauses_of(sentence: str) -> list[str]:
@@ -303,7 +312,7 @@ def _begins_object(word: str) -> bool:
 def _has_own_subject(words: Sequence[str], start: int) -> bool:
     """Return whether a pronoun, or a short phrase with an article or a name, has its own verb."""
     word = words[start]
-    if word.lower() not in _PERSONAL | _POSSESSIVE | _ARTICLES and not word[:1].isupper():
+    if word.lower() not in _PRONOUNS | _ARTICLES and not word[:1].isupper():
         return False
     for at in range(start + 1, min(start + _MOST_BEFORE_VERB + 1, len(words))):
         if words[at - 1].endswith(",") or words[at] in _ENDS_SUBJECT:

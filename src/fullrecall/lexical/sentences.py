@@ -37,6 +37,8 @@ _CUT = re.compile(  # a sentence that ends in one of these always continues
     r"ggf|usw|ул|им|стр|рис|[тТ]\.\s?е|[тТ]\.\s?д|z\.\s?B|d\.\s?h|u\.\s?a|o\.\s?ä|"
     r"e\.\s?g|i\.\s?e|p\.\s?ej|p\.\s?ex)\.$"
 )
+_MAY_END = re.compile(r"[^\x00-\x7f]|[.!?\n]\s*+\S")
+"""A mark that may end a sentence before the end of its paragraph."""
 _BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)++)\1")
 _FENCES = ("```", "~~~")
 _SHELL = re.compile(r"(?:```|~~~)\s*(?:bash|sh|shell|console|zsh|powershell|cmd)\s*$")
@@ -72,15 +74,19 @@ def statements(text: str) -> list[str]:
 
     A text of headings alone is returned as its parts, because it must claim something.
     """
-    all_parts = parts(text)
-    return [part.text for part in all_parts if part.role in _CLAIMS] or [p.text for p in all_parts]
+    return [part.text for part in stating_parts(parts(text))]
+
+
+def stating_parts(all_parts: list[TextPart]) -> list[TextPart]:
+    """Return the parts that state something; all parts if none does."""
+    return [part for part in all_parts if part.role in _CLAIMS] or all_parts
 
 
 def omitted(text: str) -> list[TextPart]:
     """Return the parts of `text` that are not among its `statements`, with their roles."""
     all_parts = parts(text)
-    unstated = [part for part in all_parts if part.role not in _CLAIMS]
-    return unstated if len(unstated) < len(all_parts) else []
+    stating = stating_parts(all_parts)
+    return [part for part in all_parts if part not in stating]
 
 
 def parts(text: str) -> list[TextPart]:
@@ -93,13 +99,12 @@ def parts(text: str) -> list[TextPart]:
             f"a text of at most {MOST_CHARACTERS:,} characters is split into sentences, got one of "
             f"{len(text):,}: cut it into passages"
         )
-    code = language_among(text, ()) or "en"
     listed: list[TextPart] = []
     for block, role in _blocks(_with_items(text).splitlines()):
         if role is not None:
             listed.append(TextPart(block.strip(), role))
         else:
-            listed += [TextPart(sentence, _role(sentence)) for sentence in _sentences(block, code)]
+            listed += [TextPart(sentence, _role(sentence)) for sentence in _sentences(block, text)]
     return listed
 
 
@@ -215,10 +220,15 @@ def begins_item(stripped: str) -> bool:
     return len(marker) <= 7 and _MARKER.fullmatch(marker) is not None  # noqa: PLR2004 - "(xviii)"
 
 
-def _segments(text: str, language: str) -> Iterator[str]:
+def _segments(text: str, whole_text: str) -> Iterator[str]:
     """Yield the splitter's segments; it reads one piece at a time, since its time is quadratic."""
+    # Most claims: they need neither the splitter nor their language.
+    if len(text) <= _PIECE and not _MAY_END.search(text):
+        yield text
+        return
     from sentencex import segment
 
+    language = language_among(whole_text, ()) or "en"
     begun: list[str] = []  # pieces of a sentence that has not ended yet
     start = 0
     while start < len(text):
@@ -238,13 +248,13 @@ def _segments(text: str, language: str) -> Iterator[str]:
         yield "".join(begun)
 
 
-def _sentences(text: str, language: str) -> Iterator[str]:
+def _sentences(text: str, whole_text: str) -> Iterator[str]:
     """Yield the sentences of a paragraph, each with the list marker that it begins with."""
     # The splitter treats "1." as a sentence, and ends a sentence after abbreviations such as
     # "art.".
     pending = ""  # a marker that waits for its sentence
     whole = ""  # a sentence that may continue
-    for raw in _segments(text, language):
+    for raw in _segments(text, whole_text):
         part = f"{pending} {raw.strip()}".strip()
         pending = ""
         if not any(map(str.isalnum, part)):
