@@ -69,6 +69,21 @@ def test_a_stage_that_moved_it_down() -> None:
     assert miss.detail == "dense had it at rank 1; now it is at rank 3 of the list, beyond k = 2"
 
 
+@pytest.mark.parametrize("by", ["rerank", "the final list"])
+def test_the_stage_that_dropped_it(by: str) -> None:
+    """The stage after the last one that had the item, or the list that the sample ended with."""
+    dense = {"source": "dense", "contexts": [{"id": "c"}, {"id": "a"}]}
+    rerank = {"source": "rerank", "contexts": [{"id": "a"}, {"id": "b"}], "children": [dense]}
+    sample = Sample(
+        retrieved_ids=["a", "b"],
+        expected_ids=["c"],
+        retrieval={"calls": [rerank if by == "rerank" else dense]},
+    )
+    miss = one(diagnose(report_of(IdRecall(), sample)))
+    assert miss.cause == Cause.DROPPED_BY_STAGE
+    assert miss.detail == f"dense had it at rank 1, {by} no longer has it"
+
+
 def test_another_k() -> None:
     """`k` diagnoses the misses of another cut-off than the scorer's, and labels them by it."""
     sample = Sample(retrieved_ids=["a", "b", "c"], expected_ids=["c"])

@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -194,6 +195,10 @@ def test_samples_of_a_group_and_of_one_id_are_one_question() -> None:
     retrievers = {"a": search_of(0.5, "a"), "b": search_of(0.5, "b")}
     assert choose(samples, IdRecall(), retrievers, progress=False).questions == 10
     assert choose(doubled, IdRecall(), retrievers, progress=False).questions == 5
+    named = questions(2)
+    grouped = [replace(named[0], group="g")]
+    for mixed in (named + grouped, grouped + named):  # one sample gives the group of its ID
+        assert choose(mixed, IdRecall(), retrievers, progress=False).questions == 2
 
 
 def test_questions_without_targets_or_text_count_for_nobody() -> None:

@@ -65,6 +65,33 @@ def test_two_references_that_are_nearly_equal_are_one_problem() -> None:
 
 
 @pytest.mark.parametrize(
+    ("shared", "tail", "is_found"),
+    [(7, "", False), (8, "", True), (8, " " * 2_353, True), (8, " " * 2_354, False)],
+)
+def test_a_quote_of_eight_words_may_stand_elsewhere(
+    shared: int, tail: str, *, is_found: bool
+) -> None:
+    """Fewer words may be a phrase, and a long text is no quote."""
+    quote = " ".join(f"word{n}" for n in range(shared)) + tail
+    pages = {"a": f"{quote}. Here.", "b": f"There: {quote}."}
+    span = {"text": quote, "source": "a", "start": 0, "end": len(quote)}
+    issues = found([sample("q", "a", reference_contexts=[span])], pages)
+    assert ((Problem.ELSEWHERE, "q") in issues) == is_found
+
+
+@pytest.mark.parametrize(("size", "spanned", "is_found"), [(300, 270, True), (300, 269, False),
+                                                             (299, 299, False)])  # fmt: skip
+def test_most_of_a_long_document_does_not_locate_an_answer(
+    size: int, spanned: int, *, is_found: bool
+) -> None:
+    """A span of nine tenths of 300 words is as good as none."""
+    text = "word " * size
+    span = {"text": "word " * spanned, "source": "a", "start": 0, "end": 5 * spanned}
+    issues = found([sample("q", "a", reference_contexts=[span])], {"a": text})
+    assert ((Problem.WHOLE, "q") in issues) == is_found
+
+
+@pytest.mark.parametrize(
     ("old", "new", "told"),
     [
         ("can be", "cannot be", "one of them denies it"),

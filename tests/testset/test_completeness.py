@@ -13,6 +13,7 @@ from fullrecall.testset.completeness import (
     KINDS,
     Figure,
     Stratum,
+    _Gamma,
     completeness,
     drawn,
     labels_needed,
@@ -40,6 +41,13 @@ def test_rare_strata_have_fay_and_kims_interval() -> None:
     value = 5.0 * 2 + 30 * 1
     spread = value - mean
     assert missing(strata) == (value, np.floor(low + spread), np.floor(high + spread))
+
+
+@pytest.mark.parametrize("shape", [0.3, 1.0, 40.0])
+def test_gamma_probabilities_are_scipys(shape: float) -> None:
+    """From the left end to values so far to the right that a series would overflow."""
+    for x in (0.0, 0.1, 1.0, 30.0, 60.0, 1_000.0, 1e6):
+        assert _Gamma(shape, 2.0).cdf(2 * x) == pytest.approx(stats.gamma(shape).cdf(x), abs=1e-12)
 
 
 @pytest.mark.parametrize(("size", "labeled"), [(1_000, 100), (600, 150), (2_000, 100)])

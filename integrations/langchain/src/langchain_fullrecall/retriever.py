@@ -260,10 +260,8 @@ def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
 def input_of(runnable: Runnable[Any, Any]) -> Callable[[str, Sequence[Any]], Any]:
     """Return a function that makes the input from a question and history, by the input schema."""
     keys = _keys(runnable)
-    named = [key for key in _QUESTIONS if key in keys][:1]
+    named = keys if len(keys) == 1 else [key for key in _QUESTIONS if key in keys][:1]
     earlier = [key for key in _HISTORIES if key in keys][:1]
-    if not (named or "messages" in keys) and len(keys) == 1:
-        named = keys
 
     def made(question: str, history: Sequence[Any] = ()) -> Any:
         inputs = {**dict.fromkeys(named, question), **{key: list(history) for key in earlier}}
