@@ -237,6 +237,17 @@ def test_values_cannot_be_changed() -> None:
     assert {each.__name__ for each in data if each.__setattr__ is object.__setattr__} == CHANGING
 
 
+def test_results_print_themselves_at_a_prompt_too() -> None:
+    """A result with a text of its own, such as a table, has no generated list of its fields."""
+    exported = [
+        getattr(import_module(f), name) for f in faces() for name in import_module(f).__all__
+    ]
+    kinds = [each for each in exported if isinstance(each, type) and is_dataclass(each)]
+    printing = [each for each in kinds if each.__str__ is not object.__str__]
+    by_fields = {each.__name__ for each in printing if hasattr(each.__repr__, "__wrapped__")}
+    assert by_fields == {"Written", "Audit", "CompletedSet", "Followed", "Review", "TestSet"}
+
+
 def test_public_names_can_be_pickled() -> None:
     """Engines send functions and classes to their workers by the names from which users import."""
     for face in faces():

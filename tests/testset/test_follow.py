@@ -11,8 +11,9 @@ import pytest
 from fullrecall import Sample
 from fullrecall.errors import InputError
 from fullrecall.read import documents_of
-from fullrecall.samples.corpus import ANCHORS, CorpusIndex, anchors_of, stale_label
+from fullrecall.samples.corpus import ANCHORS, CorpusIndex, Document, anchors_of, stale_label
 from fullrecall.testset import LabelStatus, anchor, follow, unjudged
+from fullrecall.testset.alignment import letters_of, pieces
 
 WORDS = [f"w{n}ord" for n in range(4000)]
 
@@ -285,3 +286,12 @@ def test_marks_that_mean_something_are_no_layout(before: str, after: str) -> Non
     old = {"d0": f"{CORPUS['d0']} It was {before} all of them."}
     done = follow(SAMPLES[:1], {"d0": old["d0"].replace(before, after)}, old=old)
     assert done.labels[0].status is LabelStatus.CHANGED
+
+
+def test_a_short_remainder_completes_a_quote() -> None:
+    """A chunker's last chunk may be too short to be found by its words."""
+    long = Document("a", "The first boiler was lit in the spring of that year")
+    short = Document("b", "in May.")
+    quote = letters_of(f"{long.text} {short.text}")
+    assert pieces(quote, [long], {letters_of(short.text).text: short}) == [long, short]
+    assert pieces(quote, [long], {}) == []
