@@ -50,7 +50,7 @@ class ItemReader:
 
     def scored(self, items: Sequence[SampleLike]) -> ScoredIds | None:
         """Return the scores of mappings that have only IDs; None for other items."""
-        from fullrecall.scorers.id_samples import ScoredIds, cells_of
+        from fullrecall.scorers.id_samples import ScoredIds
 
         if set(map(type, items)) != {dict}:
             return None
@@ -58,9 +58,8 @@ class ItemReader:
         names = {name: field for field, names in Sample.names().items() for name in (field, *names)}
         fields = [names.get(key, "") for key in keys]
         if not others and len(set(fields)) == len(fields):
-            columns = cells_of(items, keys)
-            cells = {field: columns[key] for field, key in zip(fields, keys, strict=True)}
-            scored = ScoredIds.of_cells(cells)
+            columns = zip(*map(dict.values, items), strict=True)  # type: ignore[arg-type]
+            scored = ScoredIds.of_cells(dict(zip(fields, columns, strict=True)))
             if scored is not None:
                 return scored
         return self._rows.scored(items)

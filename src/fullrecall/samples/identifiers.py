@@ -114,12 +114,14 @@ def as_listed_ids(value: object) -> tuple[str | None, ...]:
 
 def as_texts(items: Sequence[object]) -> Sequence[str] | None:
     """Return items that are all `str`, or all `int` as `str`; None for any other items."""
-    if is_texts(items):
-        return items
     try:
-        return list(map(str, items)) if set(map(type, items)) == {int} else None
-    except ValueError:  # a number of thousands of digits
-        return None
+        "".join(items)  # type: ignore[arg-type]
+    except TypeError:
+        try:
+            return list(map(str, items)) if set(map(type, items)) == {int} else None
+        except ValueError:  # a number of thousands of digits
+            return None
+    return items  # type: ignore[return-value]
 
 
 def is_texts(items: Sequence[object]) -> TypeGuard[Sequence[str]]:

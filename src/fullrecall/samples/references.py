@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
+from fullrecall._util.pieces import paused
 from fullrecall._util.values import shown
 from fullrecall.samples.context import ID, Context, as_context, as_number
 from fullrecall.samples.identifiers import as_id, as_list, as_texts, each_of
@@ -59,7 +60,7 @@ class SingleIds(NamedTuple):
 
 
 _PIECE = 50_000
-"""IDs that are compared in one call of C, which Ctrl-C cannot interrupt."""
+"""IDs that are compared in one call of C, which cannot be interrupted."""
 
 
 def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
@@ -67,15 +68,14 @@ def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
 
     Returns single IDs if no reference has alternatives.
     """
-    if isinstance(value, Mapping):
+    is_list = type(value) is list  # nearly always, and the other checks take longer
+    if not is_list and isinstance(value, Mapping):
         references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
     else:
-        items = _one_or_many(value)
+        items: Any = value if is_list else _one_or_many(value)
         texts = as_texts(items)
-        if texts is not None:  # nearly always true, and the cheapest check
-            names = dict.fromkeys(texts[:_PIECE])
-            for start in range(_PIECE, len(texts), _PIECE):
-                names.update(dict.fromkeys(texts[start : start + _PIECE]))
+        if texts is not None:
+            names = dict.fromkeys(texts if len(texts) < _PIECE else paused(texts, _PIECE))
             names.pop("", None)
             return SingleIds(tuple(names))
         references = each_of(items, _reference)

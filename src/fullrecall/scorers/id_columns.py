@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall.measures.found import SCORED, UNDEFINED, FoundColumns
 from fullrecall.measures.lists import Floats, Integers, Lists, narrow, offsets_of
@@ -67,30 +66,27 @@ def columns_of(results: Sequence[Result]) -> FoundColumns:
     )
 
 
-def distinct(references: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    """Return the rows' references without repetitions, in order of first appearance."""
-    return [
-        row if len(row) == 1 or len(set(row)) == len(row) else list(dict.fromkeys(row))
-        for row in references
-    ]
-
-
-def score_ids(retrieved: Sequence[Sequence[str | None]], references: IdTargets) -> FoundColumns:
+def score_ids(
+    first: Sequence[int],
+    lengths: Integers,
+    offsets: Integers,
+    grades: Floats | None = None,
+    sizes: Integers | None = None,
+) -> FoundColumns:
     """Return the results of `IdRecall` as columns: references' positions and rows' statuses.
 
-    References must be distinct within a row, and no ID blank. Only references with a grade above 0
-    count.
+    `first` is as from `first_ranks`; `lengths` counts the retrieved IDs of each row, whose
+    references begin at `offsets`. Only references with a grade above 0 count.
     """
-    ids, grades, sizes = references
-    first, offsets, supports = first_ranks(retrieved, ids), offsets_of(map(len, ids)), None
+    positions, supports = Lists(np.array(first, np.int32), offsets), None
     if sizes is not None:
-        found = Lists(first, offsets_of(sizes))
+        found = Lists(positions.values, offsets_of(sizes))
         offsets = narrow(np.searchsorted(found.offsets, offsets))
         found = found.kept(found.values > 0)
         supports = Lists(found.values[np.lexsort((found.values, found.rows))], found.offsets)
-        is_found, first = supports.counts > 0, np.zeros(len(sizes), np.int32)
-        first[is_found] = supports.values[supports.offsets[:-1][is_found]]
-    positions = Lists(first, offsets)
+        is_found, earliest = supports.counts > 0, np.zeros(len(sizes), np.int32)
+        earliest[is_found] = supports.values[supports.offsets[:-1][is_found]]
+        positions = Lists(earliest, offsets)
     if grades is not None:
         relevant = grades > 0
         positions, grades = positions.kept(relevant), grades[relevant]
@@ -98,9 +94,8 @@ def score_ids(retrieved: Sequence[Sequence[str | None]], references: IdTargets) 
         grades = None if (grades == 1.0).all() else grades
     if supports is not None and (supports.counts <= 1).all():
         supports = None
-    lengths = np.fromiter(map(len, retrieved), np.int64, len(retrieved))
     status = np.where(positions.counts > 0, SCORED, UNDEFINED).astype(np.int8)
-    return FoundColumns(status, narrow(lengths), positions, supports, grade=grades)
+    return FoundColumns(status, lengths, positions, supports, grade=grades)
 
 
 def with_results(columns: FoundColumns, odd: Mapping[int, Result]) -> FoundColumns:
@@ -116,20 +111,30 @@ def with_results(columns: FoundColumns, odd: Mapping[int, Result]) -> FoundColum
 
 def first_ranks(
     retrieved: Sequence[Sequence[str | None]], references: Sequence[Sequence[str]]
-) -> NDArray[np.int32]:
-    """Return the 1-based position of each reference among its row's retrieved IDs, or 0."""
+) -> tuple[list[int], list[int]]:
+    """Return the 1-based position of each reference among its row's retrieved IDs, or 0.
+
+    Returns too which rows have a retrieved ID that is blank or None.
+    """
     longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
     pairs = zip(retrieved, references, strict=True)
     if longest <= _FEW:
-        positions = [
-            row.index(name) + 1 if name in row else 0 for row, names in pairs for name in names
-        ]
-    else:
-        positions = []
-        for row, names in pairs:
-            found = first_positions(row, names)
-            if len(found) < len(names):  # several references have the same alternative
-                position_of = dict(zip(dict.fromkeys(names), found, strict=True))
-                found = [position_of[name] for name in names]
-            positions += found
-    return np.array(positions, np.int32)
+        return (
+            [row.index(name) + 1 if name in row else 0 for row, names in pairs for name in names],
+            [number for number, row in enumerate(retrieved) if not all(row) and _has_blank(row)],
+        )
+    positions: list[int] = []
+    blank = []
+    for number, (row, names) in enumerate(pairs):
+        found = first_positions(row, names)
+        if len(found) == len(names):
+            positions += found.values()
+            continue
+        positions += [found[name] for name in names]  # several may have the same alternative
+        if _has_blank(found):
+            blank.append(number)
+    return positions, blank
+
+
+def _has_blank(ids: Collection[str | None]) -> bool:
+    return "" in ids or None in ids

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fullrecall._util.dataframes import FrameRow
 from fullrecall.measures.found import FoundColumns
-from fullrecall.measures.lists import Integers, offsets_of
+from fullrecall.measures.lists import Floats, Integers, offsets_of
 from fullrecall.samples.fields import SAMPLE_FIELDS
 from fullrecall.samples.references import Reference, SingleIds
 from fullrecall.samples.sample import Sample
-from fullrecall.scorers.id_columns import IdTargets, distinct, listed, score_ids, with_results
+from fullrecall.scorers.id_columns import IdTargets, first_ranks, listed, score_ids, with_results
+from fullrecall.scorers.id_lists import FoundIds, IdLists, plain_lists
 from fullrecall.scorers.ids import IdRecall
 
 CellReader: TypeAlias = Callable[[str, Any], Any]
@@ -27,32 +28,7 @@ _FLAGS = frozenset({"answerable", "judged"})
 FIELDS = frozenset({RETRIEVED, REFERENCES, "forbidden_ids", "metadata"}) | _TEXTS | _FLAGS
 """The fields of samples that can be kept as columns."""
 
-
-class IdLists(NamedTuple):
-    """Lists of IDs: row i has `ids[offsets[i]:offsets[i + 1]]`, all texts or all whole numbers."""
-
-    ids: Sequence[Any]
-    offsets: Integers
-
-    @classmethod
-    def of(cls, lists: Sequence[Sequence[Any]], ids: Sequence[Any] | None = None) -> IdLists:
-        """Return a copy of lists of IDs; `ids`, if given, has all their IDs in order."""
-        all_ids = list(chain.from_iterable(lists)) if ids is None else ids
-        return cls(all_ids, offsets_of(map(len, lists)))
-
-    @property
-    def names(self) -> Sequence[str]:
-        """All IDs as texts."""
-        return texts_of(self.ids)
-
-    def of_row(self, row: int) -> Sequence[str]:
-        """Return the IDs of one row as texts."""
-        return texts_of(self.ids[self.offsets[row] : self.offsets[row + 1]])
-
-
-def texts_of(ids: Sequence[Any]) -> Sequence[str]:
-    """Return IDs as texts, which are all texts or all whole numbers."""
-    return ids if not ids or type(ids[0]) is str else list(map(str, ids))
+_NO_ROWS: Mapping[int, Sample] = {}
 
 
 class IdSamples(Sequence[Sample]):
@@ -66,13 +42,15 @@ class IdSamples(Sequence[Sample]):
     def __init__(
         self,
         retrieved: IdLists,
-        targets: IdTargets,
+        references: IdLists,
         others: Mapping[str, Sequence[Any]],
-        odd: Mapping[int, Sample],
+        *,
+        odd: Mapping[int, Sample] = _NO_ROWS,
+        grades: Floats | None = None,
+        sizes: Integers | None = None,
     ) -> None:
-        self.retrieved, self.others, self.odd = retrieved, others, odd
-        self.references = IdLists.of(targets.ids)
-        self.grades, self.sizes = targets.grades, targets.sizes
+        self.retrieved, self.references, self.others, self.odd = retrieved, references, others, odd
+        self.grades, self.sizes = grades, sizes
 
     def __len__(self) -> int:
         return len(self.retrieved.offsets) - 1
@@ -131,7 +109,9 @@ class IdSamples(Sequence[Sample]):
             name: [getattr(sample, name) for sample in samples]
             for name in FIELDS - {RETRIEVED, REFERENCES}
         }
-        return cls(IdLists.of(retrieved), IdTargets.of(references), others, {})
+        names, grades, sizes = IdTargets.of(references)
+        lists = IdLists.of(retrieved), IdLists.of(names)
+        return cls(*lists, others, grades=grades, sizes=sizes)
 
 
 class ScoredIds(NamedTuple):
@@ -153,11 +133,13 @@ class ScoredIds(NamedTuple):
             or references[row] is None
             or sample.answerable is False
             or sample.retrieval is not None  # a failed call, or several lists
-            or not all(ids)
         }
         for row in odd:
             retrieved[row], references[row] = (), SingleIds(())
-        return cls._scored(samples, retrieved, IdTargets.of(references), odd)
+        targets = IdTargets.of(references)
+        first, blank = first_ranks(retrieved, targets.ids)
+        odd |= {row: samples[row] for row in blank}
+        return cls._scored(samples, first, retrieved, targets, odd)
 
     @classmethod
     def of_cells(
@@ -169,19 +151,17 @@ class ScoredIds(NamedTuple):
         """
         if not {RETRIEVED, REFERENCES} <= cells.keys() <= FIELDS:
             return None
-        plain = {name: _plain(name, column) for name, column in cells.items()}
-        if None not in plain.values():
-            retrieved, references = plain.pop(RETRIEVED), plain.pop(REFERENCES)
-            if retrieved.are_numbers is not references.are_numbers:  # 1 is the ID "1"
-                retrieved, references = retrieved.as_texts, references.as_texts
-            targets = IdTargets(distinct(references.lists))
-            samples = IdSamples(IdLists.of(*retrieved), targets, plain, {})
-            return cls._scored(samples, retrieved.lists, targets, {})
+        others = {name: cells[name] for name in cells if name not in (RETRIEVED, REFERENCES)}
+        if all(_is_plain(name, column) for name, column in others.items()):
+            found = FoundIds.of(cells[RETRIEVED], cells[REFERENCES])
+            if found is not None:
+                retrieved, references, first = found
+                columns = score_ids(first, retrieved.counts, references.offsets)
+                return cls(IdSamples(retrieved, references, others), columns, {})
         if read is None:
             return None
         try:
-            fields = {name: _fields(name, cells[name], own, read) for name, own in plain.items()}
-            return cls._of_fields(fields)
+            return cls._of_fields({name: _fields(name, cells[name], read) for name in cells})
         except ValueError:  # raised again for its row
             return None
 
@@ -203,38 +183,26 @@ class ScoredIds(NamedTuple):
         forbidden = zip(fields.get("forbidden_ids", ()), targets.ids, strict=False)
         if any(ids and not set(ids).isdisjoint(names) for ids, names in forbidden):
             return None
-        samples = IdSamples(IdLists.of(retrieved), targets, fields, odd)
-        return cls._scored(samples, retrieved, targets, odd)
+        lists = IdLists.of(retrieved), IdLists.of(targets.ids)
+        samples = IdSamples(*lists, fields, odd=odd, grades=targets.grades, sizes=targets.sizes)
+        first, _ = first_ranks(retrieved, targets.ids)
+        return cls._scored(samples, first, retrieved, targets, odd)
 
     @classmethod
     def _scored(
         cls,
         samples: Sequence[Sample],
+        first: Sequence[int],
         retrieved: Sequence[Sequence[str]],
         targets: IdTargets,
         odd: Mapping[int, Sample],
     ) -> ScoredIds:
+        names, grades, sizes = targets
+        lengths = np.diff(offsets_of(map(len, retrieved)))
+        columns = score_ids(first, lengths, offsets_of(map(len, names)), grades, sizes)
         results = {row: IdRecall().score(sample) for row, sample in odd.items()}
-        columns = with_results(score_ids(retrieved, targets), results)
-        return cls(samples, columns, {row: result.note for row, result in results.items()})
-
-
-class _PlainLists(NamedTuple):
-    """Lists of texts or of whole numbers, and all their items."""
-
-    lists: Sequence[Sequence[Any]]
-    ids: Sequence[Any]
-
-    @property
-    def are_numbers(self) -> bool:
-        """Whether the items are whole numbers."""
-        return len(self.ids) > 0 and type(self.ids[0]) is int
-
-    @property
-    def as_texts(self) -> _PlainLists:
-        """The same lists with texts as items."""
-        names, ends = texts_of(self.ids), accumulate(map(len, self.lists), initial=0)
-        return _PlainLists([names[start:end] for start, end in pairwise(ends)], names)
+        notes = {row: result.note for row, result in results.items()}
+        return cls(samples, with_results(columns, results), notes)
 
 
 def _is_given(cell: object) -> bool:
@@ -245,50 +213,32 @@ def _references(sample: Sample) -> SingleIds | tuple[Reference, ...] | None:
     return sample.reference_context_ids if sample.single_ids is None else sample.single_ids
 
 
-def _plain(name: str, column: Sequence[Any]) -> Any:
-    """Return a column's values in a field's form; None unless all of them have that form."""
-    if name in (RETRIEVED, REFERENCES):
-        return _plain_lists(column)
+def _is_plain(name: str, column: Sequence[Any]) -> bool:
+    """Return whether all values of a column have the form that `Sample` keeps, or are None."""
     if name == "answerable" and False in column:  # only the scorer itself reads it
-        return None
+        return False
     kind = _TEXT if name in _TEXTS else _FLAG if name in _FLAGS else _NOTHING
-    return column if kind.issuperset(map(type, column)) else None
+    return kind.issuperset(map(type, column))
 
 
 _NOTHING = frozenset({type(None)})
 _TEXT, _FLAG = _NOTHING | {str}, _NOTHING | {bool}
-_LISTS = frozenset({list, tuple})
-_SEPARATORS = ("; ", " | ")
-"""Between several IDs in one text."""
-
-_MOST_DIGITS = 10**100
-"""Python converts no number of thousands of digits to text: its sample refuses such an ID."""
 
 
-def _plain_lists(column: Sequence[Any]) -> _PlainLists | None:
-    """Return lists of IDs as texts; None for other forms, empty IDs, and several in a text."""
-    if not _LISTS.issuperset(map(type, column)):
-        return None
-    ids = tuple(chain.from_iterable(column))  # a list would reserve room for more
-    try:
-        text = "".join(ids)  # the fastest check that all are texts
-    except TypeError:
-        if set(map(type, ids)) != {int} or max(ids) >= _MOST_DIGITS or min(ids) <= -_MOST_DIGITS:
-            return None
-        return _PlainLists(column, ids)
-    is_plain = all(ids) and not any(each in text for each in _SEPARATORS)
-    return _PlainLists(column, ids) if is_plain else None
-
-
-def _fields(name: str, cells: Sequence[Any], plain: Any, read: CellReader) -> list[Any]:
+def _fields(name: str, cells: Sequence[Any], read: CellReader) -> list[Any]:
     """Return a field's values from its cells; raise `ValueError` for an invalid cell."""
-    if plain is None:
-        values = (read(name, cell) for cell in cells)
-        convert = SAMPLE_FIELDS[name].convert
-        return [None if value is None else convert(value) for value in values]
-    if name == REFERENCES:
-        return [SingleIds(tuple(row)) for row in distinct(plain.as_texts.lists)]
-    return list(plain.as_texts.lists if name == RETRIEVED else plain)
+    if name in (RETRIEVED, REFERENCES):
+        lists = plain_lists(cells)
+        if lists is not None and "" not in lists.ids:
+            texts = lists.as_texts
+            if name == RETRIEVED:
+                return list(texts.lists)
+            return [SingleIds(tuple(row)) for row in texts.distinct.lists]
+    elif _is_plain(name, cells):
+        return list(cells)
+    convert = SAMPLE_FIELDS[name].convert
+    values = (read(name, cell) for cell in cells)
+    return [None if value is None else convert(value) for value in values]
 
 
 _KEPT = FIELDS | {"single_ids"}

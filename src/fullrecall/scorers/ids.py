@@ -14,7 +14,7 @@ from fullrecall.measures.findings import CreditStep, Finding, Target, found_at_o
 from fullrecall.measures.row import FoundRow
 from fullrecall.samples.hits import field_paths
 from fullrecall.samples.sample import Sample
-from fullrecall.scorers.result import Result, ResultSource, Status
+from fullrecall.scorers.result import Result, ResultSource, Status, result_view
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,
@@ -43,15 +43,18 @@ class IdRecall(DeterministicScorer):
         if type(self) is not IdRecall:  # a subclass may find targets differently
             return super()._scored(sample)
         ids, single = sample.retrieved_context_ids, sample.single_ids
-        if not (single and ids and all(ids) and single.ids and single.grades is None):
+        if not (single and ids and single.ids and single.grades is None):
             return super()._scored(sample)
         if sample.retrieval is not None or sample.answerable is False:
             return super()._scored(sample)
         try:
-            row = FoundRow([*first_positions(ids, single.ids)], len(ids))
+            found = first_positions(ids, single.ids)
         except Unmeasured as reason:  # a deadline passed during the scoring
             return self._without_score(reason, sample).asked_of(sample)
-        return Result.view(_IdSource(self, sample, row), 0, self._method, Status.SCORED, len(ids))
+        if len(found) > len(single.ids):  # a context without an ID
+            return super()._scored(sample)
+        source = _IdSource(self, sample, FoundRow([*found.values()], len(ids)))
+        return result_view(source, 0, self._method, Status.SCORED, len(ids))
 
     def _find(self, sample: Sample) -> Found:
         require_retrieval(sample)

@@ -126,26 +126,17 @@ class Result:
                 self.__dict__.update(own)
             return self.__dict__[name]
 
-    @classmethod
-    def view(
-        cls, source: ResultSource, row: int, method: Method, status: Status, retrieved: int
-    ) -> Result:
-        """Return a row of `source` as a result whose findings are made when first read."""
-        result = object.__new__(cls)
-        fields = {"method": method, "status": status, "retrieved": retrieved}
-        object.__setattr__(result, "__dict__", {**fields, "_source": source, "_row": row})
-        return result
-
     def __getitem__(self, measure: Measure) -> float | None:
         """Return a measure's value in [0, 1]; None if it is undefined or the sample is unscored.
 
         Raises `ParameterError` for anything but a measure.
         """
         source = self._source
-        if source is not None and type(measure).__hash__ is Measure.__hash__:
-            known = source.values.get(measure)
-            if known is not None:  # the usual case: another row's read has computed it
-                return known[self._row]
+        if source is not None:
+            try:  # another row's read has usually computed it
+                return source.values[measure][self._row]
+            except (KeyError, TypeError):
+                pass
         if not isinstance(measure, Measure):
             raise ParameterError(
                 f"expected a measure such as Recall @ 5 of fullrecall.measures, got {measure!r}"
@@ -254,6 +245,17 @@ class Result:
         named = [*missed[:_NAMED], *([f"{len(missed) - _NAMED:,} more"] * (len(missed) > _NAMED))]
         lost = f"; missed: {', '.join(named)}" if named else ""
         return f"{self.named_score}: {_short(self.reason)}{lost}"
+
+
+def result_view(
+    source: ResultSource, row: int, method: Method, status: Status, retrieved: int
+) -> Result:
+    """Return a row of `source` as a result whose findings are made when first read."""
+    result = object.__new__(Result)
+    own = result.__dict__
+    own["method"], own["status"], own["retrieved"] = method, status, retrieved
+    own["_source"], own["_row"] = source, row
+    return result
 
 
 _LATE = frozenset(each.name for each in fields(Result)) - {"method", "status", "_source", "_row"}

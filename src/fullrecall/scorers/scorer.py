@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import islice
 from operator import length_hint
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from fullrecall._util.pieces import paused
+from fullrecall._util.pieces import pause, paused
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure, Recall
 from fullrecall.measures.findings import Findings
@@ -268,17 +269,28 @@ def first_ranks(values: Iterable[T]) -> dict[T, int]:
     return rank_of
 
 
-def first_positions(row: Sequence[str | None], names: Iterable[str]) -> Collection[int]:
-    """Return the 1-based position of each distinct name's first occurrence in a row, or 0."""
+def first_positions(row: Sequence[str | None], names: Iterable[str]) -> dict[str | None, int]:
+    """Return each distinct name with the 1-based position of its first occurrence in a row, or 0.
+
+    Names keep their order. "" and None follow where the row has them.
+    """
     position_of: dict[str | None, int] = dict.fromkeys(names, 0)
-    # Most items of a row are not looked for: C code passes over them. The iterator of a list or a
-    # tuple knows how much is left, which gives the position.
-    size, rest = len(row), iter(row)
-    wanted: Iterable[str | None] = filter(position_of.__contains__, rest)
-    for name in wanted if size < _PIECE else paused(wanted, _PIECE):
-        if not position_of[name]:
-            position_of[name] = size - length_hint(rest)
-    return position_of.values()
+    wanted, size, rest = {"", None, *position_of}, len(row), iter(row)
+    for piece in (rest,) if size < _PIECE else _pieces(rest):
+        # Most items of a row are not wanted: C code passes over them, up to the next one that is.
+        # The iterator of a list or a tuple knows how much is left, which gives the position.
+        while not wanted.isdisjoint(piece):
+            position = size - length_hint(rest)
+            name = row[position - 1]
+            wanted.remove(name)
+            position_of[name] = position
+    return position_of
+
+
+def _pieces(rest: Iterator[T]) -> Iterator[Iterator[T]]:
+    while length_hint(rest):
+        pause()
+        yield islice(rest, _PIECE)
 
 
 def require(value: T | None, name: str) -> T:

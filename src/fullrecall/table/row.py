@@ -20,14 +20,6 @@ class Row:
     sample: Sample
     results: tuple[Result, ...]
 
-    @classmethod
-    def view(cls, position: int, results: tuple[Result, ...], part: Part, index: int) -> Row:
-        """Return a row of a part, whose sample is made when it is first read."""
-        row = object.__new__(cls)
-        fields = {"position": position, "results": results, "_part": part, "_index": index}
-        object.__setattr__(row, "__dict__", fields)
-        return row
-
     if not TYPE_CHECKING:  # type checkers would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
@@ -52,3 +44,11 @@ class Row:
     def __str__(self) -> str:
         question = [] if self.sample.user_input is None else [self.sample.user_input]
         return "\n".join([self.label, *question, *map(str, self.results)])
+
+
+def row_view(position: int, results: tuple[Result, ...], part: Part, index: int) -> Row:
+    """Return a row of a part, whose sample is made when it is first read."""
+    row = object.__new__(Row)
+    own = row.__dict__
+    own["position"], own["results"], own["_part"], own["_index"] = position, results, part, index
+    return row

@@ -20,7 +20,7 @@ from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method, Result
 from fullrecall.table.groups import Group, are_apart, codes_of, groups_of, may_repeat
 from fullrecall.table.part import MemoryPart, Part, Selection
-from fullrecall.table.row import Row
+from fullrecall.table.row import Row, row_view
 from fullrecall.table.views import ScoreView
 
 _MOST_BYTES = 2**24
@@ -95,11 +95,8 @@ class Table(Sequence[Row]):
 
     def __iter__(self) -> Iterator[Row]:
         for part_index, part in enumerate(tuple(self.parts)):
-            if self._size <= _MOST_VIEWS:
-                yield from map(partial(self._row, part_index), range(len(part)))
-                continue
-            for index in range(len(part)):
-                yield self._new_row(part_index, index)
+            make = self._row if self._size <= _MOST_VIEWS else self._new_row
+            yield from map(partial(make, part_index), range(len(part)))
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -324,14 +321,15 @@ class Table(Sequence[Row]):
         if self._size > _MOST_VIEWS:
             return self._new_row(part_index, index)
         row = self._starts[part_index] + index
-        if row not in self._views:
-            self._views[row] = self._new_row(part_index, index)
-        return self._views[row]
+        view = self._views.get(row)
+        if view is None:
+            view = self._views[row] = self._new_row(part_index, index)
+        return view
 
     def _new_row(self, part_index: int, index: int) -> Row:
         results = tuple([view.result(index) for view in self._views_of(part_index)])
         position = self._starts[part_index] + index + 1
-        return Row.view(position, results, self._parts[part_index], index)
+        return row_view(position, results, self._parts[part_index], index)
 
     def _located(self, row: int) -> tuple[int, int]:
         """Return the index of the part that has a row, and the row's index there."""

@@ -9,7 +9,7 @@ import numpy as np
 from fullrecall.measures import Measure
 from fullrecall.measures.lists import Floats
 from fullrecall.samples.sample import Sample
-from fullrecall.scorers.result import Method, Result, ResultSource, Status
+from fullrecall.scorers.result import Method, Result, ResultSource, Status, result_view
 from fullrecall.table.part import Part
 
 
@@ -30,7 +30,7 @@ class ScoreView(ResultSource):
         """Return the result of a row; a kept result is the same object each time."""
         if self._kept is not None:
             return self._kept[row].viewed(self, row)
-        return Result.view(self, row, self._method, self._statuses[row], self._retrieved[row])
+        return result_view(self, row, self._method, self._statuses[row], self._retrieved[row])
 
     def read(self, measure: Measure) -> Sequence[float | None]:
         """Return the measure's value of each row; None for a row without one."""

@@ -1,0 +1,139 @@
+"""Lists of IDs, one for each row, without an object for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, chain, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fullrecall.measures.lists import Integers, offsets_of
+from fullrecall.scorers.id_columns import first_ranks
+
+_ROWS = 128
+"""Rows whose IDs are looked at together: several times, while they are in a processor's cache."""
+
+
+class IdLists(NamedTuple):
+    """Lists of IDs, texts or whole numbers: `offsets` counts those before each row.
+
+    `pieces` has the IDs of `_ROWS` rows each: one long list would be copied while it grows.
+    """
+
+    pieces: Sequence[Sequence[Any]]
+    offsets: Integers
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[Any]]) -> IdLists:
+        """Return a copy of lists of IDs."""
+        parts = (lists[start : start + _ROWS] for start in range(0, len(lists), _ROWS))
+        pieces = [tuple(chain.from_iterable(part)) for part in parts]
+        return cls(pieces, offsets_of(map(len, lists)))
+
+    @property
+    def counts(self) -> Integers:
+        """How many IDs each row has."""
+        return np.diff(self.offsets)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """All IDs as texts."""
+        return texts_of(list(chain.from_iterable(self.pieces)))
+
+    def of_row(self, row: int) -> Sequence[str]:
+        """Return the IDs of one row as texts."""
+        piece, nth = divmod(row, _ROWS)
+        start, end, before = self.offsets[row], self.offsets[row + 1], self.offsets[row - nth]
+        return texts_of(self.pieces[piece][start - before : end - before])
+
+
+def texts_of(ids: Sequence[Any]) -> Sequence[str]:
+    """Return IDs as texts."""
+    return ids if set(map(type, ids)) <= {str} else list(map(str, ids))
+
+
+class FoundIds(NamedTuple):
+    """The IDs of rows, references without repetitions, and the position of each reference, or 0."""
+
+    retrieved: IdLists
+    references: IdLists
+    first: Sequence[int]
+
+    @classmethod
+    def of(cls, retrieved: Sequence[Any], references: Sequence[Any]) -> FoundIds | None:
+        """Return the IDs of plain lists; None where one is blank and for other forms.
+
+        See `plain_lists`.
+        """
+        pieces: list[Sequence[Any]] = []
+        reference_pieces: list[Sequence[Any]] = []
+        lengths: list[int] = []
+        first: list[int] = []
+        for start in range(0, len(retrieved), _ROWS):
+            part = slice(start, start + _ROWS)
+            found, wanted = plain_lists(retrieved[part]), plain_lists(references[part])
+            if found is None or wanted is None or "" in wanted.ids:
+                return None
+            if found.are_numbers is not wanted.are_numbers:  # 1 is the ID "1"
+                found, wanted = found.as_texts, wanted.as_texts
+            wanted = wanted.distinct
+            positions, blank = first_ranks(found.lists, wanted.lists)
+            if blank:
+                return None
+            pieces.append(found.ids)
+            reference_pieces.append(wanted.ids)
+            lengths += map(len, wanted.lists)
+            first += positions
+        lists = IdLists(pieces, offsets_of(map(len, retrieved)))
+        return cls(lists, IdLists(reference_pieces, offsets_of(lengths)), first)
+
+
+class PlainLists(NamedTuple):
+    """Lists of texts or of whole numbers, and all their items."""
+
+    lists: Sequence[Sequence[Any]]
+    ids: Sequence[Any]
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether the items are whole numbers."""
+        return len(self.ids) > 0 and type(self.ids[0]) is int
+
+    @property
+    def as_texts(self) -> PlainLists:
+        """The same lists with texts as items."""
+        names, ends = texts_of(self.ids), accumulate(map(len, self.lists), initial=0)
+        return PlainLists([names[start:end] for start, end in pairwise(ends)], names)
+
+    @property
+    def distinct(self) -> PlainLists:
+        """The same lists without repetitions, in order of first appearance."""
+        if sum(map(len, map(set, self.lists))) == len(self.ids):
+            return self
+        lists = [list(dict.fromkeys(row)) for row in self.lists]
+        return PlainLists(lists, tuple(chain.from_iterable(lists)))
+
+
+_LISTS = frozenset({list, tuple})
+_SEPARATORS = ("; ", " | ")
+"""Between several IDs in one text."""
+
+_MOST_DIGITS = 10**100
+"""Python converts no number of thousands of digits to text: its sample refuses such an ID."""
+
+
+def plain_lists(column: Sequence[Any]) -> PlainLists | None:
+    """Return lists of IDs, which may be blank; None for other forms, and several in a text."""
+    if not _LISTS.issuperset(map(type, column)):
+        return None
+    ids = tuple(chain.from_iterable(column))  # a list would reserve room for more
+    try:
+        text = "".join(ids)  # the fastest check that all are texts
+    except TypeError:
+        if set(map(type, ids)) != {int} or max(ids) >= _MOST_DIGITS or min(ids) <= -_MOST_DIGITS:
+            return None
+        return PlainLists(column, ids)
+    # One letter is found much faster than two.
+    is_one = " " not in text or not any(each in text for each in _SEPARATORS)
+    return PlainLists(column, ids) if is_one else None
