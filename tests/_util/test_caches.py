@@ -1,4 +1,4 @@
-"""Caches of what was made from texts: bounded by characters, shared by threads."""
+"""Caches of values computed from texts are bounded by characters and shared by threads."""
 
 import ast
 import random
@@ -19,7 +19,7 @@ FEW = 64
 
 @pytest.mark.rooms
 def test_texts_of_any_length_stay_within_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight threads read 80 texts of up to 8,000 characters."""
+    """The cache stays within its bound while eight threads read 80 long texts."""
     from fullrecall.lexical.matching import read_passage
 
     cache: Cache = read_passage.cache
@@ -41,7 +41,7 @@ def test_texts_of_any_length_stay_within_the_bound(monkeypatch: pytest.MonkeyPat
 def test_a_judge_keeps_no_more_of_long_contexts_than_its_caches_hold(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its caches hold fewer characters than it was shown."""
+    """A judge's caches hold fewer characters than the judge was shown."""
     from fullrecall.lexical.matching import read_passage
 
     monkeypatch.setattr(read_passage.cache, "most", 100_000)
@@ -52,11 +52,11 @@ def test_a_judge_keeps_no_more_of_long_contexts_than_its_caches_hold(
         )
         ClaimRecall().score(sample)
     assert read_passage.cache.size <= read_passage.cache.most
-    assert sum(map(len, texts)) > read_passage.cache.most  # else nothing had to go
+    assert sum(map(len, texts)) > read_passage.cache.most  # Else the cache had nothing to drop.
 
 
 def test_size_is_the_sum_of_what_is_kept_in_any_order() -> None:
-    """50 caches of random sizes are asked at random."""
+    """The cache's size is the sum of its values, after random reads of 50 caches."""
     draw = random.Random(1)
     for _ in range(50):
         cache = Cache(draw.randrange(1, 60))
@@ -70,7 +70,7 @@ def test_size_is_the_sum_of_what_is_kept_in_any_order() -> None:
 
 
 def test_a_function_runs_once_for_what_is_remembered() -> None:
-    """A call with other options runs again."""
+    """A cached function runs once for the same arguments, and again for other options."""
     texts: list[str] = []
 
     @remembered(10_000)
@@ -83,7 +83,7 @@ def test_a_function_runs_once_for_what_is_remembered() -> None:
 
 
 def test_a_long_word_is_not_kept() -> None:
-    """Long encoded data is not a word."""
+    """A long word, such as encoded data, is not cached."""
     words: list[str] = []
 
     @remembered_words(100)
@@ -98,7 +98,7 @@ def test_a_long_word_is_not_kept() -> None:
 
 @pytest.mark.rooms
 def test_no_judge_keeps_texts_by_their_number() -> None:
-    """What is kept by number must be as short as a character."""
+    """A cache bounded by its number of entries holds short entries only."""
     large: list[tuple[str, int | None]] = []
     for path in [
         path

@@ -21,7 +21,7 @@ from fullrecall._util.naming import options, parameter
 def test_a_parameter_is_named_as_it_is_written(
     name: str, value: Any, in_python: str, as_option: str
 ) -> None:
-    """With its value, where it has one."""
+    """A message names a parameter as it is written, with its value if it has one."""
     assert parameter(name, value) == in_python
     with options():
         assert parameter(name, value) == as_option
@@ -32,7 +32,7 @@ def test_a_parameter_is_named_as_it_is_written(
 
 
 def test_threads_of_a_command_name_options() -> None:
-    """Messages of a run are made in threads that its command did not start."""
+    """Threads that a command did not start itself name options in their messages, too."""
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(parameter, "corpus").result() == "corpus="
         with options():

@@ -44,7 +44,7 @@ WRITERS = {
 @pytest.mark.rooms
 @pytest.mark.parametrize("kind", WRITERS)
 def test_neighbors_with_likely_names_stay(tmp_path: Path, report: Report, kind: str) -> None:
-    """Files that end in .part, .tmp or a process ID are somebody's."""
+    """A write leaves other files alone that end in .part, .tmp or a process ID."""
     target = tmp_path / f"report.{'jsonl' if kind == 'jsonl' else kind}"
     target.write_text("old")
     victim = tmp_path / "victim"
@@ -63,7 +63,7 @@ def test_neighbors_with_likely_names_stay(tmp_path: Path, report: Report, kind: 
 @pytest.mark.rooms
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_link_stays_and_leads_to_the_new_file(tmp_path: Path, report: Report, kind: str) -> None:
-    """The file that a link names is replaced, also one that is not there yet."""
+    """A write through a link replaces the file that the link names, even a missing one."""
     (tmp_path / "there").mkdir()
     name = f"report.{'jsonl' if kind == 'jsonl' else kind}"
     for target in (tmp_path / "there" / "run7", tmp_path / "there" / "new"):
@@ -77,7 +77,7 @@ def test_a_link_stays_and_leads_to_the_new_file(tmp_path: Path, report: Report, 
 
 
 def test_a_report_folder_with_another_file_is_not_replaced(tmp_path: Path, report: Report) -> None:
-    """`replace=True` removes the files of a report, and refuses to remove another."""
+    """`replace=True` removes the files of a report, and refuses a folder with any other file."""
     path = tmp_path / "u.parquet"
     report.save(path)
     report.save(path, replace=True)
@@ -108,7 +108,7 @@ def test_a_linked_report_folder_is_replaced_where_it_is(tmp_path: Path, report: 
 
 
 def test_a_link_that_leads_nowhere_is_there(tmp_path: Path) -> None:
-    """A run writes its rows to a new file, never through a link that somebody left."""
+    """A run writes its rows to a new file, never through a broken link in its place."""
     link = tmp_path / "out.jsonl"
     link.symlink_to(tmp_path / "nowhere")
     with pytest.raises(ReportError, match="exists"):
@@ -119,7 +119,7 @@ def test_a_link_that_leads_nowhere_is_there(tmp_path: Path) -> None:
 def test_an_error_leaves_the_old_file_and_nothing_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A full disk, or Ctrl-C, costs nobody the old file."""
+    """A write that fails, by a full disk or Ctrl-C, leaves the old file and no other."""
     path = tmp_path / "t.csv"
     path.write_text("old")
     for error in (OSError("full"), KeyboardInterrupt()):
@@ -151,7 +151,7 @@ def test_a_full_disk_that_shows_at_the_end_costs_nobody_the_old_file(tmp_path: P
 def test_a_name_that_is_taken_is_not_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Even a foreseen name is neither followed nor removed."""
+    """A write neither follows nor removes a file that already has its temporary name."""
     victim = tmp_path / "victim"
     victim.write_text("mine")
     monkeypatch.setattr("secrets.token_hex", lambda _: "00")
@@ -187,7 +187,7 @@ while True:
 
 
 def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
-    """Killed at any moment, the file is a whole one."""
+    """A writer that is killed at any moment leaves a whole file."""
     path = tmp_path / "t.bin"
     path.write_bytes(b"old")
     for _ in range(5):
@@ -196,7 +196,7 @@ def test_a_killed_writer_leaves_a_whole_file(tmp_path: Path) -> None:
         ) as process:
             assert process.stdout is not None
             process.stdout.readline()
-            while path.stat().st_size == 3:  # until it wrote once
+            while path.stat().st_size == 3:  # Wait until the writer wrote once.
                 pass
             process.send_signal(signal.SIGKILL)
         assert path.stat().st_size == 1_000_000

@@ -57,7 +57,7 @@ class Job:
         return names
 
     def documented(self, heading: str, **replaced: str) -> str:
-        """Return the example under a heading of docs/scale.md, reading this job's file."""
+        """Return the example under a heading of docs/scale.md, changed to read this job's file."""
         scores = repr(str(self.path.with_name(f"scores by {heading}")))
         own = {"samples.parquet": str(self.path), '"scores"': scores}
         return documented(heading, {**own, **replaced})
@@ -71,7 +71,7 @@ def saved(report: Report, folder: Path) -> bytes:
 
 @pytest.fixture(scope="session")
 def installed() -> Callable[..., None]:
-    """Return a function that fails, with the command to install, if a package is missing."""
+    """Return a function that fails, with the command to install it, if a package is missing."""
 
     def check(package: str, requirement: str) -> None:
         if find_spec(package) is None:

@@ -26,15 +26,16 @@ def documented(heading: str, replaced: Mapping[str, str]) -> str:
 
 
 def in_ray(ray: Any, scorer: FaultyScorer, path: Path, *, batch: int = BATCH) -> Path:
-    """Write the scores; return where."""
-    samples = ray.data.read_parquet(str(path)).repartition(8)  # an error loses a block
+    """Write the scores, and return their path."""
+    # An error in Ray loses the whole block.
+    samples = ray.data.read_parquet(str(path)).repartition(8)
     scores = samples.map_batches(scorer, batch_size=batch, batch_format="pyarrow")
     scores.write_parquet(str(path.with_name("scores")))
     return path.with_name("scores")
 
 
 def in_spark(spark: Any, scorer: FaultyScorer, path: Path, *, kept: bool = False) -> Path:
-    """Write the scores; return where."""
+    """Write the scores, and return their path."""
     samples = spark.read.parquet(str(path))
     scores = samples.mapInArrow(scorer.kept if kept else scorer.over, scorer.schema(samples))
     scores.write.parquet(str(path.with_name("scores")))
@@ -60,7 +61,7 @@ def dask_started(workers: int = 2) -> Iterator[Any]:
 
 
 def in_dask(scorer: FaultyScorer, path: Path) -> Path:
-    """Write the scores; return where. Call it within `dask_started`."""
+    """Write the scores, and return their path. Call it within `dask_started`."""
     import dask.dataframe as dd
 
     samples = dd.read_parquet(path, split_row_groups=True, dtype_backend="pyarrow")

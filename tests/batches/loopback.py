@@ -20,7 +20,7 @@ from tests.openai_protocol import Exchange, completion, serving
 class Endpoint:
     """A judge on loopback that speaks the OpenAI protocol, and counts the requests of each text.
 
-    `keys` are those that requests came with.
+    `keys` are the API keys that the requests had.
     Requests faster than `rate` per second are turned away, and counted in `turned_away`.
     """
 

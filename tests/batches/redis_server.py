@@ -39,7 +39,7 @@ class RedisServer:
         return redis.Redis(port=self.port)
 
     def start(self, syncs: str = "always") -> None:
-        """Start it, and wait until it answers; `syncs` is Redis's `appendfsync`."""
+        """Start the server, and wait until it answers; `syncs` is Redis's `appendfsync`."""
         command = [*self._command, "--appendfsync", syncs]
         self._process = subprocess.Popen(command, cwd=self._folder, stdout=subprocess.DEVNULL)
         import redis
@@ -57,7 +57,7 @@ class RedisServer:
                     return
 
     def stop(self) -> None:
-        """Kill it, as in a crash."""
+        """Kill the server, as in a crash."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -48,7 +48,7 @@ def test_the_documented_job(
 
 
 def test_a_frame_in_memory(dd: Any, job: Job, tmp_path: Path) -> None:
-    """From pandas, in threads: the scores have the columns of `meta`, in any order."""
+    """A pandas frame in threads gives scores with the columns of `meta`, in any order."""
     import dask
     import pandas as pd
 
@@ -73,7 +73,7 @@ def cluster(installed: Callable[..., None]) -> Iterator[Any]:
 
 
 def test_faults(cluster: Any, tmp_path: Path) -> None:
-    """A batch fails once, a worker is killed: the report is that of one run."""
+    """A batch that fails once and a killed worker leave the report of one run."""
     scorer, path = faults.ids_job(tmp_path, 4_000)
     report = Report.open(engines.in_dask(scorer, path), rows=4_000)
     faults.check_ids(scorer, report, path, 4_000)
@@ -90,7 +90,7 @@ def test_faults_with_a_judge(
 
 
 def test_a_judge_has_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dask names its computations: an endpoint's judge has the same name twice."""
+    """Dask names a computation by its content: the same judge has the same name twice."""
     import dask
     from dask.base import tokenize
 
@@ -106,7 +106,7 @@ def test_a_judge_has_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_frame_as_rows(dd: Any, job: Job) -> None:
-    """The whole frame, read in this process: the report is the plain one."""
+    """A Dask frame read whole in this process gives the plain report."""
     import dask
     import pandas as pd
 
@@ -117,7 +117,7 @@ def test_a_frame_as_rows(dd: Any, job: Job) -> None:
 
 
 def test_lists_that_dask_made_texts(dd: Any) -> None:
-    """Lists of texts are read from their notation; that of arrays is an error with the reason."""
+    """Lists that Dask turned into texts are read; an array's text is an error with the reason."""
     import numpy as np
     import pandas as pd
 

@@ -22,7 +22,7 @@ def score_batch(batch: Any, scorer: Any, **options: Any) -> Any:
 
 
 class TestMistakes:
-    """Each error names the mistake, with the way out."""
+    """Each mistake in a job is an error that names the mistake and its fix."""
 
     @pytest.mark.parametrize(
         ("batch", "problem"),
@@ -39,14 +39,14 @@ class TestMistakes:
 
     @pytest.mark.parametrize("package", ["ray", "pyspark", "dask"])
     def test_an_engine_s_own_table(self, package: str) -> None:
-        """It has batches, and the error names the method that returns them."""
+        """An engine's whole table is an error that names its method for batches."""
         dataset = type("Dataset", (), {"__module__": f"{package}.data", "columns": ()})()
         with pytest.raises(InputError, match=r"expected one batch, .* got Dataset.*map_partitions"):
             score_batch(dataset, IdRecall())
 
     @pytest.mark.parametrize("kind", [arrow_table, frame])
     def test_two_columns_of_one_name(self, kind: Any) -> None:
-        """They are an error: neither column is dropped silently."""
+        """Two columns of one name are an error: neither column is dropped silently."""
         batch = kind(rows())
         if kind is frame:
             batch = pd.concat([batch, batch[["id"]]], axis=1)
@@ -57,7 +57,7 @@ class TestMistakes:
 
     @pytest.mark.parametrize("name", ["id_recall_first", "contexts_", "references", "row"])
     def test_a_column_of_a_score_s_name(self, name: str) -> None:
-        """It would be overwritten; any other column passes through."""
+        """A column with the name of a score's column is an error; any other column is kept."""
         batch = arrow_table(rows()).append_column(name, [[7] * 24])
         if name == "contexts_":
             assert score_batch(batch, IdRecall(), position="place")[name].to_pylist() == [7] * 24
@@ -70,7 +70,7 @@ class TestMistakes:
         [("retrived_ids", "retrieved_ids"), ("ExpectdIds", "expected_ids"), ("groups", "group")],
     )
     def test_a_column_that_looks_like_a_misspelled_field(self, name: str, meant: str) -> None:
-        """It is an error before a row is scored, unless the user says that it is no field."""
+        """A column that looks like a misspelled field is an error; `rename` leaves it out."""
         batch = pa.Table.from_pylist([{"qid": "a", "question": "q", name: ["x"]}])
         with pytest.raises(InputError, match=f"'{name}' is not a field: did you mean '{meant}'"):
             score_batch(batch, IdRecall())
@@ -78,14 +78,14 @@ class TestMistakes:
         assert kept[name].to_pylist() == [["x"]]
 
     @pytest.mark.parametrize("name", ["question_id", "reference_doc_ids", "tenant", "grades"])
-    def test_a_column_of_one_s_own(self, name: str) -> None:
-        """A name with another word is one's own, and so is one beside the field that it is like."""
+    def test_a_users_own_column_is_kept(self, name: str) -> None:
+        """A user's own column is kept, unless its name looks like that of a missing field."""
         batch = pa.Table.from_pylist([{"id": "a", "question": "q", "questions": 2, name: ["x"]}])
         assert score_batch(batch, IdRecall())[name].to_pylist() == [["x"]]
 
     @pytest.mark.parametrize("missing", [None, float("nan")])
     def test_a_row_without_a_position_is_a_bad_row(self, missing: Any) -> None:
-        """It alone is unscored; its batch is scored."""
+        """A row without a position is unscored; the other rows of its batch are scored."""
         batch = pd.DataFrame(
             {"n": [0, missing], "expected_ids": [["x"]] * 2, "retrieved_ids": [["x"]] * 2}
         )
@@ -96,7 +96,7 @@ class TestMistakes:
 
     @pytest.mark.parametrize("value", [1.5, "1", -1])
     def test_a_position_is_a_whole_number(self, value: Any) -> None:
-        """Any other number would give a row a wrong place."""
+        """A position that is not a whole number of at least 0 is an error."""
         batch = pd.DataFrame({"n": [0, value], "id": ["a", "b"]}, dtype="object")
         with pytest.raises(InputError, match=r"n must hold whole numbers >= 0, got") as met:
             score_batch(batch, IdRecall(), position="n")
@@ -125,12 +125,12 @@ class TestMistakes:
         ],
     )
     def test_options_are_checked_at_once(self, options: Any, problem: str) -> None:
-        """They are checked here, not by the first worker an hour later."""
+        """Wrong options are refused by the constructor, not by the first worker an hour later."""
         with pytest.raises(ParameterError, match=problem):
             BatchScorer(IdRecall(), **options)
 
     def test_an_open_store_is_no_path(self, tmp_path: Path) -> None:
-        """An open store belongs to this process."""
+        """`store` refuses an open store, which belongs to this process."""
         with (
             SQLiteLedger(tmp_path / "answers.sqlite") as store,
             pytest.raises(ParameterError, match="a path or a redis:// URL here, got SQLiteLedger"),

@@ -19,7 +19,7 @@ class TestPickling:
     """All objects that a job sends to its workers arrive there, and work."""
 
     def test_the_scorers_are_all_there(self) -> None:
-        """The list of scorers has at least those that the top level exports."""
+        """The list of tested scorers has at least the scorers that the top level exports."""
         exported = {
             value
             for value in map(partial(getattr, fullrecall), fullrecall.__all__)
@@ -32,7 +32,7 @@ class TestPickling:
     @pytest.mark.parametrize("judge", JUDGES)
     @pytest.mark.parametrize("each", EVERY_SCORER, ids=lambda each: each.scorer.__name__)
     def test_every_scorer_with_every_judge(self, each: Scored, judge: str) -> None:
-        """Also after use, a copy has the same method, requests and scores."""
+        """A pickled copy of a used scorer has the same method, requests and scores."""
         if not each.takes_judge and judge != "none":
             with pytest.raises(ParameterError, match="judge"):
                 each.scorer(judge=JUDGES[judge]())
@@ -62,7 +62,7 @@ class TestPickling:
         assert copy == model
 
     def test_what_a_judge_has_split_goes_along(self) -> None:
-        """A worker does not ask for the claims of a text that its driver has split."""
+        """A worker does not ask again for the claims of a text that its driver has split."""
         judge = LLMJudge(chat_model())
         flow = judge.split("one and two", kind="claims")
         next(flow)
@@ -83,7 +83,7 @@ class TestPickling:
         assert list(getattr(copy, "report", None) or ()) == list(report or ())
 
     def test_no_error_is_left_out(self) -> None:
-        """The list above has every error."""
+        """The list of tested errors has every error of fullrecall."""
         own = {
             value
             for value in vars(errors).values()

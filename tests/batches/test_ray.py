@@ -45,7 +45,7 @@ def ray(installed: Callable[..., None]) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("RAY_USAGE_STATS_ENABLED", "0")
         environment.setenv("RAY_worker_register_timeout_seconds", "300")
-        # By default 15: on a busy machine its workers would hardly run at all.
+        # The default is 15: on a busy machine its workers would get too little time to run.
         environment.setenv("RAY_worker_niceness", "0")
         environment.delenv("RAY_ADDRESS", raising=False)
         import ray
@@ -70,7 +70,7 @@ def ray(installed: Callable[..., None]) -> Iterator[Any]:
                     left.kill()
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
-        context.max_errored_blocks = -1  # a batch that always fails does not end the job
+        context.max_errored_blocks = -1  # A batch that always fails must not end the job.
         context.max_map_retries = 2
         context.retried_map_errors = ["this partition fails once"]
         yield ray
@@ -87,7 +87,7 @@ def test_the_documented_job(
 
 
 def test_data_frames_for_batches(ray: Any, job: Job, tmp_path: Path) -> None:
-    """They give the same report."""
+    """Batches that are data frames give the same report."""
     scorer = BatchScorer(job.scorers, position="row")
     samples = ray.data.read_parquet(str(job.path))
     scores = samples.map_batches(scorer, batch_size=80, batch_format="pandas")
@@ -118,7 +118,7 @@ def test_the_documented_judge(
 
 
 def test_faults(ray: Any, tmp_path: Path) -> None:
-    """After a batch that fails once, one that always does, and a killed worker, counts are right.
+    """A batch that fails once, one that always fails, and a killed worker leave right counts.
 
     The report lists the missing rows.
     """

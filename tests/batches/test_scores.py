@@ -23,7 +23,7 @@ def as_table(scores: Any) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_batches_of_every_kind_make_the_plain_report(kind: str, tmp_path: Path) -> None:
-    """Written as Parquet, in any order of the batches, byte for byte when saved."""
+    """Batches of every kind, written in any order, make the plain report byte for byte."""
     every = rows()
     scorer = BatchScorer(SCORERS, position="place")
     folder = tmp_path / "scores"
@@ -42,7 +42,7 @@ def test_batches_of_every_kind_make_the_plain_report(kind: str, tmp_path: Path) 
 
 
 def test_own_columns_pass_through() -> None:
-    """They keep any values and their places; a field of a sample takes the sample's name."""
+    """The user's columns keep their values and places; a sample's field keeps its name."""
     batch = KINDS["frame"](rows()).rename(columns={"user_input": "question"})
     batch = batch.assign(tenant=list("ab") * 12, when=[object()] * 24)
     scores = BatchScorer(IdRecall(), position="place")(batch)
@@ -73,7 +73,7 @@ def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
 
 
 def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
-    """Also in workers, which get the scorer from a pickle."""
+    """A pickled scorer leaves labels unscored that the corpus no longer has."""
     corpus = [Context("Paris.", id="a")]
     pickled = pickle.dumps(BatchScorer(IdRecall(), corpus=corpus))
     scorer = pickle.loads(pickled)  # noqa: S301 - our own
@@ -86,7 +86,7 @@ def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
 def test_workers_show_no_progress(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A bar of each batch would fill the logs of every worker."""
+    """Workers show no progress bar, since a bar for each batch would fill their logs."""
     monkeypatch.setattr("fullrecall.run.progress._LOG_SECONDS", 0.0)
     BatchScorer(SCORERS, position="place")(KINDS["table"](rows()[:8]))
     assert capsys.readouterr().err == ""

@@ -138,7 +138,7 @@ class ServedMachine(RuleBasedStateMachine):
                 assert result.score == 0.0
 
     def took(self, what: str) -> None:
-        """Count a step."""
+        """Count that a step of this name ran."""
         type(self).taken[what] += 1
 
     @rule(numbers=KEYS)
@@ -166,7 +166,7 @@ class ServedMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 3), turns=st.integers(0, 12))
     def cancel(self, numbers: list[int], at: int, turns: int) -> None:
-        """A task is canceled, some turns of the loop after a request was sent, or before."""
+        """A client cancels a task before its request is sent, or some loop turns after it."""
         self.took("cancel")
 
         calls, model = self.spent().calls, Paid(self.ledger)
@@ -207,7 +207,7 @@ class ServedMachine(RuleBasedStateMachine):
         process.start()
         process.join(BOUND)
         assert process.exitcode in (0, -signal.SIGKILL)
-        # Paid at the moment of the kill, and not written: only requests in flight.
+        # The kill may lose only requests that were paid and not yet written: those in flight.
         self.lost += Counter({n: 1 for n in self.paid() - before if not self.kept(n)})
         if not wait:
             with self.server.client() as client:
@@ -216,7 +216,7 @@ class ServedMachine(RuleBasedStateMachine):
 
     @rule(numbers=KEYS, at=st.integers(1, 3))
     def lose(self, numbers: list[int], at: int) -> None:
-        """The server is killed while a client asks, and stays away: the run ends, and says so."""
+        """The server is killed for good while a client asks: the run ends with the reason."""
         self.took("lose")
         before = self.paid()
 
@@ -238,7 +238,7 @@ class ServedMachine(RuleBasedStateMachine):
                 or "cannot be counted" in reason
                 or "used up" in reason
             )
-        # Paid answers are at least in the report.
+        # The report at least has the paid answers.
         scored = {
             n
             for n, row in zip(numbers, report, strict=True)
@@ -314,8 +314,9 @@ class ServedMachine(RuleBasedStateMachine):
     def new_job(self, *, tokens: bool) -> None:
         """A job begins, with a budget of requests or of tokens; earlier answers are kept.
 
-        Not before half of the budget is spent, which depends on how fast clients were cut off. As
-        a precondition, it would give the same draws another meaning each time.
+        The step does nothing before half of the budget is spent, which depends on how fast clients
+        were cut off. As a precondition, this check would make the same draws mean another history
+        each time.
         """
         if self.paid().total() - self.paid_before < CALLS // 2:
             self.took("too_early")
@@ -325,7 +326,7 @@ class ServedMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_paid_twice(self) -> None:
-        """Except answers that a kill cut off between their payment and the server."""
+        """No answer is paid twice, except those that a kill cut off between payment and server."""
         for number, count in self.paid().items():
             assert count <= 1 + self.lost[number], number
 
@@ -337,7 +338,7 @@ class ServedMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_budget_is_kept(self) -> None:
-        """The paid requests of the job are counted, and within the budget."""
+        """The server counts the job's paid requests, and they stay within the budget."""
         spent, paid = self.spent(), self.paid().total() - self.paid_before
         assert paid <= spent.calls
         if self.budget.calls is not None:
@@ -346,7 +347,7 @@ class ServedMachine(RuleBasedStateMachine):
             assert TOKENS * paid <= self.budget.tokens + TOKENS
 
     def paid(self) -> Counter[int]:
-        """Return how often each claim was paid for, by any process."""
+        """Return how often any process paid for each claim."""
         if not self.ledger.exists():
             return Counter()
         return Counter(map(int, self.ledger.read_text().split()))
@@ -384,10 +385,10 @@ def durable(
 
 
 class TestServed(ServedMachine.TestCase):  # type: ignore[name-defined,misc]
-    """The histories."""
+    """Random histories of a server and its clients."""
 
     def runTest(self) -> None:  # noqa: N802 - unittest's name for it
-        """Run them; each kind of step must occur."""
+        """Run the histories; each kind of step must occur."""
         before = Counter(ServedMachine.taken)
         super().runTest()
         taken = ServedMachine.taken - before

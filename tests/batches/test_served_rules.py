@@ -28,7 +28,7 @@ BOUNDS = (
 @pytest.mark.parametrize("bounds", BOUNDS, ids="-".join)
 @pytest.mark.parametrize("seed", range(8))
 def test_the_server_and_python_agree(redis_url: str, bounds: dict[str, float], seed: int) -> None:
-    """Two hundred changes have the same outcomes, and the same counts in the end."""
+    """The server and Python give the same outcomes and counts for two hundred changes."""
     chance = random.Random(seed)
     state, on_their_way = spending.opened("an owner"), list[str]()
     with RedisLedger(redis_url, f"job {seed} {bounds}") as ledger:
@@ -84,7 +84,7 @@ def test_rates_and_ends_of_reserves(redis_url: str) -> None:
 
 
 def test_an_account_that_is_gone_or_anothers(redis_url: str) -> None:
-    """Each has its own error, and does not change the account."""
+    """A missing account and another job's account each have an error, and no account changes."""
     with RedisLedger(redis_url, "lost") as ledger:
         gone = ledger.spend("o", "read", {}).result()
         ledger.open_account("o")

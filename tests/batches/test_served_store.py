@@ -72,7 +72,7 @@ class TestStore:
             left = renewed
             time.sleep(0.05)
         assert not other.lease(KEY)[1].result()
-        owner._ended.set()  # as if it were killed: no lease is renewed
+        owner._ended.set()  # Stop renewing leases, as if the owner were killed.
         assert owner._renewing is not None
         owner._renewing.join()
         while not other.lease(KEY)[1].result():
@@ -81,10 +81,11 @@ class TestStore:
         owner.close()
 
     def test_a_lease_whose_answer_was_lost(self, redis_url: str) -> None:
-        """The client sends the request again, and its owner gets the lease."""
+        """A client whose lease answer was lost sends the request again, and gets the lease."""
         with Dropping(int(redis_url.rpartition(":")[2].split("/")[0])) as way:
             with RedisLedger(way.url) as store:
-                assert store.lease("answer:01")[1].result()  # the server has the script now
+                # From here on the server has the script.
+                assert store.lease("answer:01")[1].result()
                 way.drop()
                 assert store.lease(KEY)[1].result()
             assert way.dropped == 1
@@ -92,7 +93,7 @@ class TestStore:
     def test_a_server_that_forgets_its_scripts(
         self, redis_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """As one that is restarted before each command."""
+        """The client works with a server that forgets its scripts before each command."""
         with RedisLedger(redis_url) as store:
             execute = store._client.execute_command
 
@@ -107,13 +108,13 @@ class TestStore:
             assert store.get(KEY) == "an answer"
             assert not store.problem
 
-    def test_a_server_that_is_not_there(self) -> None:
-        """The error comes at once, and has no password."""
+    def test_a_missing_server_is_an_error_at_once(self) -> None:
+        """A missing server is an error at once, without a password in its text."""
         with pytest.raises(StoreError, match=r"redis://127.0.0.1:9/0 cannot be reached"):
             RedisLedger("redis://127.0.0.1:9/0")
 
     def test_evaluate_takes_it(self, endpoint: Endpoint, redis_url: str) -> None:
-        """A second run sends no request."""
+        """`evaluate` takes a served store: a second run sends no request."""
         samples = batch(0, 5).drop_columns("place").to_pylist()
         how = ClaimRecall(judge=LLMJudge(OpenAIChatModel("m", base_url=endpoint.base_url)))
         first, again = (evaluate(samples, how, store=redis_url, progress=False) for _ in range(2))
@@ -178,7 +179,7 @@ class TestWorkers:
     def test_a_budget_of_calls_holds_for_all(
         self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str, tmp_path: Path
     ) -> None:
-        """Exactly 30 requests are sent, and the rest is unscored with the reason."""
+        """Exactly 30 requests are sent; the remaining claims are unscored with the reason."""
         how = scorer(endpoint, redis_url, budget=Budget(calls=30))
         report = opened(tmp_path, in_processes(workers, how, 40, texts=1_000), rows=120)
         assert endpoint.asked.total() == 30
@@ -188,7 +189,7 @@ class TestWorkers:
         assert report.summary()[0].reasons == {"the budget of 30 calls is used up": 90}
 
     def test_a_budget_of_tokens_and_cost(self, endpoint: Endpoint, redis_url: str) -> None:
-        """At most one request's error exceeds it; all workers' requests count 16 tokens each."""
+        """Spending exceeds the budget by one request at most, counting all workers' requests."""
         for budget in (Budget(tokens=1_600), Budget(cost=0.0016, prices={"m": (1.0, 1.0)})):
             before = endpoint.asked.total()
             how = scorer(endpoint, redis_url, budget=budget)
@@ -224,10 +225,10 @@ class TestWorkers:
             stats = client.info("commandstats")
         assert endpoint.asked.total() == 96
         scripts = sum(stats[each]["calls"] for each in stats if each.startswith("cmdstat_eval"))
-        # For each request its turn, settlement, lease, and answer, and a few more for each worker;
-        # polling would make ten thousand.
+        # Each request has its turn, settlement, lease, and answer, and each worker sends a few
+        # more; polling would make ten thousand.
         assert scripts <= 5 * 96
-        # Each of the eight looks at the server some times when it begins: no request does.
+        # Each of the eight workers sends some commands when it begins; requests send none of these.
         assert stats["cmdstat_info"]["calls"] < 96
 
     def test_a_server_that_is_lost(
@@ -250,13 +251,13 @@ class TestWorkers:
         assert all(reason.startswith(lost) for reason in summary.reasons)
         assert sum(summary.reasons.values()) == 300 - summary.scored
         assert 9 <= summary.scored <= 9 + 4
-        assert tried < 100  # and not several for each sample
+        assert tried < 100  # The error occurs once, not several times for each sample.
 
     @pytest.mark.parametrize("back", [6, 9])
     def test_answers_of_a_lost_server_are_written_when_it_is_back(
         self, redis_url: str, monkeypatch: pytest.MonkeyPatch, back: int
     ) -> None:
-        """They are written at the end at the latest, and the next run pays for none of them."""
+        """Answers that a lost server missed are written at the end, and not paid again."""
         monkeypatch.setattr(redis, "_RETRIES", 1)
         sent = []
         with Dropping(int(redis_url.rpartition(":")[2].partition("/")[0])) as way:
@@ -280,7 +281,7 @@ class TestWorkers:
     def test_a_worker_that_is_killed(
         self, endpoint: Endpoint, redis_url: str, tmp_path: Path
     ) -> None:
-        """Its answers are kept, and its leases go to the next worker."""
+        """The answers of a killed worker are kept, and the next worker gets its leases."""
         reached = threading.Event()
 
         def at(number: int) -> None:
@@ -299,11 +300,11 @@ class TestWorkers:
         victim.join()
         report = opened(tmp_path, [how(batch(0, 40))], rows=40)
         assert report.summary()[0].scored == 40
-        assert endpoint.asked.total() <= 42  # the two in flight are sent again
+        assert endpoint.asked.total() <= 42  # The two requests in flight are sent again.
 
 
 class TestSecrets:
-    """Keys are in the workers' environment, and nowhere else."""
+    """Keys are in the workers' environment only."""
 
     def test_no_message_has_a_key(
         self, tmp_path: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch

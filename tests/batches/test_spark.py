@@ -75,7 +75,7 @@ def test_the_documented_job(
 
 
 def test_after_a_shuffle(spark: Any, job: Job, tmp_path: Path) -> None:
-    """Mixed partitions give the same report, in the rows' order."""
+    """Mixed partitions give the same report, with the rows in their order."""
     scorer = BatchScorer(job.scorers, position="row")
     samples = spark.read.parquet(str(job.path)).repartition(3)
     scores = samples.mapInArrow(scorer.over, scorer.schema(samples))
@@ -84,9 +84,9 @@ def test_after_a_shuffle(spark: Any, job: Job, tmp_path: Path) -> None:
 
 
 def test_faults(spark: Any, tmp_path: Path) -> None:
-    """A batch fails once, a worker is killed: the report is that of one run.
+    """A batch that fails once and a killed worker leave the report of one run.
 
-    The files of all attempts have rows twice, as speculation leaves them: they count once.
+    Rows that the files have twice, as speculative attempts leave them, count once.
     """
     scorer, path = faults.ids_job(tmp_path, 4_000)
     report = Report.open(engines.in_spark(spark, scorer, path, kept=True), rows=4_000)
@@ -108,7 +108,7 @@ def test_faults_with_a_judge(
 
 
 def test_spark_s_own_rows(spark: Any, job: Job) -> None:
-    """Collected rows are samples too, with the rows nested inside."""
+    """Collected Spark rows are samples, even with rows nested inside."""
     samples = spark.read.parquet(str(job.path))
     collected = samples.orderBy("row").collect()
     assert hasattr(collected[1].retrieved_contexts[0], "asDict")
@@ -119,7 +119,7 @@ def test_spark_s_own_rows(spark: Any, job: Job) -> None:
 def test_the_frames_of_six_libraries_are_one_set(
     spark: Any, job: Job, installed: Callable[..., None]
 ) -> None:
-    """One file as a frame of each library, read in this process, gives the plain report."""
+    """One file, as a frame of each of six libraries, gives the plain report."""
     for package in ("polars", "datasets", "dask"):
         installed(package, package)
     import dask

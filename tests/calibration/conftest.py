@@ -18,7 +18,7 @@ VERDICTS = {"s": "supported", "l": "supported", "p": "partial", "n": "not_suppor
 
 
 def finding(sample: int, claim: int, letter: str, partial_credit: float) -> Finding:
-    """Return a finding: s is supported at rank 1, l at rank 3, p in part, and n not at all."""
+    """Return a finding: s is supported at rank 1, l at rank 3, p partly, and n not supported."""
     credit = {"s": 1.0, "l": 1.0, "p": partial_credit}.get(letter, 0.0)
     rank = 3 if letter == "l" else 1
     steps, ranks = ((CreditStep(rank, credit),), (rank,)) if credit else ((), ())
@@ -35,7 +35,7 @@ def report_of(
 ) -> Report:
     """Return a report of samples, each a letter for each claim; None is unscored, ? unmeasured.
 
-    A sample that begins with "0" had nothing retrieved.
+    A sample that begins with "0" has no retrieved contexts.
     """
     method = Method("claim_recall", {"judge": "a judge", "partial_credit": partial_credit})
     rows = []

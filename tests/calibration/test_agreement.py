@@ -1,4 +1,4 @@
-"""Calibration's spread and Holm's method on cases that SciPy and statsmodels compute too."""
+"""Calibration's variances and Holm's method equal those of SciPy and statsmodels."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_mean_is_statsmodels_wilson_at_the_effective_size(groups: list[str] | No
         variance, df = float(scipy.stats.sem(VALUES)) ** 2, count - 1
     else:
         variance, df = clustered(VALUES, groups).cov_params()[0, 0], 4
-    # Student's quantile in place of the normal one, as Korn and Graubard correct the size.
+    # Korn and Graubard correct the sample size by Student's quantile instead of the normal one.
     ratio = scipy.stats.norm.ppf(0.975) / scipy.stats.t.ppf(0.975, df)
     size = mean * (1 - mean) / variance * ratio**2
     expected = proportion_confint(mean * size, size, method="wilson")
@@ -67,7 +67,7 @@ def test_mean_is_statsmodels_wilson_at_the_effective_size(groups: list[str] | No
 
 
 def test_without_a_failure_the_bound_is_clopper_and_pearsons() -> None:
-    """Thirty times 1.0 is no certainty: the interval is the exact one of a share."""
+    """Thirty values of 1.0 do not prove certainty: the interval is the exact binomial one."""
     from fullrecall.calibration.estimation import mean_interval, spread_of
 
     interval = mean_interval(spread_of([1.0] * 30))
@@ -78,7 +78,7 @@ def test_without_a_failure_the_bound_is_clopper_and_pearsons() -> None:
 
 @pytest.mark.parametrize("value", [0.0, 0.25, 0.5, 1.0])
 def test_equal_values_have_an_interval_of_some_width(value: float) -> None:
-    """Where all values are equal the interval is not a point, lies in [0, 1] and has the value."""
+    """For equal values the interval has some width, lies in [0, 1] and contains the value."""
     from fullrecall.calibration.estimation import mean_interval, spread_of
 
     interval = mean_interval(spread_of([value] * 20))
@@ -88,7 +88,7 @@ def test_equal_values_have_an_interval_of_some_width(value: float) -> None:
 
 
 def test_one_group_tells_nothing_of_the_others() -> None:
-    """One sample, or samples of one group: no interval. No sample: none either."""
+    """One sample, or samples of one group, give no interval."""
     from fullrecall.calibration.estimation import mean_interval, spread_of
 
     assert mean_interval(spread_of([0.5])) is None
@@ -96,7 +96,7 @@ def test_one_group_tells_nothing_of_the_others() -> None:
 
 
 def test_groups_of_one_are_no_groups() -> None:
-    """A group that one sample has is the same as none."""
+    """Groups of one sample each give the same variance as no groups."""
     from fullrecall.calibration.estimation import spread_of
 
     alone, named = spread_of(VALUES), spread_of(VALUES, [str(n) for n in range(len(VALUES))])

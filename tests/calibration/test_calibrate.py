@@ -22,7 +22,7 @@ def by_the_judge(claim: ToLabel) -> str:
 
 
 def labeled(report: Report, n: int = 1_000, says: Says = by_the_judge) -> list[Label]:
-    """Return the labels that somebody gives to `n` claims drawn."""
+    """Return the labels that a person gives to `n` drawn claims."""
     return [
         Label(claim.sample, claim.claim, says(claim), claim.probability, claim.item)  # type: ignore[arg-type]
         for claim in report.to_label(n, show_verdicts=True)
@@ -30,7 +30,7 @@ def labeled(report: Report, n: int = 1_000, says: Says = by_the_judge) -> list[L
 
 
 def all_of(report: Report, letters: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    """Return labels without chances of all claims of the samples in `letters`."""
+    """Return labels of all claims of the samples in `letters`, without probabilities."""
     words = {"s": "supported", "n": "not_supported", "p": "partial"}
     return {
         (sample, claim.target.label): words[letter]
@@ -45,7 +45,7 @@ class TestMeans:
     """The corrected mean."""
 
     def test_a_judge_who_is_always_right(self, report: Report) -> None:
-        """All labels agree: the corrected mean is the judged one, and agreement is complete."""
+        """If all labels agree, the corrected mean is the judged mean, and agreement is complete."""
         found = calibrate(report, labeled(report))
         assert found.judged == pytest.approx(report.summary()["claim_recall"].mean)
         assert found.corrected.value == pytest.approx(found.judged)
@@ -54,19 +54,19 @@ class TestMeans:
         agreement = found.agreement
         assert agreement.balanced_accuracy is not None
         assert agreement.balanced_accuracy.value == pytest.approx(1)
-        # 52 labels cannot show that it is never wrong.
+        # 52 labels cannot show that the judge is never wrong.
         assert agreement.balanced_accuracy.interval is not None
         assert 0.8 < agreement.balanced_accuracy.interval.low < 0.99
 
     def test_every_sample_counts_the_same(self, make_report: MakeReport) -> None:
-        """A mean over samples of shares of claims: a sample of one claim weighs as one of four."""
+        """Every sample counts the same: one of one claim weighs as much as one of four."""
         of = make_report(["n", "ssss"] * 10)
         flipped = calibrate(of, labeled(of, says=lambda _: "supported"))
         assert flipped.judged == pytest.approx(0.5)
         assert flipped.corrected.value == pytest.approx(1)
 
     def test_what_nothing_was_retrieved_for_is_0(self, make_report: MakeReport) -> None:
-        """It is part of the mean, needs no label, and is no credit to the judge."""
+        """A sample without contexts is 0 in the mean, needs no label, and credits no judge."""
         of = make_report(["s", "0n"] * 12)
         found = calibrate(of, labeled(of))
         assert found.labeled == 12
@@ -74,7 +74,7 @@ class TestMeans:
         assert found.corrected.value == pytest.approx(0.5)
 
     def test_labels_that_are_all_alike(self, make_report: MakeReport) -> None:
-        """No rate of the judge follows from them; the mean does."""
+        """Labels that are all alike give the mean, but no rates of the judge."""
         of = make_report(["ss", "sn"] * 10)
         found = calibrate(of, labeled(of, 16, says=lambda _: "supported"))
         assert found.corrected.value == pytest.approx(1)
@@ -83,14 +83,14 @@ class TestMeans:
         assert found.agreement.sensitivity is None
 
     def test_a_judge_no_better_than_chance(self, make_report: MakeReport) -> None:
-        """The correction leaves him aside."""
+        """The correction ignores a judge that is no better than chance."""
         of = make_report(["ssnn"] * 30)
         labels = all_of(of, {f"q{n}": "snsn" for n in range(15)})
         found = calibrate(of, labels)
         assert found.corrected.value == pytest.approx(0.5)
 
     def test_groups_are_counted_together(self, make_report: MakeReport) -> None:
-        """Samples of a group are one: there are fewer of them, and less is known."""
+        """Samples of a group count as one, so the variance is larger."""
         letters = ["sn", "sn", "ss", "ss", "nn", "nn"] * 8
         alone = make_report(letters)
         together = make_report(letters, groups=[f"g{n // 2}" for n in range(48)])
@@ -100,7 +100,7 @@ class TestMeans:
         assert "in 24 groups" in next(wide.notes())
 
     def test_one_group_has_no_interval(self, make_report: MakeReport) -> None:
-        """One independent sample tells no variance."""
+        """Samples of one group have no interval, because one independent sample has no variance."""
         of = make_report(["sn"] * 12, groups=["g"] * 12)
         found = calibrate(of, labeled(of))
         assert found.corrected.interval is None
@@ -109,7 +109,7 @@ class TestMeans:
 
 
 class TestPartialCredit:
-    """Judges and people who say partial."""
+    """Judges and people who give partial support."""
 
     def test_is_worth_what_the_scorer_says(self, make_report: MakeReport) -> None:
         """In the mean a partial label earns as much as a partial verdict."""
@@ -121,7 +121,7 @@ class TestPartialCredit:
         assert found.corrected.value == pytest.approx(0.25)
 
     def test_agreement_is_on_full_support(self, make_report: MakeReport) -> None:
-        """Partial is not supported, for a judge and for a person, at any credit."""
+        """A partial verdict or label counts as not supported in the agreement, at any credit."""
         for credit in (0.0, 0.5):
             of = make_report(["sp", "n"] * 10, partial_credit=credit)
             found = calibrate(of, labeled(of))
@@ -133,7 +133,7 @@ class TestWhatIsMissing:
     """Unscored samples, unmeasured claims, labels never given."""
 
     def test_is_counted_and_said(self, make_report: MakeReport) -> None:
-        """Neither mean has it, and the bounds show its possible effect."""
+        """Unscored samples are in neither mean, and the bounds show their possible effect."""
         of = make_report(["sn", "s?", None, "n"] * 10)
         found = calibrate(of, labeled(of))
         assert (found.samples, found.unscored, found.unmeasured) == (30, 10, 10)
@@ -145,7 +145,7 @@ class TestWhatIsMissing:
         assert "10 claims without a verdict" in notes
 
     def test_labels_left_empty_are_like_the_others(self, make_report: MakeReport) -> None:
-        """A drawing labeled in part: the mean stands, the interval is wider, and it is said."""
+        """Claims without a label leave the mean as it is, widen the interval, and are noted."""
         of = make_report(["sn", "sns", "nn", "s"] * 20)
 
         def wrong(claim: ToLabel) -> str:
@@ -157,13 +157,13 @@ class TestWhatIsMissing:
         assert part.unlabeled == len(drawn) // 2
         assert "not labeled: taken to be like the others" in " ".join(part.notes())
         assert part.corrected.variance > 1.2 * whole.corrected.variance
-        # To delete the rows comes to the same, but for the count.
+        # Deleting the empty rows gives the same result, but for their count.
         without = calibrate(of, [label for label in half if label.label])
         assert without.corrected == part.corrected
         assert without.unlabeled == 0
 
     def test_too_few_are_refused(self, make_report: MakeReport) -> None:
-        """With its options: two of each verdict, and ten samples."""
+        """Fewer than two labels of a verdict, or than ten labeled samples, are refused."""
         of = make_report(["sn"] * 30)
         with pytest.raises(InputError, match="labels in 10 samples, got 1"):
             calibrate(of, {("q0", "claim 0 of 0"): "supported"})
@@ -175,7 +175,7 @@ class TestWhatIsMissing:
             calibrate(of, [])
 
     def test_ten_samples_are_not_asked_of_fewer(self, make_report: MakeReport) -> None:
-        """All labels that there can be are enough."""
+        """A report of fewer than ten samples is calibrated if all its claims are labeled."""
         of = make_report(["sn"] * 4)
         assert calibrate(of, labeled(of)).corrected.value == pytest.approx(0.5)
 
@@ -184,7 +184,7 @@ class TestLabels:
     """Labels and the claims that they are of."""
 
     def test_by_sample_and_claim(self, report: Report) -> None:
-        """A mapping will do; without chances it is taken for a simple random sample, and said."""
+        """Labels may be a mapping by sample and claim: a simple random sample, as a note says."""
         letters = {"q0": "s", "q1": "sn", "q2": "ssn", "q3": "snsn", "q4": "ss", "q5": "n"}
         again = {f"q{int(key[1:]) + 6}": said for key, said in letters.items()}
         found = calibrate(report, all_of(report, letters | again))
@@ -195,7 +195,7 @@ class TestLabels:
         assert found.corrected.value == pytest.approx(found.judged)
 
     def test_of_no_claim(self, report: Report, make_report: MakeReport) -> None:
-        """An unknown claim, and one judged by other contexts, are of another report."""
+        """Labels of an unknown claim or of other contexts belong to another report: refused."""
         with pytest.raises(InputError, match="1 of 1 labels match no claim that claim_recall"):
             calibrate(report, {("q0", "something else"): "supported"})
         others = make_report(["s", "sn"] * 12, contexts=["Other."])
@@ -203,13 +203,13 @@ class TestLabels:
             calibrate(report, labeled(others))
 
     def test_twice(self, report: Report) -> None:
-        """One rater's two labels of one claim: which is meant is not guessed."""
+        """Two labels of one claim by one rater are refused."""
         labels = labeled(report)
         with pytest.raises(InputError, match="is labeled twice: keep one"):
             calibrate(report, [*labels, labels[0]])
 
     def test_of_two_drawings(self, report: Report) -> None:
-        """Labels with and without chances do not go together."""
+        """Labels with and without probabilities are refused together."""
         labels = labeled(report)
         mixed = [labels[0]._replace(probability=None), *labels[1:]]
         with pytest.raises(InputError, match="labels of one draw"):
@@ -230,7 +230,7 @@ class TestLabels:
             calibrate(report, labels)
 
     def test_the_same_claim_twice_in_a_sample(self, make_report: MakeReport) -> None:
-        """Its name is not enough then; its item is."""
+        """A claim that a sample has twice is named by the label's item, not by its text."""
         of = make_report(["ss"] * 12)
         for row in of:
             one, other = row.results[0].findings
@@ -240,7 +240,7 @@ class TestLabels:
         assert calibrate(of, labeled(of)).labeled == 24
 
     def test_of_another_judge(self, make_report: MakeReport) -> None:
-        """Labels are of claims in contexts: they serve to calibrate any judge of these."""
+        """Labels of one judge's report calibrate another judge of the same claims and contexts."""
         one, other = make_report(["sn", "ss"] * 15), make_report(["ss", "sn"] * 15)
         labels = labeled(one)
         found = calibrate(other, labels)
@@ -250,8 +250,8 @@ class TestLabels:
 class TestRaters:
     """Two people who label the same claims."""
 
-    def test_agree_so_and_so(self, report: Report) -> None:
-        """A claim counts as the mean of both."""
+    def test_disagreeing_labels_count_as_their_mean(self, report: Report) -> None:
+        """A claim that two raters label counts as the mean of both labels."""
         ann = [label._replace(rater="ann") for label in labeled(report)]
         bob = [
             label._replace(rater="bob", label="supported" if n < 4 else label.label)
@@ -268,10 +268,10 @@ class TestRaters:
 
 
 class TestShown:
-    """As a table, as JSON."""
+    """A calibration prints as a table and exports as JSON."""
 
     def test_prints_as_a_table(self, report: Report) -> None:
-        """Both means with their intervals, the agreement, the notes."""
+        """The table has both means with their intervals, the agreement, and the notes."""
         found = calibrate(report, labeled(report, 40))
         assert isinstance(found, Calibration)
         lines = str(found).splitlines()
@@ -290,7 +290,7 @@ class TestShown:
         assert (plain["labeled"], plain["claims"], plain["drawn"]) == (40, 52, True)
 
     def test_clipping_is_said(self, make_report: MakeReport) -> None:
-        """An interval that would leave 0 to 1 is cut off there."""
+        """An interval that would leave 0 to 1 is cut off there, and a note says so."""
         of = make_report(["ssss"] * 20 + ["n"])
         found = calibrate(of, labeled(of, 15))
         assert found.corrected.clipped
@@ -300,7 +300,7 @@ class TestShown:
 
 
 class TestRefusals:
-    """What calibration cannot do without."""
+    """Arguments that calibration refuses."""
 
     def test_bad_arguments(self, report: Report) -> None:
         """Each error names its value."""

@@ -39,7 +39,7 @@ FINDING = Finding(Target(("a claim",)), verdict="supported")
 
 
 class World(NamedTuple):
-    """Judged claims, and what people would say of each."""
+    """Judged claims, and the label that people would give each."""
 
     judged: JudgedClaims
     truth: list[float]
@@ -79,7 +79,7 @@ def unjudged(kind: Kind) -> tuple[list[Row], list[JudgedClaim], list[int]]:
 
 
 def world(kind: Kind, rng: Any) -> World:
-    """Return claims that are alike within a group, and verdicts that are right as often as said."""
+    """Return claims that are alike within a group, and verdicts with the given error rates."""
     rows, claims, groups = unjudged(kind)
     scale = 1 / kind.alike - 1
     shares = rng.beta(kind.mean * scale, (1 - kind.mean) * scale, kind.samples // kind.group)
@@ -124,7 +124,7 @@ def simple(of: World, n: int, rng: Any) -> Design:
 
 
 class Coverage:
-    """How often intervals of one kind cover a truth, and how far their values lie off."""
+    """How often intervals of one kind cover a truth, and the mean error of their values."""
 
     def __init__(self, truth: float) -> None:
         self.truth = truth
@@ -137,7 +137,7 @@ class Coverage:
         self.values.append(value)
 
     def of(self, estimate: CalibrationEstimate | None) -> None:
-        """Count one estimate; without one, no draw counts."""
+        """Count one estimate; a draw without an estimate does not count."""
         if estimate is not None:
             self.add(estimate.value, estimate.interval)
 
@@ -167,7 +167,7 @@ DRAWN = {
 @pytest.mark.long
 @pytest.mark.parametrize(("kind", "n"), DRAWN.values(), ids=DRAWN.keys())
 def test_intervals_of_a_drawing_cover_the_truth(kind: Kind, n: int) -> None:
-    """The corrected mean covers the true one in 93 to 97%, whose judged mean is wrong."""
+    """The corrected interval covers the truth in 93 to 97%, though the judged mean is wrong."""
     powered, judged = Coverage(kind.mean), Coverage(kind.mean)
     for repetition in range(300):
         rng = np.random.default_rng([repetition, n, kind.samples])
@@ -184,7 +184,7 @@ def test_intervals_of_a_drawing_cover_the_truth(kind: Kind, n: int) -> None:
 
 @pytest.mark.long
 def test_intervals_of_a_simple_random_sample_cover_the_truth() -> None:
-    """Labels that came from no drawing serve too."""
+    """Labels that are a simple random sample, not a draw by verdict, are covered as well."""
     kind = Kind()
     powered, judged = Coverage(kind.mean), Coverage(kind.mean)
     for repetition in range(300):
@@ -215,8 +215,8 @@ def test_intervals_of_the_agreement_cover_the_truth() -> None:
 def test_a_drawing_is_unbiased_and_its_bare_mean_is_not() -> None:
     """Over 800 drawings from one report, corrected means average to that of all labels.
 
-    Within 3 standard errors of the average of so many, though claims have different chances.
-    Without their weights the labels average to something else.
+    The tolerance is 3 standard errors of the average over the drawings. Claims have different
+    chances, so the unweighted mean of the labels is biased.
     """
     of = world(Kind(40), np.random.default_rng(8))
     everything = design(of, [claim.item for claim in of.judged.claims], None)
@@ -232,7 +232,7 @@ def test_a_drawing_is_unbiased_and_its_bare_mean_is_not() -> None:
 
 
 def test_chances_are_kept() -> None:
-    """Of 1,500 drawings each claim is in as many as the chance beside it says.
+    """Each claim is drawn in 1,500 drawings about as often as its stated probability.
 
     Pareto sampling's chances are off by a little by design; 4 binomial errors hold both.
     """
@@ -310,7 +310,7 @@ def test_prediction_powered_mean_is_the_published_one() -> None:
 
 
 def test_all_labeled_is_the_mean_of_the_labels() -> None:
-    """With nothing left to label, the correction is the labels' mean, and its interval theirs."""
+    """If all claims are labeled, the corrected mean and its interval are those of the labels."""
     of = world(Kind(60), np.random.default_rng(13))
     labeled = design(of, [claim.item for claim in of.judged.claims], None)
     corrected, _ = prediction_powered(labeled, 0.95)
@@ -325,7 +325,7 @@ def test_all_labeled_is_the_mean_of_the_labels() -> None:
 
 
 def test_ignoring_groups_would_be_wrong() -> None:
-    """Samples of one group count together: without it the interval is too narrow."""
+    """Without groups, the interval of samples that are alike within groups is too narrow."""
     apart, together = (
         Kind(150, group=group, alike=0.8, sensitivity=0.97, specificity=0.95) for group in (1, 5)
     )

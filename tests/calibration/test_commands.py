@@ -56,7 +56,7 @@ def test_from_report_to_corrected_mean(saved: Path) -> None:
 
 
 def test_more_labels(saved: Path) -> None:
-    """A larger drawing takes the labels of the smaller."""
+    """A larger drawing takes over the labels of a smaller one."""
     run("judge", "label", saved, "-n", "20", "-o", "labels.csv")
     fill(Path("labels.csv"))
     run("judge", "label", saved, "-n", "40", "--labels", "labels.csv", "-o", "more.csv")
@@ -64,14 +64,14 @@ def test_more_labels(saved: Path) -> None:
 
 
 def test_a_drawing_that_is_too_small(saved: Path) -> None:
-    """Before anybody labels in vain, it is said how many samples it takes."""
+    """A drawing that is too small is an error that says how many samples calibration needs."""
     told = run("judge", "label", saved, "-n", "5", "-o", "few.csv")
     assert "needs labels in at least 10 samples" in told
     assert "Note" not in run("judge", "label", saved, "-n", "30", "-o", "enough.csv")
 
 
 def test_wrong_usage_and_input(saved: Path) -> None:
-    """Exit code 2, and a message that names the mistake."""
+    """Wrong usage and input exit with 2, and the message names the mistake."""
     run("judge", "label", saved, "-n", "30", "-o", "labels.csv")
     assert "Error: labels.csv no claim is labeled: fill in the column label" in run(
         "judge", "calibrate", saved, "labels.csv", code=2

@@ -25,10 +25,10 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 class TestDrawing:
-    """The sample itself."""
+    """The drawn claims."""
 
     def test_as_many_as_are_asked_for(self, report: Report) -> None:
-        """As many claims, none twice; all, if there are fewer."""
+        """As many claims as asked for are drawn, none twice; all claims, if there are fewer."""
         for n in (10, 31, 52, 1_000):
             items = [claim.item for claim in report.to_label(n)]
             assert len(items) == len(set(items)) == min(n, 52)
@@ -39,7 +39,7 @@ class TestDrawing:
         assert report.to_label(12, seed=3) != report.to_label(12, seed=4)
 
     def test_a_larger_drawing_has_the_claims_of_a_smaller(self, make_report: MakeReport) -> None:
-        """So the labels that there are go on to count: nine in ten at least."""
+        """A larger drawing has nine in ten claims of a smaller one, so labels are kept."""
         large = make_report(["s", "sn", "ssn", "snsn", "ss", "n"] * 30)
         few = {claim.item for claim in large.to_label(60)}
         more = {claim.item for claim in large.to_label(120)}
@@ -48,7 +48,7 @@ class TestDrawing:
         assert len(few & other) < 54
 
     def test_both_verdicts_are_drawn(self, make_report: MakeReport) -> None:
-        """A rare verdict has two labels at least, and more than its share."""
+        """A rare verdict has at least two drawn claims, and more than its share."""
         rare = make_report(["ssss"] * 30 + ["sssn"] * 3)
         verdicts = Counter(claim.verdict for claim in rare.to_label(30, show_verdicts=True))
         assert verdicts["not_supported"] == 3
@@ -56,7 +56,7 @@ class TestDrawing:
         assert len(rare.to_label(1)) == 4
 
     def test_chances_add_up(self, report: Report) -> None:
-        """The drawn claims represent the whole mean, verdict by verdict."""
+        """The drawn claims, weighted by their probabilities, add up to the mean of each verdict."""
         drawn = report.to_label(20, show_verdicts=True)
         shares = {claim.sample: 0 for claim in drawn}
         for row in report:
@@ -69,32 +69,32 @@ class TestDrawing:
         assert stood["not_supported"] == pytest.approx(len(report) - recall)
 
     def test_what_nothing_was_retrieved_for_needs_no_label(self, make_report: MakeReport) -> None:
-        """A label need not say that no context supports a claim."""
+        """Claims of a sample without contexts are not drawn: no context supports them."""
         some = make_report(["sn", "0nn", "sn"])
         assert {claim.sample for claim in some.to_label(100)} == {"q0", "q2"}
         with pytest.raises(ReportError, match="no sample has a claim that claim_recall judged"):
             make_report(["0n", "0n"]).to_label(5)
 
     def test_unmeasured_and_unscored_are_not_drawn(self, make_report: MakeReport) -> None:
-        """Without a verdict there is nothing to check."""
+        """Claims without a verdict are not drawn, since there is nothing to check."""
         claims = {claim.claim for claim in make_report(["s?", None, "n"]).to_label(9)}
         assert claims == {"claim 0 of 0", "claim 0 of 2"}
 
     def test_the_item_is_claim_and_contexts(self, make_report: MakeReport) -> None:
-        """The same under another judge, another one with other contexts."""
+        """A claim's item is the same under another judge, and differs with other contexts."""
         items = [claim.item for claim in make_report(["s", "n"]).to_label(2)]
         assert [claim.item for claim in make_report(["n", "n"]).to_label(2)] == items
         others = make_report(["s", "n"], contexts=["Something else."]).to_label(2)
         assert not {claim.item for claim in others} & set(items)
 
     def test_verdicts_are_hidden(self, report: Report, tmp_path: Path) -> None:
-        """Who sees the judge's verdict tends to agree."""
+        """Verdicts are hidden, since a rater who sees the judge's verdict tends to agree."""
         assert {claim.verdict for claim in report.to_label(20)} == {""}
         report.to_label(20, tmp_path / "a.csv")
         assert "supported" not in (tmp_path / "a.csv").read_text("utf-8")
 
     def test_labels_are_carried_over(self, report: Report, tmp_path: Path) -> None:
-        """An earlier drawing's labels are filled in, those of two raters in a row each."""
+        """Labels of an earlier drawing are filled in, with a row for each of two raters."""
         first = report.to_label(20)
         words = ("supported", "not_supported")
         labels = [
@@ -117,7 +117,7 @@ class TestWhichScore:
     """Several scorers in one report."""
 
     def test_the_only_judged_one(self) -> None:
-        """Scores that no judge made need not be named away."""
+        """The only judged score of a report need not be named."""
         sample = {
             "user_input": "?",
             "retrieved_contexts": [Context(id="a", text="Paris is in France.")],
@@ -128,7 +128,7 @@ class TestWhichScore:
         assert {claim.score for claim in report.to_label(3)} == {"claim_recall"}
 
     def test_of_two_one_is_named(self, make_report: MakeReport) -> None:
-        """Both were made by judges: which is meant is not guessed."""
+        """Of two judged scores one has to be named."""
         methods = [Method(name, parameters={"judge": name}) for name in ("claim_one", "claim_two")]
         both = make_report(["sn"] * 4, methods=methods)
         with pytest.raises(ReportError, match="got claim_one, claim_two: name the score"):
@@ -136,7 +136,7 @@ class TestWhichScore:
         assert {claim.score for claim in both.to_label(3, score="claim_two")} == {"claim_two"}
 
     def test_no_judge_at_all(self, make_report: MakeReport) -> None:
-        """A score by IDs has nothing to calibrate; a precision is no recall."""
+        """A report without a judged recall is refused, even if it has IDs or precision."""
         with pytest.raises(
             ReportError, match="no judge decided any score of the report, which has "
         ):
@@ -147,7 +147,7 @@ class TestWhichScore:
 
 
 class TestFile:
-    """What people are given."""
+    """The file for the raters."""
 
     def test_csv_is_for_people(self, report: Report, tmp_path: Path) -> None:
         """The label comes first, each context has a column, and Excel sees that it is UTF-8."""
@@ -160,7 +160,7 @@ class TestFile:
         assert rows[0]["context_2"] == "The second."
 
     def test_no_labels_are_overwritten(self, report: Report, tmp_path: Path) -> None:
-        """An existing file may be somebody's work; another ending is no format of ours."""
+        """An existing file of labels is not overwritten, and an unknown ending is refused."""
         path = tmp_path / "labels.csv"
         path.write_text("hours of work", "utf-8")
         with pytest.raises(ParameterError, match="exists and may hold labels"):

@@ -13,13 +13,13 @@ from fullrecall.read import read_labels
 
 
 def written(path: Path, text: str, encoding: str = "utf-8") -> Path:
-    """Write a file as it stands and return its path."""
+    """Write a text to a file, and return its path."""
     path.write_bytes(text.encode(encoding))
     return path
 
 
 def test_what_is_written_is_read(report: Report, tmp_path: Path) -> None:
-    """A drawing comes back with its items and chances, and no label yet."""
+    """A drawing is read back with its items and probabilities, and without labels."""
     path = tmp_path / "labels.csv"
     drawn = report.to_label(9, path)
     assert read_labels(path) == tuple(
@@ -29,7 +29,7 @@ def test_what_is_written_is_read(report: Report, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
 def test_as_excel_saves_it(tmp_path: Path, encoding: str) -> None:
-    """A byte order mark, semicolons, decimal commas, other case, blank and shortened rows."""
+    """A byte order mark, semicolons, decimal commas, upper case, and short rows are read."""
     text = (
         "\ufeffLabel;Claim;item ;probability;rater\r\n"
         "Supported;A claim;c1;0,25;\r\n"
@@ -73,7 +73,7 @@ def test_tabs_and_json_lines(tmp_path: Path) -> None:
 
 
 def test_each_file_is_a_rater(tmp_path: Path) -> None:
-    """Of several files each is by who it is called after, unless it says who labeled."""
+    """Each of several files is a rater, named by the file unless the file names the rater."""
     head = "item,label,rater\n"
     ann = written(tmp_path / "ann.csv", f"{head}c1,yes,\nc2,no,cleo\n")
     bob = written(tmp_path / "bob.csv", f"{head}c1,no,\n")
@@ -99,7 +99,7 @@ BAD = {
 
 @pytest.mark.parametrize(("text", "line", "problem"), BAD.values(), ids=BAD.keys())
 def test_what_is_no_label_is_refused(tmp_path: Path, text: str, line: int, problem: str) -> None:
-    """The error names the file, the line and the value."""
+    """An invalid label is an error that names the file, the line and the value."""
     path = written(tmp_path / "labels.csv", text)
     with pytest.raises(InputError, match=problem) as caught:
         read_labels(path)
@@ -108,7 +108,7 @@ def test_what_is_no_label_is_refused(tmp_path: Path, text: str, line: int, probl
 
 
 def test_json_lines_are_checked_too(tmp_path: Path) -> None:
-    """A row without a label, and a claim that is no text."""
+    """JSON Lines with a row without a label, or a claim that is not a text, are an error."""
     path = written(tmp_path / "a.jsonl", '{"item": "c1", "verdict": "yes"}\n')
     with pytest.raises(InputError, match="no label: expected the field label, got item, verdict"):
         read_labels(path)

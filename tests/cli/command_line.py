@@ -1,4 +1,4 @@
-"""Samples, and how the command line is run."""
+"""Samples, and functions that run the command line."""
 
 from __future__ import annotations
 

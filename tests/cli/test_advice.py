@@ -25,7 +25,7 @@ def without_name(value: Any, name: str, other: str) -> Any:
 
 
 def variants(folder: Path) -> Iterator[Path]:
-    """Yield each structure, and each of JSON with one of its columns under a name that is open."""
+    """Yield each structure, and each of JSON with one column under an ambiguous name."""
     for path in sorted(FOLDER.iterdir()):
         if path.name == "manifest.jsonl" or path.name.endswith(".parquet.json"):
             continue
@@ -42,7 +42,7 @@ def variants(folder: Path) -> Iterator[Path]:
 
 
 def problem_of(call: str) -> str:
-    """Return the problem that a call of `read` meets; empty without any."""
+    """Return the problem that a call of `read` meets; an empty text without a problem."""
     try:
         list(eval(call))  # noqa: S307 - the line that a message proposes
     except InputError as error:
@@ -51,8 +51,8 @@ def problem_of(call: str) -> str:
 
 
 def test_each_message_proposes_a_call_that_reads_or_asks_further(tmp_path: Path) -> None:
-    """Pasted, the last line of a message reads the file, or the next message is another one."""
-    assert read.__name__ == "read"  # the name that the pasted line calls
+    """The last line of each message, pasted, reads the file or leads to another message."""
+    assert read.__name__ == "read"  # The name that the pasted line calls.
     pasted = 0
     for path in variants(tmp_path):
         first = problem_of(f"read({str(path)!r})")
@@ -64,7 +64,7 @@ def test_each_message_proposes_a_call_that_reads_or_asks_further(tmp_path: Path)
 
 
 def test_each_command_that_a_message_proposes_runs(tmp_path: Path) -> None:
-    """`fullrecall read` of an open structure proposes a command, which shows a sample or asks."""
+    """`fullrecall read` of an ambiguous file proposes a command, which shows a sample or asks."""
     shown = 0
     for path in [each for each in variants(tmp_path) if each.suffix != ".parquet"][::4]:
         result = run("read", path)

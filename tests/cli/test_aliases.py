@@ -1,4 +1,4 @@
-"""The names of other tools for measures, and measures of one's own, on the command line."""
+"""The command line takes other tools' names of measures, and the user's own measures."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ AS_ELSEWHERE = {
 
 @pytest.mark.parametrize(("text", "measure"), AS_ELSEWHERE.items(), ids=list(AS_ELSEWHERE))
 def test_the_spellings_of_other_tools(text: str, measure: Measure | None) -> None:
-    """Of trec_eval, ir_measures, ranx and Spark; any other argument is an error."""
+    """The spellings of trec_eval, ir_measures, ranx and Spark are read; others are errors."""
     if measure is None:
         with pytest.raises(ParameterError):
             parse(text)
@@ -68,7 +68,7 @@ def test_the_spellings_of_other_tools(text: str, measure: Measure | None) -> Non
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_no_spelling_hides_a_measure(spelling: str) -> None:
-    """Fullrecall's own names go first."""
+    """No spelling of another tool is the name of one of fullrecall's measures."""
     assert spelling not in MEASURES
     assert parse(f"{spelling.upper()}@5") == SPELLINGS[spelling] @ 5
 

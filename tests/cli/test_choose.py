@@ -44,7 +44,7 @@ ALL = ("-r", "all=searches.py:all_of_them")
 
 
 def test_it_names_the_best_one(folder: Path) -> None:
-    """Exit code 0 and a table; the output of retrievers is not part of it."""
+    """The better retriever is named with exit code 0, without the retrievers' own output."""
     done = CliRunner().invoke(app, ["choose", "q.jsonl", *HALF, *ALL, "--state", "race.json"])
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("all: no other has a better id_recall")
@@ -54,7 +54,7 @@ def test_it_names_the_best_one(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_it_cannot_tell_the_same_from_the_same() -> None:
-    """Exit code 3, and JSON where that is asked for."""
+    """Equal retrievers give exit code 3, and JSON if asked for."""
     arguments = ["choose", "q.jsonl", *HALF, "-r", "again=searches.py:half", "--json"]
     done = CliRunner().invoke(app, [*arguments, "--measure", "recall@1"])
     assert done.exit_code == 3
@@ -64,7 +64,7 @@ def test_it_cannot_tell_the_same_from_the_same() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_retrievers_have_their_functions_names_and_k_is_recall() -> None:
-    """As short as `evaluate --retriever searches.py:half --k 1`."""
+    """Retrievers are named by their functions, and `--k 1` measures recall at 1."""
     arguments = ["choose", "q.jsonl", "-r", "searches.py:half", "-r", "searches.py:all_of_them"]
     done = CliRunner().invoke(app, [*arguments, "--k", "1", "--json"])
     choice = json.loads(done.stdout)
@@ -83,7 +83,7 @@ def test_retrievers_have_their_functions_names_and_k_is_recall() -> None:
     ],
 )
 def test_mistakes_are_named(arguments: tuple[str, ...], said: str) -> None:
-    """Wrong usage exits with 2 and says what to write."""
+    """Wrong usage exits with 2, and the message says what to write."""
     done = CliRunner().invoke(app, ["choose", "q.jsonl", *arguments], env={"COLUMNS": "200"})
     assert done.exit_code == 2
     assert said in " ".join(done.stderr.split())

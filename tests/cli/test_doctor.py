@@ -50,7 +50,7 @@ def checks(folder: Path | None = None) -> tuple[int, dict[str, dict[str, Any]]]:
 
 
 def install(folder: Path, name: str, version: str, *requires: str, module: str = "") -> None:
-    """Put a distribution there: its metadata, and the source of its one module."""
+    """Install a distribution into the folder: its metadata, and the source of its one module."""
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir()
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
@@ -75,7 +75,7 @@ def test_what_is_installed_here_works() -> None:
 
 
 def test_each_package_is_said_to_work_to_be_broken_or_to_be_absent(tmp_path: Path) -> None:
-    """An absent extra is no fault; a package that raises, exits, or has another version is."""
+    """A package is absent, works, or is broken: it raises, exits, or has a wrong version."""
     wanted = ("no-such>=2; extra == 'plot'", "there; extra == 'all'", "gone>=1", "too-old>=2,<3")
     install(tmp_path, "fullrecall", "0.1.0", *wanted, "sick-raises>=1", "sick-exits", "prints")
     install(tmp_path, "there", "1.0")
@@ -87,7 +87,7 @@ def test_each_package_is_said_to_work_to_be_broken_or_to_be_absent(tmp_path: Pat
     (tmp_path / "langchain_fullrecall.py").write_text("import nowhere_at_all\n")
     code, by_name = checks(tmp_path)
     assert code == 1
-    assert "there" not in by_name  # `all` lists the other extras again
+    assert "there" not in by_name  # `all` lists the other extras again.
     for name, state, advice in (
         ("no-such", "not installed", "pip install 'no-such>=2'"),
         ("gone", "broken", "pip install 'gone>=1'"),
@@ -102,10 +102,10 @@ def test_each_package_is_said_to_work_to_be_broken_or_to_be_absent(tmp_path: Pat
 
 @pytest.mark.frameworks
 def test_the_table_says_the_same_as_the_json(tmp_path: Path) -> None:
-    """Group by group, with advice, and a last line that names the broken parts in one piece.
+    """The table lists the checks by group, with advice, and its last line names the broken parts.
 
-    An extra with an installed part is the user's: its missing parts are advised. Another one
-    is named, and no more.
+    Advice is given for the missing parts of an extra only if one of its parts is installed. Any
+    other extra is only named.
     """
     extras = ("there; extra == 'plot'", "no-such; extra == 'plot'", "nothing; extra == 'redis'")
     install(tmp_path, "fullrecall", "0.1.0", *extras)

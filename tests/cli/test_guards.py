@@ -1,4 +1,4 @@
-"""The signs of a wrong file are on the command line, in the summary, and on the page."""
+"""The signs of a wrong file are shown on the command line, in the summary, and on the page."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ GUARDS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("guard", GUARDS)
 def test_a_guard_is_told_on_each_surface(guard: str, tmp_path: Path) -> None:
-    """Six questions show each sign; the page is read as a browser reads it."""
+    """Each sign shows in a report of six questions, on each surface."""
     says, options, columns = GUARDS[guard]
     row = json.dumps({"question": "How many days of leave {n}?", **columns})
     golden, report, page = (tmp_path / name for name in ("g.jsonl", "r.jsonl", "p.html"))

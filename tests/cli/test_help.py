@@ -21,12 +21,12 @@ from fullrecall.cli import app, evaluation
 
 
 def test_version_is_the_package_s() -> None:
-    """`--version` prints the version that the package has."""
+    """`--version` prints the package's version."""
     assert run("--version").stdout == f"fullrecall {fullrecall.__version__}\n"
 
 
 def test_importing_the_command_line_is_light() -> None:
-    """A command's modules are loaded when it runs, so that `--help` comes at once."""
+    """A command's modules are loaded when the command runs, so that `--help` is fast."""
     heavy = "numpy pandas rapidfuzz tqdm langchain_core llama_index bm25s".split()
     heavy += ["fullrecall.read", "fullrecall.demo", "fullrecall.demo.demonstration"]
     code = f"import sys, fullrecall.cli; print([m for m in {heavy!r} if m in sys.modules])"
@@ -35,7 +35,7 @@ def test_importing_the_command_line_is_light() -> None:
 
 
 def test_the_help_of_all_commands_needs_no_other_module() -> None:
-    """The command line prints by itself what typer's group prints, and names each option."""
+    """The help is printed without typer's own group, equal to it, and names each option."""
     code = "import sys, fullrecall.cli; fullrecall.cli.main(); print('typer' in sys.modules)"
     for flag in ("-h", "--help"):
         argv = [sys.executable, "-c", code, flag]
@@ -61,7 +61,7 @@ def commands() -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", commands())
 def test_help_fits_into_80_columns_and_breaks_no_example(name: str) -> None:
-    """Every line fits, every example is in one piece, and no type is shown as if to be typed."""
+    """Every line of help fits 80 columns, no example is broken, and no type looks like input."""
     result = run(*name.split(), "--help")
     assert result.exit_code == 0
     shown = result.stdout.splitlines()
@@ -86,7 +86,7 @@ def test_examples_in_help_are_valid(example: str, tmp_path: Path) -> None:
     found = commands()
     if name in ("judge", "testset"):
         name, arguments = f"{name} {arguments[0]}", arguments[1:]
-    # Parses the options, and runs nothing.
+    # Parse the options without running the command.
     arguments = [
         tmp_path.as_posix() if one.startswith("/") or one.endswith("/") else one
         for one in arguments
@@ -95,14 +95,14 @@ def test_examples_in_help_are_valid(example: str, tmp_path: Path) -> None:
 
 
 def test_the_first_example_is_scored_as_it_stands(file: Callable[..., Path]) -> None:
-    """The line of a .jsonl file that the help shows is a sample."""
+    """The example line of a .jsonl file that the help shows is a sample."""
     shown = (evaluation.evaluate.__doc__ or "").split(".jsonl file:\n")[1].partition("\n\n")[0]
     result = run("evaluate", file(json.dumps(json.loads(shown))), "--json")
     assert json.loads(result.stdout)["scores"][0]["measures"]["recall"]["mean"] == 0.5
 
 
 def test_options_without_a_section_come_last() -> None:
-    """As in most programs: named sections first, then the remaining options and --help."""
+    """Named sections of options come first, then the remaining options and --help."""
     heads = [line for line in run("evaluate", "--help").stdout.splitlines() if line[:1].isalpha()]
     sections = [head for head in heads if head.endswith(":") and " " not in head.strip()]
     assert sections[0] == "Arguments:"

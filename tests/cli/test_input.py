@@ -1,4 +1,4 @@
-"""What `evaluate` reads: files of all kinds, several of them, columns by other names."""
+"""`evaluate` reads files of all kinds, several at once, and columns under other names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_trec_runs_are_read_with_their_qrels(file: Callable[..., Path]) -> None:
 
 
 def test_ties_of_a_run(file: Callable[..., Path]) -> None:
-    """trec_eval's order of equal scores is the default; --ties order is the file's."""
+    """Equal scores of a run are ordered as in trec_eval, or as in the file by --ties order."""
     qrels = file("1 0 a 1\n", "qrels.txt")
     ranking = file("1 Q0 a 1 2.0 t\n1 Q0 b 2 2.0 t\n", "bm25.run")
     for options, mean in (((), 0.0), (("--ties", "trec"), 0.0), (("--ties", "order"), 1.0)):
@@ -36,7 +36,7 @@ def test_ties_of_a_run(file: Callable[..., Path]) -> None:
 
 
 def test_columns_are_renamed_and_left_out(file: Callable[..., Path]) -> None:
-    """--rename OLD=NEW reads a column as a field, OLD= leaves it out, --format overrides."""
+    """--rename OLD=NEW renames a column, OLD= leaves it out, and --format overrides the ending."""
     rows = [{"found": ["a"], "gold": ["a", "b"], "junk": 1}]
     path = file(rows, "samples.data")
     renames = ("found=retrieved_context_ids", "gold=reference_context_ids", "junk=")
@@ -54,7 +54,7 @@ def test_columns_are_renamed_in_one_option(file: Callable[..., Path]) -> None:
 
 
 def test_several_files_are_one_report(file: Callable[..., Path]) -> None:
-    """Files one after the other, and standard input: the same samples."""
+    """Several files, and standard input, give one report of all their samples."""
     parts = [file(SAMPLES[:1], "part-1.jsonl"), file(SAMPLES[1:], "part-2.jsonl")]
     whole = run("evaluate", file(SAMPLES), "--json").stdout
     assert run("evaluate", *parts, "--json").stdout == whole

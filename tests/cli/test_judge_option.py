@@ -42,7 +42,7 @@ def judged(folder: Path, endpoint: Any, *options: str) -> Any:
 
 
 def test_the_built_in_judge_needs_nothing(tmp_path: Path) -> None:
-    """`--scorer claim_recall` alone judges with no model, and lists the claims that are missing."""
+    """`--scorer claim_recall` alone judges without a model, and lists the missing claims."""
     result = run("evaluate", file_of(tmp_path, ROW), "--scorer", "claim_recall")
     assert result.exit_code == 0
     assert "0.500" in result.stdout
@@ -50,7 +50,7 @@ def test_the_built_in_judge_needs_nothing(tmp_path: Path) -> None:
 
 
 def test_claims_given_are_judged_without_asking(tmp_path: Path) -> None:
-    """Where the samples have claims or a reference answer, claim recall is the default scorer."""
+    """Claim recall is the default scorer if the samples have claims or a reference answer."""
     with_claims = {**ROW, "reference_claims": ["The Eiffel Tower is in Paris."]}
     for row in (ROW, with_claims):
         result = run("evaluate", file_of(tmp_path, row), "--json")
@@ -80,7 +80,7 @@ def test_a_model_behind_an_endpoint(tmp_path: Path, endpoint: Any) -> None:
 
 
 def test_a_dead_endpoint_is_unscored_with_the_reason(tmp_path: Path, endpoint: Any) -> None:
-    """A failing endpoint gives no score, no traceback, and no success: the reason is shown."""
+    """A failing endpoint leaves samples unscored with the reason, without traceback or success."""
     endpoint.script = lambda _: (401, {"error": {"message": "wrong key"}})
     result = judged(tmp_path, endpoint)
     assert result.exit_code == 2
@@ -102,7 +102,7 @@ def test_a_cross_encoder(tmp_path: Path) -> None:
 
 
 def test_wrong_judges_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unknown kinds, options without their judge, and a missing key: exit 2 and what to do."""
+    """Unknown kinds, options without their judge, and a missing key exit with 2 and advice."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     path = file_of(tmp_path, ROW)
     for arguments, message in (
@@ -121,7 +121,7 @@ def test_wrong_judges_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_model_is_asked_only_about_unsure_claims(tmp_path: Path, endpoint: Any) -> None:
-    """`--unsure` puts the built-in judge first; the summary says how many claims went on."""
+    """`--unsure` uses the built-in judge first; the summary counts claims sent to the model."""
     endpoint.says(reply(quoting(1, "not_supported")))
     result = judged(tmp_path, endpoint, "--unsure", "0.0,0.5")
     assert result.exit_code == 0
@@ -132,7 +132,7 @@ def test_a_model_is_asked_only_about_unsure_claims(tmp_path: Path, endpoint: Any
 
 
 def test_a_band_that_is_none_says_what_is_expected(tmp_path: Path, endpoint: Any) -> None:
-    """Two numbers within [0, 1], and a judge to ask."""
+    """A wrong `--unsure` is an error: it takes two numbers within [0, 1], and needs a judge."""
     result = judged(tmp_path, endpoint, "--unsure", "0.3")
     assert "expected LOW,HIGH such as 0.3,0.65, got '0.3'" in " ".join(result.stderr.split())
     result = judged(tmp_path, endpoint, "--unsure", "0.6,0.3")

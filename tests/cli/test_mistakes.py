@@ -1,4 +1,4 @@
-"""Wrong usage and wrong input: one message that names the value and the way out, and exit 2."""
+"""Wrong usage and input exit with 2 and one message that names the value and its fix."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_bad_line_keeps_what_was_scored_before(
 
 
 def test_json_of_a_broken_file_says_that_it_is_incomplete(file: Callable[..., Path]) -> None:
-    """Who reads the JSON and not the exit code learns that the file was not read to its end."""
+    """The JSON for a file that was not read to its end says that it is incomplete."""
     path = file(f"{json.dumps(SAMPLES[0])}\nnot JSON\n")
     result = run("evaluate", path, "--json")
     assert result.exit_code == 2
@@ -101,7 +101,7 @@ def test_a_file_that_cannot_be_read_is_one_block(
 
 
 def test_where_nothing_is_to_be_found_the_way_out_is_said(file: Callable[..., Path]) -> None:
-    """Samples in which the chosen scorer finds no target: who found none, and what to try."""
+    """If the chosen scorer finds no target in any sample, the message says what to try."""
     row = {"user_input": "q", "retrieved_contexts": ["a text"], "reference_entities": []}
     result = run("evaluate", file([row], "samples.jsonl"), "--scorer", "entity_recall")
     assert result.exit_code == 2
@@ -226,7 +226,7 @@ WRONG_USAGE = {
 def test_wrong_usage_exits_with_2(
     file: Callable[..., Path], arguments: list[str], said: str
 ) -> None:
-    """Wrong usage names the right one, runs no evaluation and exits with 2."""
+    """Wrong usage exits with 2, runs no evaluation, and the message says the right usage."""
     path = file([TEXTS])
     before = path.read_bytes()
     result = run(*(argument.format(file=path) for argument in arguments))
@@ -250,7 +250,7 @@ def test_a_missing_package_is_named_with_its_extra(
 
 
 def test_a_long_path_is_not_broken(tmp_path: Path) -> None:
-    """The path in an error can be copied, however narrow the terminal."""
+    """An error shows its path in one piece, for any width of the terminal."""
     path = tmp_path / f"{'long' * 40}.jsonl"
     assert f"Error: {path}\n" in run("evaluate", path).stderr
 
@@ -289,21 +289,21 @@ def test_a_scorer_s_own_failure_is_counted_and_explained(
     ],
 )
 def test_a_wrong_word_is_told_the_right_one(words: str, way: str) -> None:
-    """A command or option that does not exist is answered with those that do."""
+    """An unknown command or option is an error that names similar ones."""
     result = run(*words.split())
     assert result.exit_code == 2
     assert way in " ".join(result.stderr.split())
 
 
 def test_a_sample_that_no_scorer_can_use_names_its_fields(file: Callable[..., Path]) -> None:
-    """The message lists the fields that the first sample has."""
+    """The error lists the fields of the first sample."""
     done = run("evaluate", file([{"user_input": "why?", "retrieved_context_ids": ["d1"]}]))
     said = " ".join(done.stderr.split())
     assert "the fields of the first sample (user_input, retrieved_context_ids" in said
 
 
 def test_a_score_without_its_field_says_which_options_chose_it(file: Callable[..., Path]) -> None:
-    """`--threshold` chooses text_recall; samples of IDs have no texts for it."""
+    """If samples have no texts, the error says that `--threshold` chose text_recall."""
     result = run("evaluate", file(SAMPLES), "--threshold", "0.8")
     told = " ".join(result.stderr.split())
     assert result.exit_code == 2

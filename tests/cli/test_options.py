@@ -41,7 +41,7 @@ def function_of(name: str) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_the_summary_is_the_first_line_of_the_help(name: str) -> None:
-    """The list of commands says it without loading the command."""
+    """A command's summary in the list of commands is the first line of its help."""
     assert (inspect.getdoc(function_of(name)) or "").partition("\n\n")[0] == ENTRIES[name][1]
 
 
@@ -63,7 +63,7 @@ IN_PYTHON: Mapping[str, tuple[Callable[..., Any], ...]] = {
 
 @pytest.mark.parametrize("name", IN_PYTHON)
 def test_defaults_are_those_of_python(name: str) -> None:
-    """An option of the same name as a parameter has its default."""
+    """An option with the name of a Python parameter has the parameter's default."""
     options = inspect.signature(function_of(name)).parameters
     shared = 0
     for function in IN_PYTHON[name]:
@@ -78,7 +78,7 @@ def test_defaults_are_those_of_python(name: str) -> None:
 
 
 def test_errors_of_python_name_the_option(file: Callable[..., Path], tmp_path: Path) -> None:
-    """The parameter that a `ParameterError` carries is shown as its option; exit 2."""
+    """A `ParameterError` is shown with the option of its parameter, and exits with 2."""
     samples, texts = file(SAMPLES), file([TEXTS], "texts.jsonl")
     report, corpus = tmp_path / "report.jsonl", file([{"id": "a", "text": "b"}], "corpus.jsonl")
     run("evaluate", samples, "--output", report, "--scorer", "id_recall")

@@ -54,7 +54,7 @@ def test_saved_rows_are_those_of_evaluate(file: Callable[..., Path], tmp_path: P
 def test_a_file_that_is_no_report_is_not_overwritten(
     file: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """A slip in --output costs no file; another run's report is replaced only by --replace."""
+    """--output refuses to overwrite a file that is no report; a report needs --replace."""
     path, precious, saved = file(SAMPLES), tmp_path / "notes.txt", tmp_path / "report.jsonl"
     precious.write_text("mine")
     assert run("evaluate", path, "--output", precious).exit_code == 2
@@ -72,7 +72,7 @@ def test_a_file_that_is_no_report_is_not_overwritten(
 def test_an_earlier_report_outlives_an_unreadable_file(
     file: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """The report is opened once there is something to write into it."""
+    """An earlier report is kept if the input is unreadable."""
     saved = tmp_path / "report.jsonl"
     run("evaluate", file(SAMPLES), "--output", saved)
     assert run("evaluate", tmp_path / "absent.jsonl", "--output", saved).exit_code == 2
@@ -109,7 +109,7 @@ def test_output_keeps_to_the_width(
 def test_memory_does_not_grow_with_the_file(
     file: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows are let go once they are written: fifteen times the samples need no more memory."""
+    """Written rows are not kept: fifteen times the samples need no more memory."""
     monkeypatch.setattr("fullrecall._util.pieces._LARGEST", 100)
     monkeypatch.setattr("fullrecall.files.reports.parquet.GROUP_ROWS", 100)
     monkeypatch.setattr("fullrecall.files.reports.parquet.ParquetWriter.together", 100)
@@ -124,7 +124,7 @@ def test_memory_does_not_grow_with_the_file(
         tracemalloc.stop()
         return most
 
-    peak(1)  # loads the modules
+    peak(1)  # This run loads the modules.
     # The questions alone are 3,000,000 bytes; some hundred samples are read and scored together.
     assert peak(1_500) - peak(100) < 1_500_000
 
@@ -140,7 +140,7 @@ def test_colors_are_for_terminals(file: Callable[..., Path]) -> None:
 
 
 def test_a_terminal_without_the_characters_gets_others(file: Callable[..., Path]) -> None:
-    """An encoding that lacks dashes and boxes is no reason to fail."""
+    """A terminal without dashes and boxes in its encoding gets other characters."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
         command("evaluate", file(SAMPLES), "--k", 5),
@@ -173,7 +173,7 @@ def test_a_reader_that_has_gone_is_no_error(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and named pipes")
 def test_an_interrupt_shows_what_was_scored(tmp_path: Path) -> None:
-    """Ctrl-C in the middle of a file prints and saves the samples until then; exit 130."""
+    """Ctrl-C in the middle of a file prints and saves the samples scored until then; exit 130."""
     pipe, saved = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
     os.mkfifo(pipe)
     process = subprocess.Popen(
@@ -182,7 +182,7 @@ def test_an_interrupt_shows_what_was_scored(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    # More than pipe and buffers hold: once it is written, some of it has been scored.
+    # The rows are more than pipe and buffers hold: once they are written, some have been scored.
     line = f"{json.dumps({**SAMPLES[0], 'user_input': 'why? ' * 200})}\n"
     with pipe.open("w") as feed:
         writing = threading.Thread(target=lambda: (feed.write(line * 1000), feed.flush()))
@@ -203,7 +203,7 @@ def test_an_interrupt_shows_what_was_scored(tmp_path: Path) -> None:
 def test_an_interrupt_at_any_moment_leaves_no_traceback(
     file: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """While libraries load, rows are scored, a report is written, and Python shuts down."""
+    """Ctrl-C leaves no traceback while modules load, rows are scored, or Python exits."""
     path = file(SAMPLES[:3] * 500)
     start = "from fullrecall.cli import main; print('ready', flush=True); main()"
     for attempt in range(3 * int(os.environ.get("FULLRECALL_RUNS", "1"))):
@@ -227,7 +227,7 @@ def test_an_interrupt_at_any_moment_leaves_no_traceback(
 def test_what_a_run_spent_is_told_though_it_scored_nothing(
     file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that ends before its first row still names its requests and its end."""
+    """A run that ends before its first row still prints its requests and the reason."""
 
     def stopping(_: Any, scorers: Any, **__: Any) -> Report:
         stopped = RunStopped("no such model")

@@ -21,14 +21,14 @@ GOLDEN = {
 
 @pytest.fixture
 def golden(tmp_path: Path) -> Path:
-    """A file whose columns leave a doubt."""
+    """A file with an ambiguous column."""
     path = tmp_path / "my golden.json"
     path.write_text(json.dumps(GOLDEN))
     return path
 
 
 def test_the_advice_of_an_error_is_a_command_that_works(golden: Path) -> None:
-    """Pasted as it stands, with the user's own options and a path with a blank in it."""
+    """The command that an error proposes works when pasted, with options and any path."""
     result = run("evaluate", golden, "--rename", "found=retrieved_ids", "--k", "1", "--json")
     assert result.exit_code == 2
     assert "source may be the references, or a remark" in result.stderr
@@ -40,7 +40,7 @@ def test_the_advice_of_an_error_is_a_command_that_works(golden: Path) -> None:
 
 
 def test_read_shows_the_plan_and_the_first_sample(golden: Path) -> None:
-    """With 3 where there is a doubt; the line that is shown is the one that is read."""
+    """`read` prints the plan and the first sample, and exits with 3 if a column is ambiguous."""
     result = run("read", golden)
     assert result.exit_code == 3
     assert "reference_context_ids=?: source may be" in result.stdout
@@ -54,7 +54,7 @@ def test_read_shows_the_plan_and_the_first_sample(golden: Path) -> None:
 
 
 def test_evaluate_says_how_the_columns_were_read(tmp_path: Path) -> None:
-    """Which column is the question, the references with an example, and the metadata."""
+    """`evaluate` names the question's column, the references with an example, and the metadata."""
     path = tmp_path / "a.jsonl"
     rows: list[dict[str, Any]] = [
         {"query": "Who?", "gold_docs": ["a.md", "b.md"], "retrieved_ids": ["a.md"], "kind": "x"}
@@ -77,14 +77,14 @@ def test_evaluate_says_how_the_columns_were_read(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options_are_named(golden: Path, options: list[str], says: str) -> None:
-    """The option and its mistake."""
+    """A wrong option is an error that names the option and its mistake."""
     result = run("read", golden, *options)
     assert result.exit_code == 2
     assert says in " ".join(result.stderr.split())
 
 
 def test_a_path_that_no_row_has_is_named_after_the_first_rows(tmp_path: Path) -> None:
-    """The plan is that of the first rows, but a given path may begin later: all rows are read."""
+    """A path that no row has is an error only after all rows, since a path may first occur late."""
     row = {"question": "Who?", "gold_ids": ["a"]}
     path = tmp_path / "golden.jsonl"
     path.write_text(f"{json.dumps(row)}\n" * 300 + json.dumps({**row, "late": "x"}))

@@ -17,13 +17,13 @@ from fullrecall.read import read
 
 
 def recall_by_hand(sample: dict[str, Any], k: int | None) -> float:
-    """Return recall@k of a row of IDs, as its definition says it."""
+    """Return recall@k of a row of IDs, computed by its definition."""
     wanted = set(sample["reference_context_ids"])
     return len(wanted & set(sample["retrieved_context_ids"][:k])) / len(wanted)
 
 
 def test_scores_equal_a_plain_set_loop(file: Callable[..., Path]) -> None:
-    """The means are those of the samples that have one, at every k, and coverage is counted."""
+    """Means are those of the defined samples, at every k, and coverage is counted."""
     result = run("evaluate", file(SAMPLES), "--scorer", "id_recall", "--json")
     (score,) = json.loads(result.stdout)["scores"]
     scored = SAMPLES[:2]
@@ -47,7 +47,7 @@ def test_the_table_shows_what_the_summary_holds(file: Callable[..., Path]) -> No
 
 
 def test_k_and_measures_choose_what_is_shown(file: Callable[..., Path]) -> None:
-    """--k shows recall there and nowhere else, --measure any measure; each once, in order."""
+    """--k shows recall at k only, --measure any measure; each once, in order."""
     path = file(SAMPLES)
     report = evaluate(read(path), IdRecall())
 
@@ -69,7 +69,7 @@ def test_k_and_measures_choose_what_is_shown(file: Callable[..., Path]) -> None:
 
 
 def test_what_was_missed_is_listed_with_its_rank(file: Callable[..., Path]) -> None:
-    """A target beyond k is shown at its rank, one never retrieved with how far was looked."""
+    """A missed target is listed with its rank beyond k, or with the length of its list."""
     printed = run("evaluate", file(SAMPLES), "--scorer", "id_recall", "--k", 5).stdout
     assert (
         "q1  Where is the Eiffel Tower?\n  d7 — at rank 7\n  d9 — not in the first 7\n" in printed
@@ -106,7 +106,7 @@ def test_a_sample_that_misses_much_is_cut(file: Callable[..., Path]) -> None:
 def test_one_scorer_is_chosen_by_the_first_sample(
     file: Callable[..., Path], dropped: tuple[str, ...], expected: str
 ) -> None:
-    """Without --scorer, one runs, and is named: the first that the fields allow."""
+    """Without --scorer, the first scorer that the fields allow runs, and is named."""
     row = {name: value for name, value in TEXTS.items() if name not in dropped}
     printed = " ".join(run("evaluate", file([row, {**row, "id": "second"}])).stdout.split())
     assert f" Scored {expected}. " in f" {printed} "
@@ -115,7 +115,7 @@ def test_one_scorer_is_chosen_by_the_first_sample(
 def test_what_is_evaluated_by_default_can_be_gated(
     file: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """Evaluate and gate, both without naming a score: one score is in the report."""
+    """`evaluate` and `gate` without a score's name use the report's one score."""
     saved = tmp_path / "report.jsonl"
     run("evaluate", file([TEXTS] * 30), "--output", saved)
     result = run("gate", saved, "--min-recall", 0.5)
@@ -133,7 +133,7 @@ def test_what_is_evaluated_by_default_can_be_gated(
 def test_an_option_of_a_scorer_asks_for_it(
     file: Callable[..., Path], options: tuple[object, ...], expected: list[str]
 ) -> None:
-    """Without --scorer, only the scorers run whose options are given."""
+    """Without --scorer, only the scorers whose options are given run."""
     plain = json.loads(run("evaluate", file([TEXTS]), *options, "--json").stdout)
     assert [score["name"] for score in plain["scores"]] == expected
 
@@ -164,7 +164,7 @@ def test_several_ks_are_shown_and_the_largest_is_what_misses_count_for(
 
 
 def test_repeated_ids_are_one_group(file: Callable[..., Path]) -> None:
-    """The same samples twice are not twice as sure."""
+    """Samples with one ID are one group, so repeated samples do not narrow the interval."""
     intervals = {}
     for name, rows in {"once": SAMPLES[:2], "twice": SAMPLES[:2] * 2}.items():
         done = run("evaluate", file(rows, f"{name}.jsonl"), "--json")
@@ -200,7 +200,7 @@ def test_no_misses_may_be_asked_for(file: Callable[..., Path]) -> None:
 def test_a_gate_may_count_the_first_context_alone(
     file: Callable[..., Path], tmp_path: Path
 ) -> None:
-    """`--k 1` is the smallest k, and `--k 0` none."""
+    """`gate --k 1` counts the first context alone, and `--k 0` is an error."""
     report = tmp_path / "report.jsonl"
     run("evaluate", file(SAMPLES), "--output", report)
     assert run("gate", report, "--min-recall", 0.1, "--k", 1).exit_code != 2

@@ -41,7 +41,7 @@ def saved(tmp_path: Path) -> Path:
 
 
 def test_it_prints_the_summary(saved: Path) -> None:
-    """The table of the report, as it prints itself."""
+    """The command prints the same table as the report itself."""
     done = run("summary", saved)
     assert done.exit_code == 0
     table = str(Report.load(saved).summary()).split("samples")[0]
@@ -51,7 +51,7 @@ def test_it_prints_the_summary(saved: Path) -> None:
 
 
 def test_any_measure_is_shown(saved: Path) -> None:
-    """--measure is read from each score of a saved report."""
+    """--measure shows any measure, computed from a saved report."""
     measures = ("--measure", "ndcg(gain=exponential)@2", "--measure", "all_found@3")
     plain = json.loads(run("summary", saved, *measures, "--json").stdout)
     expected = Report.load(saved).summary(nDCG(gain="exponential") @ 2, AllFound @ 3)
@@ -60,14 +60,14 @@ def test_any_measure_is_shown(saved: Path) -> None:
 
 
 def test_what_is_wrong_is_told(saved: Path) -> None:
-    """Exit 2 and one sentence, no traceback."""
+    """Wrong input exits with 2 and one sentence, without a traceback."""
     done = run("summary", saved, "--measure", "x")
     assert done.exit_code == 2
     assert "no measure 'x': choose one of" in re.sub(r"[\s│]+", " ", done.stderr)
 
 
 def test_the_smallest_k_is_found(saved: Path) -> None:
-    """Contexts or calls, as a table or JSON; where no k reaches the target, the exit code is 3."""
+    """The smallest k is found in contexts or calls; exit 3 if no k reaches the target."""
     result = run("smallest-k", saved, "--target", 0.9, "--score", "id_recall")
     assert result.exit_code == 0
     assert "id_recall reaches 0.9 at k = 3: at least 0.951" in result.output

@@ -1,4 +1,4 @@
-"""`evaluate` on traces whose tools return documents in a form of their own, or none at all."""
+"""`evaluate` reads traces whose tools return documents in their own form, or no documents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def spans() -> list[dict[str, Any]]:
-    """Return an agent's span, that of its search, and that of a tool which searches nothing."""
+    """Return the spans of an agent, of its search, and of a tool that does not search."""
     tools = {"search_kb": f"d1;d3\n{WORDS * 9}", "weather": "Sunny and mild all day long. " * 9}
     rows = [
         {"context.span_id": "1", "name": "agent", "parent_id": None, "attributes.input.value": "q"}
@@ -51,7 +51,7 @@ SCORE = ("evaluate", "traces.jsonl", "--references", "labels.jsonl", "--json")
 
 
 def test_a_function_reads_the_documents_of_a_tool(folder: Path) -> None:
-    """`--tool-documents` names it by the tool, `--other-tools` the tools that search nothing."""
+    """`--tool-documents` names a tool's function, `--other-tools` tools that do not search."""
     assert folder.exists()
     read = ("--tool-documents", "search_kb=kb.py:hits", "--other-tools", "weather")
     (score,) = json.loads(run(*SCORE, *read).stdout)["scores"]
@@ -67,7 +67,7 @@ def test_a_function_reads_the_documents_of_a_tool(folder: Path) -> None:
     ],
 )
 def test_a_wrong_function_of_a_tool(folder: Path, text: str, problem: str) -> None:
-    """The message names the option and the way to write it."""
+    """A wrong function is an error that names the option and how to write it."""
     assert folder.exists()
     result = run(*SCORE, "--tool-documents", text)
     assert result.exit_code == 2
@@ -76,7 +76,7 @@ def test_a_wrong_function_of_a_tool(folder: Path, text: str, problem: str) -> No
 
 
 def test_tools_are_for_traces(folder: Path) -> None:
-    """A file of samples has none."""
+    """`--tool-documents` is an error for a file of samples."""
     with pytest.raises(ParameterError, match="other_tools= is for traces"):
         list(datasets.read(folder / "labels.jsonl", other_tools=["weather"]))
     with pytest.raises(InputError, match=r"tool_documents\['search_kb'\]: ZeroDivisionError"):

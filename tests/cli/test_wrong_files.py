@@ -90,13 +90,13 @@ def bad(tmp_path: Path) -> Callable[[str], Path]:
         for name in COMMANDS
         for kind in FILES
         if not (kind == "absent" and name in MADE)
-        if not (kind == "directory" and name == "diagnose --corpus")  # it takes folders
+        if not (kind == "directory" and name == "diagnose --corpus")  # This argument takes folders.
     ],
 )
 def test_a_wrong_file_is_one_message(
     good: Mapping[str, str], bad: Callable[[str], Path], tmp_path: Path, name: str, kind: str
 ) -> None:
-    """Each ends with 2 and one block that names the file, prints no result, and changes nothing."""
+    """A wrong file exits with 2 and one block that names the file, and changes no file."""
     path = bad(kind)
     before = path.read_bytes() if kind not in ("absent", "directory", "name too long") else None
     places: dict[str, Any] = {"bad": path, "folder": tmp_path, **good}

@@ -1,4 +1,4 @@
-"""The collections: the library's pages, and the standard library's documentation."""
+"""The demo's collection of fullrecall's pages, and the standard library's documentation."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def run_python(code: str, **environment: str) -> str:
 
 
 def test_there_are_enough_documents_with_distinct_sorted_ids() -> None:
-    """The collection is large enough to be a search problem, and its order is that of the ids."""
+    """The collection has enough documents for a search, with distinct, sorted IDs."""
     ids = [document.id for document in documents()]
     assert len(ids) >= 2_000
     assert len(set(ids)) == len(ids)
@@ -58,7 +58,7 @@ def test_there_are_enough_documents_with_distinct_sorted_ids() -> None:
 
 
 def test_a_document_is_named_as_users_name_it() -> None:
-    """Objects have the name under which they are imported, not that of the defining module."""
+    """A document has the name under which users import its object, not its module's."""
     ids = {document.id for document in documents()}
     assert ids >= {
         "collections.abc.Mapping",
@@ -80,7 +80,7 @@ def test_a_document_is_named_as_users_name_it() -> None:
 
 
 def test_inherited_methods_are_not_repeated() -> None:
-    """A method has one document, at the class which defines it for its users."""
+    """An inherited method has one document only, at the class which defines it for its users."""
     ids = {document.id for document in documents()}
     assert "pathlib.PurePath.joinpath" in ids
     assert "pathlib.Path.joinpath" not in ids
@@ -89,7 +89,7 @@ def test_inherited_methods_are_not_repeated() -> None:
 
 
 def test_a_document_begins_with_its_name_and_signature() -> None:
-    """A retriever can find a document by its name and parameters, not only by its prose."""
+    """A document begins with its name and parameters, by which a retriever can find it."""
     texts = {document.id: document.text for document in documents()}
     assert not [name for name, text in texts.items() if not text.startswith(name)]
     header, empty, body = texts["shutil.copytree"].partition("\n\n")
@@ -108,7 +108,7 @@ def test_every_document_has_a_docstring_and_nothing_of_the_machine(
 
 
 def test_documents_are_the_same_in_every_process() -> None:
-    """Neither the hash seed nor the process changes ids, texts or order."""
+    """IDs, texts and their order depend neither on the hash seed nor on the process."""
     code = (
         "import hashlib; from tests.stdlib_docs.collection import documents; "
         "print(len(documents()), hashlib.sha256(repr(documents()).encode()).hexdigest())"
@@ -141,7 +141,7 @@ print(sorted(foreign))
 def test_every_referenced_document_exists_once_per_question(
     rows: list[dict[str, Any]], docstrings: dict[str, str]
 ) -> None:
-    """A retriever can find everything that a question demands."""
+    """Every document that a question refers to exists, once per question."""
     for row in rows:
         names = referenced_ids(row)
         assert not [name for name in names if name not in docstrings], row["id"]
@@ -149,7 +149,7 @@ def test_every_referenced_document_exists_once_per_question(
 
 
 def test_no_question_names_what_it_asks_for(rows: list[dict[str, Any]]) -> None:
-    """A search for the function's name alone does not find the answer."""
+    """No question contains the name that it asks for, so a search for the name is no shortcut."""
     told = [
         (row["id"], name)
         for row in rows
@@ -203,7 +203,7 @@ def test_a_search_needs_a_word_that_says_something() -> None:
 
 
 def test_chunks_end_in_the_second_half_of_their_room() -> None:
-    """A strong break near the beginning does not make a tiny chunk."""
+    """A strong break near the beginning of a chunk does not make a tiny chunk."""
     text = f"{'a' * 150}\n\n{'word ' * 200}"
     first, *_, last = chunked([Document("d", text)])
     assert len(first.text) >= CHUNK_SIZE // 2

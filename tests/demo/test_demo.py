@@ -1,4 +1,4 @@
-"""The demo, run once for real: its numbers, its silence, and that it needs no network."""
+"""The demo runs once, with right numbers, no output on standard error, and no network."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from fullrecall.cli import app
 from fullrecall.demo import library_pages, library_questions
 
-# Python imports a `sitecustomize` before anything else: from then on whatever looks up a host or
-# connects to one is written down and refused.
+# Python imports a `sitecustomize` before anything else: from then on each lookup of a host, and
+# each connection, is logged and refused.
 NO_NETWORK = """
 import os, sys
 
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A place to run Python in: an empty home, no network, and the refused calls."""
+    """A place to run Python: an empty home, no network, and a log of the refused calls."""
 
     home: Path
     refused: Path
@@ -89,7 +89,7 @@ def sandbox_in(place: Path, site_code: str = NO_NETWORK) -> Sandbox:
         "PYTHONPATH": str(site),
         "REFUSED": str(refused),
         "COLUMNS": "80",
-        # A user who traces every LangChain call: the demo must not send its own.
+        # The user traces every LangChain call: the demo must not send its own calls.
         "LANGSMITH_TRACING": "true",
         "LANGSMITH_API_KEY": "none",
     }
@@ -114,7 +114,7 @@ def run_in(sandbox: Sandbox, saved: Path) -> Run:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run the demo once with the core alone, for nearly all tests here."""
+    """Run the demo once, with the core alone, for most tests here."""
     sandbox = sandbox_in(tmp_path_factory.mktemp("sandbox"), NO_NETWORK + CORE_ONLY)
     return run_in(sandbox, tmp_path_factory.mktemp("reports") / "new")
 
@@ -157,7 +157,7 @@ def test_printed_means_equal_plain_loops_over_the_saved_lists(demo: Run) -> None
 
 
 def test_the_story_is_in_the_range_of_real_retrievers(demo: Run) -> None:
-    """The defect costs much, the fix helps, and no question loses by it."""
+    """The defect costs much recall, the fix restores it, and no question loses by the fix."""
     before, after = (recalls(rows, 5) for rows in demo.rows.values())
     assert 0.6 < mean(before) < mean(after) - 0.1 < 0.8
     assert all(fixed >= broken for broken, fixed in zip(before, after, strict=True))
@@ -182,7 +182,7 @@ def test_the_cause_is_named_and_its_gain_predicted(demo: Run) -> None:
 
 
 def test_the_gate_stops_the_defect(demo: Run) -> None:
-    """The change that loads the copies again fails, at the margin that is printed."""
+    """The gate fails the change that loads the copies again, at the printed margin."""
     part = demo.printed.split("4. The guard")[1]
     assert "FAIL: change of id_recall@5" in part
     assert "The margin is 0.05" in part
@@ -219,13 +219,13 @@ def rank_of(target: list[str], row: Row) -> int | None:
 
 
 def test_nothing_is_said_on_standard_error(demo: Run) -> None:
-    """No warning, log line or progress bar of any framework reaches the user."""
+    """No warning, log line or progress bar of any framework reaches standard error."""
     assert demo.told == ""
     assert "\x1b" not in demo.printed
 
 
 def test_nothing_is_asked_of_the_network(demo: Run) -> None:
-    """No host is looked up and none connected to, not even where LangSmith tracing is on."""
+    """The demo looks up no host and opens no connection, even with LangSmith tracing on."""
     assert not demo.sandbox.refused.exists()
 
 
@@ -235,7 +235,7 @@ def test_nothing_is_left_on_the_disk(demo: Run) -> None:
 
 
 def test_the_sandbox_would_notice(tmp_path: Path) -> None:
-    """The two tests above can fail: a connection is refused and written down."""
+    """The sandbox refuses and logs a connection, so the two tests above can fail."""
     sandbox = sandbox_in(tmp_path)
     done = sandbox.run("import urllib.request as u; u.urlopen('http://localhost:9')")
     assert "no network here" in done.stderr
@@ -243,7 +243,7 @@ def test_the_sandbox_would_notice(tmp_path: Path) -> None:
 
 
 def test_the_readme_shows_the_demos_output(demo: Run) -> None:
-    """The README's excerpt is printed line by line."""
+    """The demo prints each line of the README's excerpt."""
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     (shown,) = re.findall(r"<!-- output: demo -->\n```text\n(.*?)```", readme, re.DOTALL)
     for part in shown.split("[…]\n"):
@@ -251,7 +251,7 @@ def test_the_readme_shows_the_demos_output(demo: Run) -> None:
 
 
 def test_without_full_text_search_the_demo_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some builds of SQLite lack it."""
+    """Without full-text search in SQLite, the demo says so."""
 
     class WithoutFullText(sqlite3.Connection):
         def execute(self, sql: str, *_: Any) -> sqlite3.Cursor:
@@ -266,7 +266,7 @@ def test_without_full_text_search_the_demo_says_so(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_output_that_is_a_file_is_refused_before_the_work(tmp_path: Path) -> None:
-    """--output names a directory; a file of that name is told at once, and stays."""
+    """--output refuses an existing file, before any work, and keeps it."""
     file = tmp_path / "reports"
     file.write_text("mine")
     result = CliRunner().invoke(app, ["demo", "--output", str(file)], catch_exceptions=False)

@@ -1,8 +1,7 @@
-"""Misses whose causes are known because they were built: five styles of corpus, twenty of each.
+"""Misses that were built with a known cause: five styles of corpus, twenty misses of each cause.
 
-Every style has one report by ID, one by text and one by claims, in which the causes are mixed
-with each other and with samples that miss nothing: a cause that is told by how the IDs of the
-whole report fit together must be told in such company.
+Every style has one report by ID, one by text and one by claims. Each report mixes the causes with
+samples that miss nothing, because some causes follow from all IDs of a report.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ TOWNS = "Aberdeen Bergen Cordoba Dresden Eindhoven Florence Ghent Helsinki Izmir
 
 @dataclass
 class World:
-    """One style of corpus while cases are built from it: every case takes documents of its own."""
+    """One style of corpus, from which every case takes documents of its own."""
 
     style: str
     pages: list[Context]
@@ -89,7 +88,7 @@ def pages_of(style: str) -> list[Context]:
 
 
 def _notice(nth: int) -> Context:
-    """Return a page with the retrieved lists in another form than the references."""
+    """Return a page; the lists have its ID in another form than the references."""
     text = (
         f"Minutes of the {TOPICS[nth % 41]} circle, {TOWNS[nth % 10]}: {TOPICS[nth * 3 % 41]} and "
         f"{TOPICS[nth * 5 % 41]} were discussed at length; {PRODUCTS[nth % 10]} stays as it was. "
@@ -225,7 +224,7 @@ def _sample(world: World, name: str, wanted: str, retrieved: object, **more: obj
 
 
 def hit(world: World, nth: int) -> Sample:
-    """Every target was retrieved."""
+    """Every target is retrieved."""
     page = world.take()
     return _sample(world, f"hit-{nth}", str(page.id), [page, *world.fillers(nth, 9)])
 
@@ -238,7 +237,7 @@ def not_in_corpus(world: World, nth: int) -> Sample:
 
 
 def beyond_k(world: World, nth: int) -> Sample:
-    """It is at rank 7, or at rank 25 of a longer list."""
+    """The document is at rank 7, or at rank 25 of a longer list."""
     page, others = world.take(), world.fillers(nth, 30)
     name = f"deep-{nth}"
     if nth % 2:
@@ -248,7 +247,7 @@ def beyond_k(world: World, nth: int) -> Sample:
 
 
 def never_retrieved(world: World, nth: int) -> Sample:
-    """It is indexed, and no list has it."""
+    """The document is indexed, and no list has it."""
     page, others = world.take(), world.fillers(nth, 30)
     name = f"never-{nth}"
     if nth % 2:
@@ -257,7 +256,7 @@ def never_retrieved(world: World, nth: int) -> Sample:
 
 
 def dropped(world: World, nth: int) -> Sample:
-    """The search had it, the reranker left it out."""
+    """The search returned the document, and the reranker left it out."""
     page, others = world.take(), world.fillers(nth, 12)
     search = Call("search", contexts=(*others[:3], page, *others[3:]))
     last = Call("reranker", contexts=tuple(others[:10]), children=(search,))
@@ -265,7 +264,7 @@ def dropped(world: World, nth: int) -> Sample:
 
 
 def demoted(world: World, nth: int) -> Sample:
-    """The search had it at rank 2, the reranker moved it to rank 8."""
+    """The search returned the document at rank 2, and the reranker moved it to rank 8."""
     page, others = world.take(), world.fillers(nth, 9)
     search = Call("search", contexts=(others[0], page, *others[1:]))
     final = (*others[:7], page, *others[7:])
@@ -285,7 +284,7 @@ def crowded(world: World, nth: int) -> Sample:
 
 
 def near_duplicate(world: World, nth: int) -> Sample:
-    """A copy of it was retrieved."""
+    """A copy of the document was retrieved."""
     page, others = world.take(), world.fillers(nth, 9)
     copy = Context(twin(page.text or "", nth), id=f"mirror {nth}")
     return _sample(world, f"twin-{nth}", str(page.id), [others[0], copy, *others[1:]])
@@ -299,7 +298,7 @@ def lookalike(world: World, nth: int) -> Sample:
 
 
 def id_mismatch(world: World, nth: int) -> Sample:
-    """Its ID is written differently, or is in nested metadata."""
+    """The document's ID is written differently, or is in nested metadata."""
     page, others = world.take(), world.fillers(nth, 9)
     own, found = str(page.id), page
     if nth % 4 == 0:
@@ -322,7 +321,7 @@ def id_mismatch(world: World, nth: int) -> Sample:
 
 
 def wrong_level(world: World, nth: int) -> Sample:
-    """A part of it was retrieved, under an ID of its own."""
+    """A part of the document was retrieved, under an ID of its own."""
     page, others = world.take(), world.fillers(nth, 9)
     own = str(page.id)
     del world.corpus[own]
@@ -375,7 +374,7 @@ BY_ID: Mapping[Cause | None, Builder] = {
 
 
 def split(world: World, nth: int) -> Sample:
-    """Its text is in two chunks; one was retrieved."""
+    """The document's text is in two chunks, and one was retrieved."""
     page, others = world.take(), world.fillers(nth, 9)
     text = page.text or ""
     middle = text.find(" ", len(text) // 2)
@@ -391,7 +390,7 @@ def split(world: World, nth: int) -> Sample:
 
 
 def text_differs(world: World, nth: int) -> Sample:
-    """Its ID was retrieved with the beginning of its text."""
+    """The document's ID was retrieved with the beginning of its text."""
     page, others = world.take(), world.fillers(nth, 9)
     text = page.text or ""
     present = Context(text[: len(text) * 2 // 5], id=page.id)
@@ -412,7 +411,7 @@ BY_TEXT: Mapping[Cause, Builder] = {
 
 @dataclass(frozen=True)
 class Verdicts(ContainmentJudge):
-    """Gives each claim the verdict that it was built for."""
+    """A judge that gives each claim the verdict that the case was built with."""
 
     of: Mapping[str, Verdict] = field(default_factory=dict)
 
@@ -471,7 +470,7 @@ def claims(world: World) -> Iterator[tuple[Sample, Cause, Verdict]]:
 
 
 def diagnosed(style: str) -> Iterator[tuple[dict[str, Cause], Diagnosis]]:
-    """Yield each report of a style diagnosed, with the true cause of each sample that misses."""
+    """Yield the diagnosis of each report of a style, with the true cause of each miss."""
     world = World(style, pages_of(style))
     world.corpus |= {str(page.id): page for page in world.pages[-FILLERS:]}
     for builders, scorer in ((BY_ID, IdRecall()), (BY_TEXT, TextRecall(threshold=0.99))):

@@ -133,7 +133,7 @@ KINDS: dict[str, tuple[Spell, Spell, str]] = {
 
 
 def known(found: Any) -> Any:
-    """Return a rewrite that makes IDs match; None where only an ID of each side is shown."""
+    """Return a rewrite that makes IDs match; None if the hint only shows an ID of each side."""
     return None if found is None or found.gain is None else found
 
 

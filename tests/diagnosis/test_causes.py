@@ -39,7 +39,7 @@ def one(diagnosis: Diagnosis) -> Diagnosed:
 
 
 def test_every_cause_suggests_a_fix() -> None:
-    """No cause is without advice."""
+    """Every cause suggests a fix."""
     assert set(FIXES) == set(Cause)
 
 
@@ -85,7 +85,7 @@ def test_the_stage_that_dropped_it(by: str) -> None:
 
 
 def test_another_k() -> None:
-    """`k` diagnoses the misses of another cut-off than the scorer's, and labels them by it."""
+    """`k` diagnoses the misses at another k than the scorer's, and labels them by it."""
     sample = Sample(retrieved_ids=["a", "b", "c"], expected_ids=["c"])
     report = report_of(IdRecall(), sample)
     assert diagnose(report).misses == ()
@@ -100,14 +100,14 @@ def test_unknown_says_what_would_tell() -> None:
 
 
 def test_a_corpus_without_ids_cannot_tell_of_ids() -> None:
-    """A corpus of texts alone does not show an item that is known by its ID."""
+    """A corpus without IDs cannot show whether it has an item that is known by its ID."""
     report = report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["b"]))
     miss = one(diagnose(report, corpus=["one text"], retriever=lambda _, __: []))
     assert (miss.cause, miss.detail) == (Cause.UNKNOWN, "to find the cause, pass a corpus with IDs")
 
 
 def test_in_the_corpus_and_never_brought() -> None:
-    """A target that is in the corpus and in no list was never retrieved: k is no cure."""
+    """A target in the corpus and in no list was never retrieved; a larger k does not help."""
     report = report_of(IdRecall(), Sample(query="q", retrieved_ids=["a"], expected_ids=["b"]))
     corpus = {"a": "one text", "b": "another text"}
     miss = one(diagnose(report, corpus=corpus))
@@ -118,7 +118,7 @@ def test_in_the_corpus_and_never_brought() -> None:
 
 
 def test_the_retriever_is_asked_once_for_what_the_list_does_not_tell() -> None:
-    """A rank beyond k in the list itself is known; for the rest it is asked once a sample."""
+    """The retriever is asked once a sample, and only for targets that the list does not have."""
     asked: list[tuple[str, int]] = []
 
     def search(question: str, k: int) -> list[Context]:
@@ -140,7 +140,7 @@ def test_the_retriever_is_asked_once_for_what_the_list_does_not_tell() -> None:
 
 
 def test_of_an_any_of_group_the_nearest_decides() -> None:
-    """One alternative is not in the corpus, the other at rank 3 when asked for more."""
+    """The nearest alternative of an any-of group decides the cause."""
     sample = Sample(query="q", retrieved_ids=["a"], expected_ids=[["gone", "deep"]])
     ranked = [Context(id=name) for name in ("a", "x", "deep")]
     corpus = [Context(id=name) for name in ("a", "deep", "x")]
@@ -152,7 +152,7 @@ def test_of_an_any_of_group_the_nearest_decides() -> None:
 
 
 def test_wrong_level_both_ways() -> None:
-    """Chunks retrieved for documents, and documents for chunks."""
+    """Chunks retrieved for documents, and documents for chunks, are a wrong level."""
     cases = [
         ("doc", Context(id="doc#3")),
         ("doc#3", Context(id="doc")),
@@ -202,7 +202,7 @@ def test_forms_that_two_documents_share_prove_nothing() -> None:
 
 
 def test_one_match_does_not_hide_the_level_of_the_others() -> None:
-    """50 sections are retrieved where pages are expected, and one page matches."""
+    """One match does not hide that sections were retrieved where pages are expected."""
     samples = [
         Sample(expected_ids=[f"p{n}.html"], retrieved_ids=[f"p{n}.html#s1"]) for n in range(50)
     ]
@@ -214,7 +214,7 @@ def test_one_match_does_not_hide_the_level_of_the_others() -> None:
 
 
 def test_a_corpus_of_chunks_for_references_of_documents() -> None:
-    """Documents are retrieved and match; that the corpus has their chunks is no mismatch."""
+    """Documents are retrieved and match, so a corpus of their chunks is no mismatch of levels."""
     samples = [
         Sample(query="q", expected_ids=["a"], retrieved_ids=["a", "x"]),
         Sample(query="q", expected_ids=["b"], retrieved_ids=["a", "x"]),
@@ -226,7 +226,7 @@ def test_a_corpus_of_chunks_for_references_of_documents() -> None:
 
 
 def test_numbers_at_the_end_need_company() -> None:
-    """`d_1` is a chunk of `d` where this fits more samples than plain matches do."""
+    """`d_1` is a chunk of `d` only if this explains more samples than plain matches do."""
     chunks = [Sample(expected_ids=[f"d{n}x"], retrieved_ids=[f"d{n}x_1"]) for n in range(5)]
     assert diagnose(report_of(IdRecall(), *chunks)).counts() == {Cause.WRONG_ID_LEVEL: 5}
     assert diagnose(report_of(IdRecall(), *chunks[:2])).counts() == {Cause.UNKNOWN: 2}
@@ -236,13 +236,13 @@ def test_numbers_at_the_end_need_company() -> None:
 
 @pytest.mark.parametrize("retrieved", ["doc1", "doc-1", "doc.other", "d", "other#3"])
 def test_ids_that_look_alike_are_of_one_level(retrieved: str) -> None:
-    """A common beginning alone proves nothing."""
+    """IDs with a common beginning are not thereby of different levels."""
     sample = Sample(expected_ids=["doc"], retrieved_ids=[retrieved])
     assert one(diagnose(report_of(IdRecall(), sample))).cause is Cause.UNKNOWN
 
 
 def test_one_level_is_known_by_an_id_that_was_found() -> None:
-    """Where some expected ID was retrieved, a numbered one is another document."""
+    """If some expected ID was retrieved, a numbered ID is another document, not a chunk."""
     samples = [
         Sample(expected_ids=["2023"], retrieved_ids=["2023-01"]),
         Sample(expected_ids=["2024"], retrieved_ids=["2024"]),
@@ -251,7 +251,7 @@ def test_one_level_is_known_by_an_id_that_was_found() -> None:
 
 
 def test_a_split_that_was_retrieved_in_full() -> None:
-    """Both halves were retrieved: the text is all there, and no context has it whole."""
+    """A text whose two halves were both retrieved is split: no single context has it whole."""
     halves = [TEXT[:45], TEXT[45:]]
     sample = Sample(reference_contexts=[TEXT], retrieved_contexts=["Rome is old.", *halves])
     scorer = TextRecall(threshold=0.9)
@@ -263,7 +263,7 @@ def test_a_split_that_was_retrieved_in_full() -> None:
 
 
 def test_part_of_a_text_is_no_split_without_the_corpus() -> None:
-    """Part of it was retrieved: whether another chunk has it whole, only the corpus tells."""
+    """Only the corpus shows whether another chunk has a text whole that was retrieved in part."""
     sample = Sample(reference_contexts=[TEXT], retrieved_contexts=[TEXT[:45]])
     miss = one(diagnose(report_of(SpanRecall(), sample)))
     assert miss.cause is Cause.UNKNOWN
@@ -278,7 +278,7 @@ def test_part_of_a_text_is_no_split_without_the_corpus() -> None:
 
 
 class TestJudged:
-    """Claims: causes from the verdicts in a report, and from a judge that is asked again."""
+    """Causes of missed claims follow from the verdicts in a report, or from a judge asked again."""
 
     def claim(self, *contexts: str, **more: object) -> Sample:
         """Return a sample of one claim."""
@@ -287,14 +287,14 @@ class TestJudged:
         )
 
     def test_a_false_quote(self) -> None:
-        """Partial support that rests on a quote which is not there is no support."""
+        """Partial support by a quote that its context does not have is a false quote."""
         judge = FixedJudge([Verdict("partial", (Citation(0, "It was built by Romans."),))])
         miss = one(diagnose(report_of(ClaimRecall(judge=judge), self.claim("The tower is tall."))))
         assert miss.cause is Cause.JUDGED_UNSUPPORTED
         assert "quote does not stand there" in miss.detail
 
     def test_the_opposite(self) -> None:
-        """A contradicted claim needs another fix than a missing one."""
+        """The advice for a contradicted claim differs from that for a missing one."""
         judge = FixedJudge([Verdict("contradicted", (Citation(1, "was finished in 1923"),))])
         sample = self.claim("Rome is old.", "It was finished in 1923.")
         miss = one(diagnose(report_of(ClaimRecall(judge=judge), sample)))
@@ -302,7 +302,7 @@ class TestJudged:
         assert "opposite" in miss.detail
 
     def test_partial_support(self) -> None:
-        """A verdict of partial support earned nothing, and is said to."""
+        """A claim with a verdict of partial support earned no credit, and the cause says so."""
         judge = FixedJudge([Verdict("partial", (Citation(0, "in 1889"),))])
         miss = one(diagnose(report_of(ClaimRecall(judge=judge), self.claim("Finished in 1889."))))
         assert (miss.cause, miss.rank) == (Cause.PARTLY_SUPPORTED, 1)
@@ -321,7 +321,7 @@ class TestJudged:
         ],
     )
     def test_a_reference_that_abstains(self, text: str, *, abstains: bool) -> None:
-        """A sentence that there is no answer is not a claim; a claim may have a negation."""
+        """A sentence that says there is no answer is not a claim; a negated sentence is."""
         sample = Sample(reference_claims=[text], retrieved_contexts=["Rome is old."])
         judge = FixedJudge([Verdict("not_supported")])
         miss = one(diagnose(report_of(ClaimRecall(judge=judge), sample)))
@@ -335,7 +335,7 @@ class TestJudged:
         assert (miss.cause, miss.rank) == (Cause.JUDGED_UNSUPPORTED, 2)
 
     def test_unknown_where_only_the_judge_could_tell(self) -> None:
-        """The context that supports a claim is unknown: score the reference contexts to find it."""
+        """Without the supporting context the cause is unknown: score the reference contexts."""
         scorer = ClaimRecall(judge=ContainmentJudge())
         report = report_of(scorer, self.claim("Rome is old.", reference_contexts=["Rome."]))
         miss = one(diagnose(report, corpus=["Rome is old."], retriever=lambda _, __: []))
@@ -344,7 +344,7 @@ class TestJudged:
 
 
 class FixedJudge(ContainmentJudge):
-    """Gives the same verdicts for any request."""
+    """A judge that gives the same verdicts for any request."""
 
     def __init__(self, verdicts: Sequence[Verdict]) -> None:
         super().__init__("fixed")
@@ -360,14 +360,14 @@ class FixedJudge(ContainmentJudge):
 
 
 def test_an_entity_is_looked_for_by_its_name() -> None:
-    """An entity that no document of the corpus names is not in it."""
+    """An entity that no document of the corpus names is not in the corpus."""
     sample = Sample(reference_entities=["Paris", "Oslo"], retrieved_contexts=["Rome is old."])
     found = diagnose(report_of(EntityRecall(), sample), corpus=["Rome is old.", "Oslo is cold."])
     assert [miss.cause for miss in found] == [Cause.NOT_IN_CORPUS, Cause.NEVER_RETRIEVED]
 
 
 def test_a_retriever_that_raises_is_asked_once_and_named() -> None:
-    """Its failure is in the detail, and the other samples go on."""
+    """A retriever that raises is asked once, named in the detail, and the other samples go on."""
     asked = []
 
     def broken(question: str, k: int) -> list[str]:
@@ -382,7 +382,7 @@ def test_a_retriever_that_raises_is_asked_once_and_named() -> None:
 
 
 def test_what_it_adds_up_to() -> None:
-    """Counts and shares per score, a table with the fixes, plain values, a frame."""
+    """A diagnosis has counts, shares per score, a table with the fixes, and exports."""
     samples = [
         Sample(
             id=n,
@@ -418,7 +418,7 @@ def test_what_it_adds_up_to() -> None:
     ],
 )
 def test_wrong_use(options: dict[str, object], error: type[Exception], why: str) -> None:
-    """Each wrong value is named, with what is meant."""
+    """Each wrong value is an error that names the expected value."""
     report = report_of(IdRecall(), Sample(retrieved_ids=["a"], expected_ids=["b"]))
     with pytest.raises(error, match=why):
         diagnose(report, **options)  # type: ignore[arg-type]
@@ -437,7 +437,7 @@ FRENCH = "Le locataire est tenu de payer le loyer avec les charges dans le mois 
     ],
 )
 def test_other_languages_are_not_taken_for_duplicates(wanted: str, there: str) -> None:
-    """A denial, or a word in place of another, is a difference in German and French too."""
+    """In German and French too, a denial or another word makes a text no duplicate."""
     sample = Sample(
         retrieved_contexts=[Context(there, id="b")],
         reference_contexts=[Context(wanted, id="a")],
@@ -448,7 +448,7 @@ def test_other_languages_are_not_taken_for_duplicates(wanted: str, there: str) -
 
 
 def test_inflections_in_other_languages_are_no_difference() -> None:
-    """A misspelled word is still the same word."""
+    """In other languages too, an inflected or misspelled word is the same word."""
     text = (
         "Der Mieter darf die Kündigung binnen 14 Tagen verlangen und zahlt monatlich Zins an ihn."
     )
@@ -479,7 +479,7 @@ def test_a_number_alone_names_parts_where_several_ids_show_it() -> None:
 
 
 def test_copies_within_a_short_list_crowd_out_a_target_of_the_deeper_list() -> None:
-    """Dropping the copies costs nothing, so it is the cause where it is enough; k elsewhere."""
+    """Copies are the cause if dropping them is enough, since that is free; otherwise k is."""
     copies = [Context(TEXT, id=own_id) for own_id in ("a", "b", "c")]
     others = [Context(f"Page {n} has other words: {n * 7}.", id=f"d{n}") for n in range(6)]
     samples = [

@@ -1,4 +1,4 @@
-"""Changes to make: each change by hand, changes that promise no gain, and formats."""
+"""Proposed changes and their gains are those computed by hand, and are exported."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def ranked(names: str, wanted: str, **more: object) -> Sample:
 
 
 def test_a_larger_k_and_its_interval() -> None:
-    """The gain is that of the recorded ranks, its interval Gaffke's for all changes together."""
+    """The gain of a larger k follows from the recorded ranks, with a joint interval."""
     samples = [
         ranked("abcdefgh", "h" if n % 4 == 0 else "d" if n % 4 == 1 else "a") for n in range(40)
     ]
@@ -80,12 +80,12 @@ def test_groups_count_once() -> None:
 
 
 def test_nothing_is_promised_beyond_the_lists() -> None:
-    """A list that ends at k tells of no larger one; a retriever does."""
+    """A list that ends at k promises no gain of a larger k; a retriever may."""
     sample = ranked("ab", "d")
     assert diagnosed(sample, k=2).changes == ()
     found = diagnosed(sample, k=2, retriever=lambda _, k: ids("abcd")[:k], deep_k=4)
     assert [change.action for change in found.changes] == ["retrieve 4 contexts in place of 2"]
-    # A list that does not begin with the recorded one does not tell about the other samples.
+    # A list that does not begin with the recorded one promises nothing for the other samples.
     assert diagnosed(sample, k=2, retriever=lambda _, k: ids("xbad")[:k]).changes == ()
 
 
@@ -96,7 +96,7 @@ def test_duplicates_make_room() -> None:
     (change,) = of(diagnosed(*[sample] * 10, k=2), ChangeKind.DROP_DUPLICATES)
     assert change.gain == 1.0
     assert change.interval.low > 0
-    # Of two questions the interval includes 0: no advice.
+    # Over two questions the interval includes 0, so no advice is given.
     assert of(diagnosed(*[sample] * 2, k=2), ChangeKind.DROP_DUPLICATES) == []
     chunks = [Context(f"part {n} of a document", id="x") for n in range(3)]
     sample = Sample(retrieved_contexts=[*chunks, *ids("d")], expected_ids=["d"])
@@ -104,7 +104,7 @@ def test_duplicates_make_room() -> None:
 
 
 def test_ids_in_another_form_and_level() -> None:
-    """The gain is recall with IDs compared so; a number that fits by chance gains nothing."""
+    """The gain is the recall with rewritten IDs; a number that fits by chance gains nothing."""
     samples = [
         Sample(expected_ids=["Docs/A.md"], retrieved_contexts=[Context("t", id="docs\\a.md")]),
         Sample(expected_ids=["b"], retrieved_contexts=[Context("t", id="b#1")]),
@@ -115,11 +115,11 @@ def test_ids_in_another_form_and_level() -> None:
     assert sorted((change.action, change.gain) for change in found.changes) == [
         ("compare IDs of documents: leave out what numbers their chunks", 0.25),
         ("write IDs in one way: they differ in letter case, separators", 0.25),
-    ]  # reading `source` finds one and loses another: no gain
+    ]  # Reading `source` finds one target and loses another: no gain.
 
 
 def test_chunks_of_other_pages_are_not_promised() -> None:
-    """Pages of one book are documents of their own where references name them."""
+    """Pages of one book are different documents if references name the pages."""
     samples = [
         Sample(expected_ids=[f"doc-p{n}"], retrieved_ids=[f"doc-p{n if n % 2 else n + 50}#3"])
         for n in range(20)
@@ -129,7 +129,7 @@ def test_chunks_of_other_pages_are_not_promised() -> None:
 
 
 def test_what_only_a_trial_tells_is_not_promised() -> None:
-    """How many targets that the corpus lacks would be found once indexed, no record tells."""
+    """The gain of indexing missing documents is unknown, so no gain is promised."""
     found = diagnosed(ranked("ab", "z"), ranked("ab", "a"), corpus=ids("ab"))
     assert found.counts() == {Cause.NOT_IN_CORPUS: 1}
     assert found.changes == ()
@@ -155,7 +155,7 @@ def test_scorers_are_built_again_from_a_saved_report(scorer: Scorer, tmp_path) -
 
 
 def test_no_judge_is_asked_and_no_stranger_trusted() -> None:
-    """Other lists of a judged score, or of a scorer that is not known, are not promised."""
+    """No gain is promised for a judged score, or for an unknown scorer."""
     copy = Context("the long text of a", id="copy")
     contexts = [*ids("a"), copy, *ids("d")]
     claims = Sample(retrieved_contexts=contexts, reference_claims=["the long text of d"])
@@ -171,7 +171,7 @@ def test_no_judge_is_asked_and_no_stranger_trusted() -> None:
 
 
 def test_a_change_names_the_first_score_that_gains() -> None:
-    """A larger k is one change, for any number of scores."""
+    """A larger k is one change, for any number of scores, and names the first that gains."""
     sample = ranked("abcd", "d", reference_entities=["text of c"])
     (change,) = diagnosed_by(sample, [IdRecall(), EntityRecall()]).changes
     assert (change.score, change.gain) == ("id_recall@2", 1.0)
@@ -185,7 +185,7 @@ def diagnosed_by(sample: Sample, scorers: Sequence[Scorer]) -> Diagnosis:
 
 
 def test_exports() -> None:
-    """Markdown, CSV, JSON and frames hold the same, and no part of a text is markup or formula."""
+    """Markdown, CSV, JSON and frames agree, and no text becomes markup or a formula."""
     evil = "=1+1|<b>x</b>\n@all"
     found = diagnosed(
         Sample(id=evil, query="q", retrieved_ids=list("abcd"), expected_ids=["d", "zz"]), k=2
@@ -219,7 +219,7 @@ def test_exports() -> None:
 def test_ids_spelled_otherwise_are_named_and_not_called_missing(
     reference: str, retrieved: str, told: str
 ) -> None:
-    """30 of 30: targets "not in the corpus" are in it under another spelling."""
+    """Targets that the corpus has under another spelling are named as such, not as missing."""
     samples = [
         Sample(
             query=f"q{n}",
@@ -238,7 +238,7 @@ def test_ids_spelled_otherwise_are_named_and_not_called_missing(
 
 
 def test_duplicates_of_united_calls_are_not_dropped() -> None:
-    """Ranks count within a call, so a context of another call cannot move up in its list."""
+    """Ranks count within a call, so dropping copies moves no context of another call up."""
     text = "one long text that two calls returned, under an ID of its own in each"
     contexts = [Context(text, id="a"), Context(text, id="b"), Context("the text of c", id="c")]
     united = Retrieval(contexts=contexts, ranks=(1, 1, 2))
@@ -250,7 +250,7 @@ def test_duplicates_of_united_calls_are_not_dropped() -> None:
 
 
 def test_another_text_under_the_id_of_a_reference_is_named() -> None:
-    """Without a corpus too: the retrieved context of the reference's ID has another text."""
+    """A context with a reference's ID and another text is named, even without a corpus."""
     text = "The mill by the river was built in the spring of the year 1889 by two brothers."
     other = text.replace("1889", "1898").replace("spring", "autumn")
     sample = Sample(

@@ -1,4 +1,4 @@
-"""`fullrecall diagnose` and the corpus that it reads."""
+"""`fullrecall diagnose` prints the causes of misses, and reads a corpus."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def run(*arguments: object) -> tuple[int, str]:
-    """Return the exit code and all that was printed."""
+    """Return the exit code and the printed text."""
     result = CliRunner().invoke(app, ["diagnose", *map(str, arguments)])
     return result.exit_code, result.output
 
 
 def test_the_causes_are_counted_and_shown(report: Path, corpus: Path) -> None:
-    """A table of causes, what to do about each, and a few misses of each."""
+    """The command prints a table of causes, their fixes, and a few misses of each."""
     code, output = run(report, "--corpus", corpus)
     assert code == 0
     assert "not in corpus" in output
@@ -72,7 +72,7 @@ def test_as_json(report: Path, corpus: Path) -> None:
 
 
 def test_a_retriever_of_a_python_file(report: Path, tmp_path: Path) -> None:
-    """--retriever names a function, which is asked for more: ranks and gains come of it."""
+    """--retriever names a function, which searches deeper: ranks and gains follow from it."""
     file = tmp_path / "app.py"
     file.write_text("def search(question, k):\n    return [{'id': n} for n in 'abxcd'][:k]\n")
     code, output = run(report, "--retriever", f"{file}:search", "--deep-k", 4)
@@ -123,7 +123,7 @@ def test_a_corpus_under_other_names(tmp_path: Path) -> None:
 
 
 def test_a_corpus_that_is_none(tmp_path: Path) -> None:
-    """A missing file is named at the call, a wrong line when it is read."""
+    """A missing corpus is an error at the call, a wrong line when it is read."""
     with pytest.raises(InputError, match="no such file"):
         read_contexts(tmp_path / "none.jsonl")
     path = tmp_path / "corpus.jsonl"
@@ -133,7 +133,7 @@ def test_a_corpus_that_is_none(tmp_path: Path) -> None:
 
 
 def test_the_corpus_may_be_a_folder(tmp_path: Path) -> None:
-    """As `evaluate --corpus` takes it: a document's ID is its path within the folder."""
+    """`--corpus` takes a folder: a document's ID is its path within the folder."""
     (tmp_path / "docs" / "a").mkdir(parents=True)
     for name in ("a/b.md", "c.md"):
         (tmp_path / "docs" / name).write_text(f"text of {name}")
@@ -146,7 +146,7 @@ def test_the_corpus_may_be_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_function_without_k_cannot_search_deeper(report: Path, corpus: Path) -> None:
-    """Its own list again shows no rank: the cause says so, and names the way out."""
+    """A retriever without `k` cannot search deeper, and the cause says so and how to change it."""
     loaded = Report.load(report)
     with_corpus = diagnose(loaded, corpus=read_contexts(corpus), retriever=lambda _: ["a", "b"])
     details = {miss.target: miss.detail for miss in with_corpus}

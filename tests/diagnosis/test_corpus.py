@@ -39,7 +39,7 @@ TEXTS = st.text("ab .", max_size=24)
 
 @st.composite
 def contexts(draw: st.DrawFn) -> Context:
-    """Return a context: a text alone, one with its place, or a place alone."""
+    """Return a context with a text, with a place in a document, or with both."""
     text = draw(TEXTS)
     source = draw(st.sampled_from([None, None, "one", "two"]))
     if source is None:
@@ -59,7 +59,7 @@ def contexts(draw: st.DrawFn) -> Context:
 def test_the_index_finds_what_looking_into_each_context_finds(
     corpus: list[Context], wanted: Context, min_run: int
 ) -> None:
-    """Runs, texts that the other contains, borders and their neighbors, and places agree."""
+    """The index finds the same overlaps as a search of each context."""
     passage = Passage.of(wanted)
     check(corpus, passage, min_run)
 
@@ -73,7 +73,7 @@ def test_the_index_finds_what_looking_into_each_context_finds(
 def test_a_passage_of_a_document_cut_into_chunks(
     document: str, sizes: list[int], place: tuple[int, int], min_run: int
 ) -> None:
-    """The same holds if the corpus has most of the passage."""
+    """The index finds the same overlaps for most of a document that is cut into chunks."""
     corpus, at = [], 0
     for size in sizes:
         corpus.append(Context(document[at : at + size]))
@@ -84,7 +84,7 @@ def test_a_passage_of_a_document_cut_into_chunks(
 
 
 def test_a_line_that_stands_in_every_chunk_is_no_part_of_each() -> None:
-    """A passage whose head is in all chunks is found in the chunks of its body alone."""
+    """A heading that every chunk has does not make every chunk a holder of the passage."""
     head = "Manual of the pump. Chapter 7: what to do if it does not start. "
     bodies = ["Check the fuse first, then the switch.", "Then the cable and the motor."]
     others = [f"Page {n} tells about part {n} of the engine." for n in range(40)]
@@ -95,7 +95,7 @@ def test_a_line_that_stands_in_every_chunk_is_no_part_of_each() -> None:
 
 
 def test_chunks_that_share_their_documents_id_are_no_other_versions() -> None:
-    """A corpus of whole documents beside an index of chunks: chunks are parts, and beginnings."""
+    """Chunks that share the ID of their document are parts of it, not other versions."""
     words = "amber birch cedar dune ember fjord grove heath islet jetty knoll ledge".split()
     pages = {
         f"page {n}": "\n\n".join(

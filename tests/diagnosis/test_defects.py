@@ -1,4 +1,4 @@
-"""The lists of a whole report show an index that was filled again, cut, or searched in part."""
+"""All lists of a report together show an index that was filled again, cut, or searched in part."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDS = "amur danube elbe ganges indus jordan kolyma loire mekong niger oder par
 
 
 def text_of(document: int, part: int) -> str:
-    """Return a text of its own for each chunk."""
+    """Return a distinct text for each chunk."""
     word = WORDS[document % 12]
     return f"The {word} of year {document} has {part * 17 + document} bends; {word} no {part} ends."
 
@@ -28,7 +28,7 @@ CORPUS = [
 
 
 def diagnosed(found: Any, **options: Any) -> Diagnosis:
-    """Return the diagnosis of 50 questions; `found` returns their lists by the target's place."""
+    """Return the diagnosis of 50 questions; `found` returns the list for each target's position."""
     samples = [
         Sample(user_input=f"q{n}", expected_ids=[CORPUS[2 * n].id]).with_retrieval(found(2 * n))
         for n in range(50)
@@ -38,12 +38,12 @@ def diagnosed(found: Any, **options: Any) -> Diagnosis:
 
 
 def around(place: int) -> list[Context]:
-    """Return the target's chunk behind one that has nothing to do with it."""
+    """Return the target's chunk behind an unrelated chunk."""
     return [CORPUS[(place + 37) % 100], CORPUS[place]]
 
 
 def test_an_index_that_was_filled_again() -> None:
-    """The texts are those of the corpus, the IDs are new: no duplicates, and the gain is told."""
+    """Known texts under new IDs are an index that was filled again, not duplicates."""
     found = diagnosed(lambda n: [Context(c.text, id=f"{hash(c.text):x}") for c in around(n)])
     assert found.counts() == {Cause.ID_MISMATCH: 50}
     assert "has exactly its text" in found.misses[0].detail
@@ -52,20 +52,20 @@ def test_an_index_that_was_filled_again() -> None:
 
 
 def test_a_single_copy_under_another_id_is_a_duplicate() -> None:
-    """Where most texts have the corpus' IDs, the index was not filled again."""
+    """If most texts have the corpus' IDs, a text under another ID is a duplicate."""
     copy = Context(CORPUS[0].text, id="copy")
     found = diagnosed(lambda n: around(n) if n else [copy])
     assert found.counts() == {Cause.NEAR_DUPLICATE: 1}
 
 
 def test_texts_that_the_index_cut() -> None:
-    """Most retrieved texts are the beginning of the corpus' text of their ID."""
+    """If most retrieved texts are beginnings of the corpus' texts, the index has cut them."""
     found = diagnosed(
         lambda n: [Context(c.text[:20], id=c.id) for c in around(n)[: 1 + n % 4 // 2]]
     )
     assert found.counts() == {Cause.TEXT_DIFFERS: 25}
     assert "retrieved texts are the beginning of their text in the corpus" in found.misses[0].detail
-    # Chunks of a document under its ID begin like it no more than one of them does.
+    # Of several chunks under one document's ID, only one begins like the document.
     parts = diagnosed(
         lambda n: [Context(c.text[a : a + 9], id=c.id) for c in around(n)[:1] for a in (0, 9)]
     )
@@ -74,7 +74,7 @@ def test_texts_that_the_index_cut() -> None:
 
 @pytest.mark.parametrize("enough", [True, False])
 def test_a_folder_that_no_list_has(*, enough: bool) -> None:
-    """A filter leaves out a half: named by its folder, with the gain of searching it too."""
+    """A folder that no list has is named, with the gain of searching it too."""
     searched = [c for c in CORPUS if c.id.startswith("a/")]
 
     def lists(n: int) -> list[Context]:
@@ -93,7 +93,7 @@ def test_a_folder_that_no_list_has(*, enough: bool) -> None:
 
 
 def test_the_list_before_a_stage_was_better() -> None:
-    """The list of the search is proposed, cut to as many contexts; it costs none."""
+    """The list before a worse stage is proposed, at the same number of contexts."""
 
     def reversed_(n: int) -> Retrieval:
         first = tuple(around(n))
@@ -110,7 +110,7 @@ def test_the_list_before_a_stage_was_better() -> None:
 
 
 def test_a_corpus_that_was_chunked_anew_lacks_no_document() -> None:
-    """None of many expected IDs is there: the IDs are other ones, not the documents missing."""
+    """If none of many expected IDs is in the corpus, the IDs differ, and no document is missing."""
     corpus = [Context(c.text[:30], id=f"chunk {n}") for n, c in enumerate(CORPUS)]
     found = diagnosed(lambda n: [corpus[n]], corpus=corpus)
     assert found.counts() == {Cause.ID_MISMATCH: 50}
@@ -118,7 +118,7 @@ def test_a_corpus_that_was_chunked_anew_lacks_no_document() -> None:
 
 @pytest.mark.long
 def test_planted_defects_are_named() -> None:
-    """Of the benchmark's twenty defects at least 16 are named, and none misnamed."""
+    """At least 16 of the benchmark's twenty planted defects are named, and none wrongly."""
     folder = str(Path(__file__).parents[2] / "bench")
     sys.path.insert(0, folder)
     try:

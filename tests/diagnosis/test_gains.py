@@ -1,4 +1,4 @@
-"""Predicted gains beside measured ones, for the known defects of the benchmark."""
+"""Predicted gains are those measured after the fix, for the known defects of the benchmark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFECTS = (
 
 @pytest.fixture(scope="module")
 def gains() -> Iterator[Any]:
-    """The benchmark of gains."""
+    """The benchmark's module."""
     sys.path.insert(0, str(FOLDER))
     yield import_module("diagnosis_gains")
     sys.path.remove(str(FOLDER))
@@ -48,7 +48,7 @@ def index(contexts: Sequence[Context]) -> Callable[[str, int], Sequence[Context]
 
 @pytest.fixture(scope="module")
 def setting(gains: Any) -> Any:
-    """Two hundred documents of random words, and questions of some words of one of them."""
+    """Return two hundred documents of random words, and questions of some words of one document."""
     random = Random(5)
     vocabulary = [f"{first}{rest}" for first in "bdfgklm" for rest in ("alo", "ironas", "utesid")]
     vocabulary += [f"{word}{end}" for word in vocabulary for end in ("n", "rium", "tion", "s")]
@@ -68,14 +68,14 @@ def setting(gains: Any) -> Any:
 
 
 def test_every_defect_is_tested(gains: Any) -> None:
-    """Each name is a test of its own."""
+    """Each defect of the benchmark has a test."""
     assert tuple(defect.__name__ for defect in gains.DEFECTS) == DEFECTS
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", DEFECTS)
 def test_what_mends_a_defect_gains_what_was_predicted(gains: Any, setting: Any, name: str) -> None:
-    """It is proposed, and its gain equals the prediction: both have the same questions."""
+    """The fix of a defect is proposed, and its measured gain equals the prediction."""
     changes = list(gains.measured(getattr(gains, name)(setting), held_out=False))
     assert changes
     for change, gain in changes:

@@ -1,4 +1,4 @@
-"""The advice of a summary if no reference ID was retrieved."""
+"""The summary's advice if no reference ID was retrieved."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def test_a_summary_without_any_match_names_the_rewrite(kind: str) -> None:
 
 
 def test_a_summary_with_a_match_names_no_rewrite() -> None:
-    """One target that is found as it is shows that the spelling is not what is wrong."""
+    """One target that is found as it is written excludes another spelling as the cause."""
     lists, references = samples(*KINDS["suffix .md"][:2])
     (score,) = report_of([*lists, ["a"]], [*references, ["a"]]).summary()
     assert score.rewrite is None
 
 
 def test_a_rewrite_is_looked_for_in_some_thousand_ids() -> None:
-    """However many samples there are, and however long one is, the first IDs tell."""
+    """The hint reads the first few thousand IDs, for any number of samples."""
     lists, references = samples(*KINDS["upper case"][:2])
     assert report_of(lists * 200, references * 200).summary()[0].rewrite is not None
     endless = [str(n) for n in range(100_000)]
@@ -49,7 +49,7 @@ def test_a_rewrite_is_looked_for_in_some_thousand_ids() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_of_few_samples_the_hint_speaks_where_all_match(count: int) -> None:
-    """Of one to four references all must fit; of five, half."""
+    """With up to four references all must fit the rewrite; with five, half."""
     lists = [[f"/srv/docs/{river}.md", "/srv/docs/x.md"] for river in RIVERS[:count]]
     references = [[f"docs/{river}.md"] for river in RIVERS[:count]]
     (score,) = report_of(lists, references).summary()
@@ -66,7 +66,7 @@ def test_of_few_samples_the_hint_speaks_where_all_match(count: int) -> None:
 
 
 def fields_report(count: int, metadata: Callable[[int], dict[str, object]]) -> Report:
-    """Return a report whose contexts have IDs of a store, and what is wanted in their metadata."""
+    """Return a report whose contexts have the store's IDs, and the references in their metadata."""
     rows = [
         {
             "expected_ids": [f"{RIVERS[n % 9]}-{n}"],
@@ -94,7 +94,7 @@ def test_a_summary_names_the_field_that_has_the_references(count: int) -> None:
 
 
 def test_a_field_that_fits_by_chance_is_not_named() -> None:
-    """Pages and years are in many fields, and are among many references."""
+    """A field of pages or years, which fits references by chance, is not named."""
     rows = [
         {
             "expected_ids": [str(n % 7)],
@@ -120,7 +120,7 @@ def test_the_command_line_names_its_own_option() -> None:
 
 
 def test_deep_lists_of_long_urls_have_a_hint_too() -> None:
-    """The IDs of one sample have more characters than are looked at: of each the first are read."""
+    """Very long IDs get a hint too: the first IDs of each sample are read."""
     wiki = f"https://wiki.example.org/{'handbook/' * 20}"
     lists = [[f"{wiki}page{n}-{m}.html" for m in range(200)] for n in range(30)]
     (score,) = report_of(lists, [[f"page{n}-1"] for n in range(30)]).summary()
@@ -130,7 +130,7 @@ def test_deep_lists_of_long_urls_have_a_hint_too() -> None:
 
 
 def shifted(n: int, depth: int, share: float, seed: int, form: str) -> Report:
-    """Return a report of a store that made IDs of its own, with the documents' in a field.
+    """Return a report of a store with IDs of its own, and the documents' IDs in a field.
 
     `share` is the recall of its lists by these; `form` makes the documents' IDs.
     """
@@ -158,11 +158,11 @@ def shifted(n: int, depth: int, share: float, seed: int, form: str) -> Report:
 @pytest.mark.parametrize("form", ["slug", "number", "suffix"])
 @pytest.mark.parametrize(("n", "depth", "share"), [(5, 12, 0.5), (14, 16, 0.8), (20, 30, 0.5)])
 def test_few_questions_get_the_hint(n: int, depth: int, share: float, form: str) -> None:
-    """Both sides are IDs of the same documents, however the retriever ranks them."""
+    """Few questions get the hint if a field's values are IDs of the same documents."""
     for seed in range(5):
         found = shifted(n, depth, share, seed, form).summary()[0].rewrite
         assert found is not None
-        if form != "number" or n > 5:  # five numbers below 150 may be anything
+        if form != "number" or n > 5:  # Five numbers below 150 may be anything.
             assert found.gain is not None
 
 
@@ -199,7 +199,7 @@ def test_unrelated_fields_are_not_named(name: str) -> None:
 
 
 def test_pages_from_0_under_a_directory_are_one_difference() -> None:
-    """Equal numbers would name the page before: the hint counts targets of the next numbers."""
+    """Equal numbers would be the page before: the hint counts matches by the next number."""
     rows = []
     for page in range(1, 15):
         found = [page - 1, page - 1 + 7, page] if page % 4 == 0 else [page - 1, page + 6]

@@ -1,4 +1,4 @@
-"""References and documents whose IDs are of different kinds do not pass for a recall of 0."""
+"""References and documents with IDs of different kinds give a hint, not a silent recall of 0."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def would_find(option: str) -> str:
 
 
 def test_what_was_found_needs_no_hint() -> None:
-    """One reference, or one of its alternatives, that is there is enough."""
+    """One found reference, or one of its alternatives, is enough to give no hint."""
     assert id_hint(sample(["a", "b"], chunk("a", source="b"))) is None
     assert id_hint(sample([["x", "a"]], chunk("a"))) is None
 
 
 @pytest.mark.parametrize("nothing", [sample(["a"]), sample([], chunk("a")), Sample()])
 def test_without_references_or_documents_nothing_is_known(nothing: Sample) -> None:
-    """No hint is made of nothing."""
+    """Without references or documents there is no hint."""
     assert id_hint(nothing) == ""
 
 
 def test_the_field_that_would_have_matched_is_named() -> None:
-    """That which has most of them; numbers are compared as IDs are, nested ones by a path."""
+    """The hint names the field with most of the references, by a path if it is nested."""
     far = sample(["a", "b"], chunk("u1", source="a", n=7, tags=["a"]), chunk("u2", source="b"))
     assert id_hint(far) == would_find("id_key='source'")
     assert id_hint(sample([8], chunk("u2", row=8))) == would_find("id_key='row'")
@@ -47,7 +47,7 @@ def test_the_field_that_would_have_matched_is_named() -> None:
 
 
 def test_ids_of_options_are_compared_as_ids_are() -> None:
-    """A parent's ID that is a number equals the text that names it; None is no ID."""
+    """A parent's numeric ID equals the text of it, and None is not an ID."""
     options = {"id_key='parent'": [None, 7], "other": [8]}
     assert id_hint(sample(["7"], chunk("u1")), options) == would_find("id_key='parent'")
 

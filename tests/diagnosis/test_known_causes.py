@@ -1,4 +1,4 @@
-"""The benchmark of causes: each planted cause is named, and no advice does harm."""
+"""The benchmark of causes names each planted cause, and its advice does no harm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Named wrongly, they do harm: a wrong score that looks right, or a document that 
 
 @pytest.mark.parametrize("style", STYLES)
 def test_causes_are_named(style: str) -> None:
-    """At least 95 % of the misses have the cause that they were built with; none is lost."""
+    """At least 95 % of the misses get the cause that they were built with."""
     right, wrong = 0, Counter[tuple[Cause, Cause]]()
     causes: Counter[Cause] = Counter()
     for expected, found in diagnosed(style):

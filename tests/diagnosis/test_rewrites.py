@@ -48,7 +48,7 @@ SPELLINGS: list[Callable[[Random, str, int], str]] = [
 
 
 def test_unrelated_ids_get_no_hint() -> None:
-    """Of 300 pairs of sets that have nothing to do with each other, none; though many could fit."""
+    """None of 300 pairs of unrelated sets of IDs gets a hint, though many could fit."""
     hints, tempting = [], 0
     for seed in range(100):
         rng = Random(seed)
@@ -94,13 +94,13 @@ UNKNOWN: dict[str, tuple[Spell, Spell]] = {
 @pytest.mark.parametrize("kind", UNKNOWN)
 @pytest.mark.parametrize("seed", range(5))
 def test_what_does_not_follow_from_the_ids_is_unknown(kind: str, seed: int) -> None:
-    """No rewrite is invented where IDs have nothing in common."""
+    """No rewrite is invented for IDs that have nothing in common."""
     assert matches(*samples(*UNKNOWN[kind], seed=seed)) == {}
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_ids_that_match_need_no_rewrite(seed: int) -> None:
-    """Other documents of the same names, such as versions, are not taken for the missed ones."""
+    """If the expected IDs match, similar IDs such as versions are not taken for them."""
 
     def plain(w: str, n: int) -> str:
         return f"{w}-{n}"
@@ -110,13 +110,13 @@ def test_ids_that_match_need_no_rewrite(seed: int) -> None:
 
 
 def test_two_that_would_become_one_are_not_joined() -> None:
-    """`A1` and `a1` are two documents where both are references."""
+    """`A1` and `a1` are two documents if both are references."""
     references = [["A1"], ["a1"], ["B2"], ["b2"], ["C3"], ["c3"]]
     assert matches([["a-1"], ["a-1"], ["b-2"], ["b-2"], ["c-3"], ["c-3"]], references) == {}
 
 
 def test_versions_beside_each_other_are_other_documents() -> None:
-    """Where the index has both `policy-3` and `policy-3-draft`, the one is not the other."""
+    """If the index has both `policy-3` and `policy-3-draft`, they are different documents."""
     lists = [[f"policy-{n}-draft", f"policy-{n + 1}"] for n in range(30)]
     assert matches(lists, [*([f"policy-{n}"] for n in range(1, 30)), ["policy-1"]]) == {}
 
@@ -146,7 +146,7 @@ def test_two_fitting_ids_are_chance() -> None:
 
 
 def test_nothing_in_nothing_out() -> None:
-    """No samples, no IDs, and IDs without words are no error."""
+    """No samples, no IDs, and IDs without words give no rewrite and no error."""
     assert matches([], []) == {}
     assert matches([[], [None]], [["a"], []]) == {}
     assert matches([["---"], ["###"]], [["…"], ["?"]]) == {}
@@ -166,7 +166,7 @@ def test_nothing_in_nothing_out() -> None:
 )
 @settings(max_examples=30, deadline=None)
 def test_any_ids_are_taken(both: tuple[list[list[str]], list[list[str]]]) -> None:
-    """Whatever IDs are, a rewrite never loses recall, and its pairs are in their samples."""
+    """Any IDs are accepted: a rewrite never loses recall, and its pairs are in their samples."""
     lists, references = both
     found = rewrite(lists, references)
     assert found is None or 0 < found.gain <= 1
@@ -177,13 +177,13 @@ def test_any_ids_are_taken(both: tuple[list[list[str]], list[list[str]]]) -> Non
 
 
 def test_hostile_ids_cost_bounded_work() -> None:
-    """Megabytes of words in an ID are not read to their end."""
+    """An ID of megabytes of words is not read to its end."""
     lists, references = [["a1 " * 300_000] * 3] * 5, [["b1 " * 300_000] * 2] * 5
     assert matches(lists, references) == {}
 
 
 def test_what_differs_is_named_in_one_order() -> None:
-    """The differences have one order, for any order that Python gives a set of texts."""
+    """The differences have the same order for any order of Python's sets."""
     lists, references = samples(lambda w, n: f"gold/{w}{n}", lambda w, n: f"river:{w}{n}")
     found = rewrite(lists, references)
     assert found is not None
@@ -191,7 +191,7 @@ def test_what_differs_is_named_in_one_order() -> None:
 
 
 def test_an_extension_of_few_ids_may_be_part_of_a_name() -> None:
-    """`view.py` is not `view` where most IDs have no extension: both are documents."""
+    """`view.py` is not `view` if most IDs have no extension: both are documents."""
     indexed = [*RIVERS, *(f"{river}.py" for river in RIVERS[::3])]
     rng = Random(3)
     gone = {river for river in RIVERS[::3] if rng.random() < 0.7}
