@@ -34,13 +34,13 @@ def write(tmp_path: Path) -> Write:
 def until_error(tmp_path: Path) -> UntilError:
     """Return the samples that a reader yields before its `InputError`, and that error.
 
-    By then it has closed the file, though the error and its traceback are still held.
+    The reader has closed the file by then, though the error and its traceback still exist.
     """
 
     def until_error(samples: Iterator[Sample]) -> tuple[list[Sample], InputError]:
         before: list[Sample] = []
         with pytest.raises(InputError) as caught:
-            before.extend(samples)  # extend keeps the samples before the error
+            before.extend(samples)  # Extend keeps the samples before the error.
         opened = [Path(file.path) for file in psutil.Process().open_files()]
         assert not [path for path in opened if path.is_relative_to(tmp_path)]
         return before, caught.value
@@ -50,7 +50,7 @@ def until_error(tmp_path: Path) -> UntilError:
 
 @pytest.fixture
 def least_peak() -> LeastPeak:
-    """Return the bytes that a call needs at most, the smallest of three measurements.
+    """Return the peak of the bytes that a call allocates, the smallest of three measurements.
 
     A first import and the other threads of the process only add to a measurement.
     """

@@ -21,7 +21,7 @@ HEADER = "question,contexts,reference_ids\n"
 
 
 class TestCells:
-    """A cell is a text, or a list in JSON, by the field that its column means."""
+    """A cell is a text or a JSON list, depending on the field that its column means."""
 
     def test_lists_are_json(self, write: Write) -> None:
         """Arrays, graded objects, and any-of groups are read as in JSON Lines."""
@@ -47,7 +47,7 @@ class TestCells:
         assert list(read(write("a.csv", HEADER + "q,,\n"))) == [Sample(user_input="q")]
 
     def test_text_fields_are_taken_as_they_stand(self, write: Write) -> None:
-        """A question that looks like JSON is a question, and IDs keep their zeros."""
+        """A question that looks like JSON is read as text, and IDs keep their leading zeros."""
         path = write("a.csv", 'id,question\n007,"[""a""]"\n')
         assert list(read(path)) == [Sample(id="007", user_input='["a"]')]
 
@@ -134,7 +134,7 @@ class TestFormat:
     def test_line_numbers_are_those_of_the_file(
         self, write: Write, until_error: UntilError
     ) -> None:
-        """A row is named by the line on which it begins, however many lines cells hold."""
+        """An error names the line on which a row begins, however many lines its cells have."""
         path = write("a.csv", HEADER + '"q\nq\n\nq",,\n\nr,,[d1\n')
         before, error = until_error(read(path))
         assert before == [Sample(user_input="q\nq\n\nq")]
@@ -172,7 +172,7 @@ class TestFormat:
     def test_the_usual_kinds(self, write: Write, name: str, content: str) -> None:
         """Byte order marks, semicolons, tabs, padded headers, and empty rows are read."""
         expected = Sample(user_input="q", retrieved_contexts=["a"])
-        if name == "a.tsv":  # an unquoted cell that holds quotes is CSV all the same
+        if name == "a.tsv":  # An unquoted cell that contains quotes is valid CSV.
             content = content.replace('["a"]', '"[""a""]"')
         assert list(read(write(name, content), rename={"label, old": None})) == [expected]
 

@@ -16,5 +16,5 @@ from fullrecall.files.foreign_names import english_words
     ],
 )
 def test_unknown_characters_between_known_words_are_a_word(name: str, words: list[str]) -> None:
-    """No character is lost: the text before and after a known word is a word, too."""
+    """Unknown text before or after a known word is a word, too, so no character is lost."""
     assert english_words(name) == words

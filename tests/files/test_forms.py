@@ -63,7 +63,7 @@ def test_a_doubt_is_an_error_with_the_plan(columns: dict[str, Any], line: dict[s
 
 
 def test_one_of_several_columns_is_chosen_by_the_user() -> None:
-    """The proposed plan names none of them, so that it does not read another one when pasted."""
+    """The proposed plan names none of several columns, so pasting it chooses no wrong one."""
     row = {"question": "q", "gold": ["d1"], "expected": ["d2"]}
     with pytest.raises(InputError, match="gold and expected may hold IDs") as caught:
         one(row)
@@ -82,7 +82,7 @@ def test_unknown_columns_are_listed_with_the_way_out() -> None:
 
 
 def test_langsmith_as_json_lines_and_csv(tmp_path: Path) -> None:
-    """Outputs are references: the answer among them is the reference answer."""
+    """LangSmith's outputs are references: the answer in them is the reference answer."""
     row = {"id": "e1", "inputs": {"question": "q"}, "metadata": {"split": "x"},
            "outputs": {"answer": "a", "reference_context_ids": ["d1"]}}  # fmt: skip
     lines, cells = (tmp_path / name for name in ("a.jsonl", "b.csv"))
@@ -163,7 +163,7 @@ def test_folders_of_beir(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["user_input", "messages", "turns"])
 def test_of_a_conversation_the_last_question_is_retrieved_for(name: str) -> None:
-    """Messages may have either form; without a user's message there is no question."""
+    """Retrieval is for the last user message of a conversation, in either form of messages."""
     said = [("human", "Who built it?"), ("ai", "Barn."), ("user", "And when?"), ("ai", "1502")]
     messages = [{"type" if r == "human" else "role": r, "content": c} for r, c in said]
     sample = one({name: messages, "reference": "1502"})
@@ -203,7 +203,7 @@ def test_usual_names_in_any_case(row: dict[str, Any], field: str, value: Any) ->
 
 @pytest.mark.parametrize("name", ["expected", "Gold", "relevant", "ground_truth"])
 def test_what_may_be_an_answer_or_ids_is_an_error(name: str) -> None:
-    """An ambiguous column is refused: one ID was once scored silently as an answer's claim, 0.0."""
+    """A column that may hold an answer or IDs is refused, since a wrong guess would score 0."""
     with pytest.raises(InputError, match=f"{name} may hold IDs, texts"):
         one({name: ["d1", "d2"]})
     assert ids(one({name: ["d1", "d2"]}, rename={name: "reference_ids"})) == ["d1", "d2"]
@@ -222,7 +222,7 @@ def test_frames_whose_lists_became_texts(library: Any) -> None:
 
 
 def test_id_key_holds_wherever_the_contexts_come_from(tmp_path: Path) -> None:
-    """A whole response, a sample that was read before, a record: never without effect."""
+    """`id_key` applies to whole responses, to samples that were read before, and to records."""
     hits = [{"_id": "u1", "_source": {"doc": "a", "body": "text"}}]
     rows = [
         {"query": "q", "expected_ids": ["a"], "retrieved_documents": {"hits": {"hits": hits}}},
@@ -240,7 +240,7 @@ def test_id_key_holds_wherever_the_contexts_come_from(tmp_path: Path) -> None:
 
 
 def test_id_key_without_contexts_is_an_error() -> None:
-    """IDs alone have no other field, in rows as in samples."""
+    """`id_key` without contexts is an error, in rows as in samples: IDs have no other field."""
     row = {"expected_ids": ["a"], "retrieved_ids": ["u1"]}
     for samples in ([row], [Sample(**row)]):
         with pytest.raises(InputError, match="id_key= reads a field of the retrieved contexts"):
@@ -262,7 +262,7 @@ def test_id_key_of_rows_and_files(tmp_path: Path) -> None:
 
 
 def test_what_is_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compressed bomb is an error, and a message can name 5,000 columns."""
+    """A compressed bomb is an error, and a message with 5,000 columns stays short."""
     monkeypatch.setattr(text_files, "MAX_TEXT_LENGTH", 1 << 20)
     bomb = tmp_path / "bomb.json.gz"
     bomb.write_bytes(gzip.compress(b"[" + b" " * (4 << 20) + b"]"))
@@ -276,7 +276,7 @@ def test_what_is_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_evaluate_reads_rows_as_files_are_read() -> None:
-    """Usual names in any case, and other tools' rows, need no reader of their own."""
+    """`evaluate` reads rows of other tools, and names in any case, without a reader."""
     rows: list[dict[str, Any]] = [
         {"Question": "q", "Expected IDs": ["d1", "d2"], "Retrieved IDs": ["d1"]},
         {"inputs": {"question": "q"}, "outputs": {"expected_ids": ["d1"]}, "retrieved_ids": ["d1"]},
@@ -301,7 +301,7 @@ def test_a_file_of_deepeval_is_known_by_its_columns(tmp_path: Path) -> None:
 
 
 def test_a_short_row_and_a_long_one_say_what_to_mend(tmp_path: Path) -> None:
-    """A row that is shorter or longer than the header is an error."""
+    """A row that is shorter or longer than the header is an error with a fix."""
     path = tmp_path / "s.csv"
     for row, told in (("q,d1", "an empty cell as nothing"), ("q,d1,d2,d3", "hold the delimiter")):
         path.write_text(f"question,retrieved_ids,expected_ids\n{row}\n", encoding="utf-8")
@@ -310,7 +310,7 @@ def test_a_short_row_and_a_long_one_say_what_to_mend(tmp_path: Path) -> None:
 
 
 def test_a_frames_columns_are_named_before_it_is_evaluated() -> None:
-    """`evaluate` takes no `fields=`: `from_rows` does."""
+    """`evaluate` takes no `fields=`, so its error about a frame proposes `from_rows`."""
     frame = pd.DataFrame({"Frage": ["Wo?"], "context": ["a"], "expected_ids": [["a"]]})
     with pytest.raises(InputError, match="context may be what was retrieved"):
         evaluate(frame, IdRecall(), progress=False)
@@ -328,7 +328,7 @@ def test_a_frames_columns_are_named_before_it_is_evaluated() -> None:
     ],
 )
 def test_files_of_another_kind_say_the_way_out(tmp_path: Path, name: str, way: str) -> None:
-    """A format cannot be named for them, so the error does not ask for one."""
+    """The error for a file of another kind proposes no format, since no format fits."""
     (tmp_path / name).write_bytes(b"PK")
     with pytest.raises(InputError) as raised:
         [*read(tmp_path / name)]
@@ -337,7 +337,7 @@ def test_files_of_another_kind_say_the_way_out(tmp_path: Path, name: str, way: s
 
 
 def test_columns_that_may_hold_the_retrieval_are_named() -> None:
-    """A proposal that leaves one out, and a sample that lacks its retrieval, show the column."""
+    """A column that may hold the retrieval is named in the plan and in the sample's error."""
     with pytest.raises(InputError) as raised:
         list(from_rows([{"Q": "Who?", "truth": [3], "pred": [3, 4]}]))
     assert "no field takes 'pred': name the one that has the retrieved contexts" in str(
@@ -349,7 +349,7 @@ def test_columns_that_may_hold_the_retrieval_are_named() -> None:
 
 
 def test_a_short_passage_is_one_text() -> None:
-    """The triplets of sentence-transformers have short ones; with a separator it may be several."""
+    """A short text, as in triplets, is one text; with a separator it may be several."""
     rows = [
         {"anchor": "how tall is it", "positive": "The tower is 300 m tall.", "negative": "Oak."},
         {"anchor": "who painted it", "positive": "Ben painted it.", "negative": "It is tall."},

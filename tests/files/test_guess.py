@@ -32,7 +32,7 @@ def ids(row: dict[str, Any], **options: Any) -> list[str]:
     ],
 )
 def test_a_doubt_is_asked(columns: dict[str, Any], says: str) -> None:
-    """Each of these files once gave a wrong number without an error."""
+    """A file with an ambiguous column is an error: each of these once gave a wrong number."""
     with pytest.raises(InputError, match=says):
         list(from_rows([{"question": "Who?", **columns}]))
 
@@ -57,7 +57,7 @@ def test_references_by_names_and_values(columns: dict[str, Any], found: list[str
 
 
 def test_columns_that_no_field_takes_are_metadata(tmp_path: Path) -> None:
-    """Other columns are metadata unless renamed or left out; the index of pandas is dropped."""
+    """Columns that no field takes are metadata, unless left out; the index of pandas is dropped."""
     path = tmp_path / "a.csv"
     path.write_text("Unnamed: 0,question,gold_id,type,note\n0,Who?,d1,fact,x\n1,Why?,d2,cause,y\n")
     assert next(read(path)).metadata == {"type": "fact", "note": "x"}
@@ -67,7 +67,7 @@ def test_columns_that_no_field_takes_are_metadata(tmp_path: Path) -> None:
 
 
 def test_a_row_with_other_columns_has_a_plan_of_its_own() -> None:
-    """References under another name, later in the file, are not kept as metadata."""
+    """References under another name, later in the file, are read and not kept as metadata."""
     first = [{"question": "a", "gold_ids": ["x"]}] * 200
     *_, last = from_rows([*first, {"question": "b", "relevant_docs": ["y"]}])
     assert [group.any_of for group in last.reference_context_ids or ()] == [("y",)]
@@ -116,14 +116,14 @@ def plan_for(rows: Any, tmp_path: Path) -> Any:
 def test_a_reference_that_holds_ids_is_not_an_answer(
     values: list[Any], doubts: int, tmp_path: Path
 ) -> None:
-    """IDs of one series or in lists are references; else the plan asks."""
+    """IDs of one series, or in lists, are read as references; other values lead to a question."""
     rows = [{"question": f"Who {n}?", "reference": value} for n, value in enumerate(values)]
     plan = plan_for(rows, tmp_path)
     assert len(plan.doubts) == doubts
     assert plan.line == {"user_input": "question", "reference_context_ids": "reference"}
     ours = plan_for([{"user_input": "Who?", "reference": values[0]}], tmp_path)
     is_read_as_answer = ours.fields.get("reference") == "reference"
-    assert is_read_as_answer == isinstance(values[0], int)  # one number may be an answer
+    assert is_read_as_answer == isinstance(values[0], int)  # One number may be an answer.
 
 
 def test_an_answer_beside_reference_ids_may_look_like_one(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_names_in_other_languages_and_with_dots(
 def test_references_of_an_unusual_form_are_asked_for(
     columns: dict[str, Any], tmp_path: Path
 ) -> None:
-    """References of an unusual form, as a position or numbered columns, are asked for."""
+    """References in an unusual form, as a position or in numbered columns, lead to a question."""
     assert "reference_context_ids" in plan_for([{"question": "Who?", **columns}], tmp_path).line
 
 
@@ -215,7 +215,7 @@ def test_a_row_for_each_document_is_a_judgment(name: str, form: type, tmp_path: 
 
 
 def test_labels_of_documents_are_asked_for(tmp_path: Path) -> None:
-    """Of labels that are neither numbers nor flags, the user says which are relevant."""
+    """For labels that are neither numbers nor flags, the user has to say which are relevant."""
     rows = [
         {"query": query, "product_id": document, "esci_label": "EI"[not flag]}
         for query, document, flag in LONG
@@ -228,7 +228,7 @@ def test_labels_of_documents_are_asked_for(tmp_path: Path) -> None:
 
 
 def test_pairs_of_a_question_and_a_document_are_one_sample() -> None:
-    """Without a grade, rows that differ in their relevant document alone are one sample."""
+    """Without a grade, rows that differ only in their relevant document are one sample."""
     rows = [{"question": query, "gold_doc": document} for query, document, _ in LONG]
     first, _ = from_rows(rows, fields={"reference_context_ids": "gold_doc"})
     assert [each.any_of[0] for each in first.reference_context_ids] == ["d12", "d13"]

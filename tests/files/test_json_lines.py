@@ -48,7 +48,7 @@ class TestReading:
         assert list(read(write("a.jsonl", content))) == [GOOD_SAMPLE] * 2
 
     def test_gzip_is_known_by_content(self, write: Write) -> None:
-        """A download that a browser has unpacked keeps its `.gz`, and is read all the same."""
+        """Gzip is known by content: a `.gz` file that a browser has unpacked is read too."""
         assert list(read(write("a.jsonl.gz", GOOD))) == [GOOD_SAMPLE]
 
     def test_null_and_nan_are_not_given(self, write: Write) -> None:
@@ -57,7 +57,7 @@ class TestReading:
         assert list(read(path)) == [Sample(user_input="q")]
 
     def test_an_empty_list_is_an_answer(self, write: Write) -> None:
-        """`[]` is an empty retrieval, which scores 0; it does not mean "not given"."""
+        """`[]` is an empty retrieval, which scores 0, and not a missing field."""
         (sample,) = read(write("a.jsonl", '{"question": "q", "contexts": []}'))
         assert sample.retrieved_contexts == ()
 
@@ -116,7 +116,7 @@ class TestErrors:
         "content", ["", "\n\n \r\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)]
     )
     def test_no_samples(self, write: Write, until_error: UntilError, content: str | bytes) -> None:
-        """An empty file is a mistake, not a data set on which everything passes."""
+        """An empty file is an error, not a data set on which everything passes."""
         before, error = until_error(read(write("a.jsonl", content)))
         assert not before
         assert "holds no samples" in str(error)
@@ -170,7 +170,7 @@ class TestErrors:
     def test_a_file_that_may_not_be_opened(
         self, write: Write, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The error has the path and the system's message."""
+        """A file without read permission is an error with its path and the system's message."""
         path = write("a.jsonl", GOOD)
 
         def refused(self: Path, mode: str) -> None:
@@ -184,13 +184,13 @@ class TestErrors:
     def test_json_that_is_not_lines(
         self, write: Write, until_error: UntilError, content: str | bytes
     ) -> None:
-        """A file that is one JSON value is told apart from a malformed line."""
+        """A file that is one JSON value has another error than a malformed line."""
         _, error = until_error(read(write("a.jsonl", content)))
         assert error.line == 1
         assert "format='json'" in error.problem
 
     def test_missing_files_are_met_at_the_call(self, tmp_path: Path) -> None:
-        """A mistyped path fails where it is written, not where the iterator is first used."""
+        """A mistyped path fails at the call, not when the iterator is first used."""
         with pytest.raises(InputError, match="no such file"):
             read(tmp_path / "typo.jsonl")
 
@@ -204,7 +204,7 @@ class TestRename:
     """`rename` maps columns to fields, or leaves them out."""
 
     def test_columns_are_renamed_and_left_out(self, write: Write) -> None:
-        """Renaming is done once and at the same time, so two columns may swap names."""
+        """All columns are renamed at once, so two columns may swap names."""
         path = write("a.jsonl", '{"frage": "q", "answer": "r", "prediction": "p", "x": 1}')
         rename = {"frage": "query", "answer": "reference", "prediction": "answer", "x": None}
         expected = Sample(user_input="q", reference="r", response="p")
@@ -220,7 +220,7 @@ class TestRename:
     def test_a_column_that_never_comes_is_an_error(
         self, write: Write, until_error: UntilError
     ) -> None:
-        """A mistyped source would silently leave a field out of every sample."""
+        """A column to rename that no row has is an error, not a missing field."""
         path = write("a.jsonl", GOOD)
         before, error = until_error(read(path, rename={"refs": "reference_ids"}))
         assert before == [GOOD_SAMPLE]
@@ -228,7 +228,7 @@ class TestRename:
         assert "no row has anything at 'refs'" in error.problem
 
     def test_a_column_that_some_rows_have_will_do(self, write: Write) -> None:
-        """In JSON Lines a field may be absent from any row, the first included."""
+        """In JSON Lines a renamed column may be missing from any row, the first included."""
         path = write("a.jsonl", GOOD + '{"frage": "q"}')
         samples = list(read(path, rename={"frage": "question"}))
         assert [sample.user_input for sample in samples] == ["q", "q"]
@@ -244,7 +244,7 @@ class TestMemory:
     """Rows stream: neither the file nor a line beyond the limit comes into memory."""
 
     def test_rows_are_not_kept(self, write: Write, least_peak: LeastPeak) -> None:
-        """Reading 5 MB of rows holds less than 1 MB at any time."""
+        """Reading 5 MB of rows needs less than 1 MB at any time."""
         row = json.dumps({"question": "q", "contexts": ["x" * 1000]}) + "\n"
         path = write("a.jsonl", row * 5_000)
 
@@ -260,7 +260,7 @@ class TestMemory:
         least_peak: LeastPeak,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """Of a line of 100 MB, no more than the limit is read, and the error names the limit."""
+        """Reading a line of 100 MB stops at the limit, and the error names the limit."""
         monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", 2**20)
         line = GOOD.encode() + b'{"question": "' + b"x" * 100_000_000 + b'"}\n'
         path = write("a.jsonl.gz", gzip.compress(line, 1))
@@ -332,7 +332,7 @@ class TestWriting:
         assert list(read(path)) == [GOOD_SAMPLE] * 3
 
     def test_an_error_on_the_way_leaves_the_old_file(self, write: Write) -> None:
-        """A half-written file would pass for a whole one."""
+        """An error while writing keeps the old file: a half-written one would pass for whole."""
         path = write("a.jsonl", GOOD)
 
         def samples() -> Iterator[Any]:
@@ -345,7 +345,7 @@ class TestWriting:
         assert [file.name for file in path.parent.iterdir()] == ["a.jsonl"]
 
     def test_metadata_that_json_cannot_hold(self, tmp_path: Path) -> None:
-        """The error names the sample and the type instead of writing something else."""
+        """Metadata that JSON cannot hold is an error that names the sample and the type."""
         sample = Sample(user_input="q", metadata={"x": {1, 2}})
         with pytest.raises(InputError, match=r"sample 2: metadata.*set") as caught:
             write_jsonl([GOOD_SAMPLE, sample], tmp_path / "a.jsonl")
@@ -366,7 +366,7 @@ class TestWriting:
 
 
 def test_a_line_of_exactly_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is that of the characters, without the line break."""
+    """A line of exactly the limit is read; the line break does not count."""
     monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", 5)
     lines = [b"12345\n", b"67890"]
     assert list(text_files.byte_lines(BytesIO(b"".join(lines)))) == [*enumerate(lines, start=1)]

@@ -1,4 +1,4 @@
-"""Objections to a guess: values speak against it, or another column may be meant as well."""
+"""A guess becomes a question if values contradict it, or if another column fits as well."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def asked(rows: list[dict[str, Any]], **options: Any) -> str:
-    """Return the doubts about rows, one a line; an empty text if they are read."""
+    """Return the doubts about rows, one on each line; an empty text if the rows are read."""
     try:
         list(from_rows(rows, **options))
     except InputError as error:
@@ -35,16 +35,16 @@ def asked(rows: list[dict[str, Any]], **options: Any) -> str:
 
 
 def lists(*columns: list[str]) -> list[list[str]]:
-    """Return in each row a list of the values of several columns."""
+    """Return rows that have a list of the values of several columns."""
     return list(map(list, zip(*columns, strict=True)))
 
 
 Q = {"question": ASKED}
 TRAPS: list[tuple[dict[str, Any], str]] = [
-    # Another column asks, or is the only one that varies.
+    # Another column fits too, or is the only one that varies.
     ({"instruction": ASKED, "input": TEXTS, "output": "x"}, "instruction asks, and input does not"),
     ({"prompt": "Use the rules.", "text": TEXTS, "gold_id": DOCS}, "prompt is the same in all"),
-    # A letter or number of a choice is no answer.
+    # A letter or number of a choice is not an answer.
     ({**Q, "A": TEXTS, "B": "b", "answer": [*"ABBABA"]}, "answer is the letter or number"),
     ({**Q, "choices": lists(DOCS, OTHER), "answer": [0, 1, 1, 0, 1, 0]}, "letter or number"),
     # Labels say which documents are relevant.
@@ -59,7 +59,7 @@ TRAPS: list[tuple[dict[str, Any], str]] = [
     ),
     ({**Q, "doc_ids": lists(DOCS, OTHER), "labels": [[1, 0]] * 6}, "labels may say which of"),
     ({**Q, "passages": lists(TEXTS, TEXTS), "scores": [[9.5, 3.25]] * 6}, "scores may say which"),
-    # References of another kind, or of other rows.
+    # The references are of another kind, or of other rows.
     ({**Q, "chunks": lists(TEXTS, TEXTS), "gold_index": [[0]] * 6}, "gold_index may say which of"),
     ({**Q, "bot_answer": "x", "source_files": [["a.md"], ["b.md"]] * 3}, "sources of bot_answer"),
     ({"id": DOCS, **Q, "relevant_ids": lists(OTHER)}, "relevant_ids has the IDs of rows"),
@@ -78,7 +78,7 @@ TRAPS: list[tuple[dict[str, Any], str]] = [
     ),
     ({**Q, "options": {"A": "x", "B": "y"}, "answer": [*"ABBABA"]}, "letter or number"),
     ({**Q, "answer_source": "manual"}, "answer_source has only 1 values in 6 rows"),
-    # Two columns may be it.
+    # Two columns fit.
     (
         {**Q, "chunks_used": lists(DOCS, OTHER), "chunks_needed": lists(DOCS)},
         "chunks_used or chunks_needed may be the references",
@@ -92,18 +92,18 @@ TRAPS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("columns", "says"), TRAPS, ids=[says for _, says in TRAPS])
 def test_values_against_a_guess_are_asked_about(columns: dict[str, Any], says: str) -> None:
-    """Each of these was once read in silence, with a wrong number."""
+    """Values that contradict a guess lead to a question; each file was once read wrongly."""
     assert says in asked(rows_of(columns))
 
 
 def test_a_question_in_several_rows_is_asked_about() -> None:
-    """A passage a row, ranked or relevant, is no sample of its own."""
+    """A question in several rows, with one ranked or relevant passage each, leads to a question."""
     rows = [{"query": ASKED[n // 3], "n": n, "passage": TEXTS[n]} for n in range(6)]
     assert "6 rows have 2 questions: with passage, each row would be a sample" in asked(rows)
 
 
 def test_two_grades_of_a_document_are_asked_about() -> None:
-    """The judgments of two people differ: the user leaves one column out."""
+    """If two people's grades of a document differ, the user has to leave one column out."""
     rows = [
         {"query": ASKED[n // 3], "doc_id": DOCS[n], "anna_relevance": 1, "ben_relevance": n % 2}
         for n in range(6)
@@ -131,19 +131,19 @@ def test_two_grades_of_a_document_are_asked_about() -> None:
     ],
 )  # fmt: skip
 def test_a_guess_that_values_support_is_not_asked_about(columns: dict[str, Any]) -> None:
-    """Names of gold decide over other columns; few values are no doubt of gold IDs."""
+    """A column named gold is preferred to other columns, even if it has few values."""
     assert "reference_context_ids" not in asked(rows_of(columns))
 
 
 def test_a_given_field_is_not_asked_about() -> None:
-    """What the user says settles the doubt."""
+    """A field that the user names is not asked about."""
     columns, _ = TRAPS[-2]
     fields = {"reference_context_ids": "chunks_needed"}
     assert asked(rows_of(columns), fields=fields) == ""
 
 
 def test_the_pages_of_a_record_are_not_the_page_of_its_question() -> None:
-    """A document's number of pages is not the place that its question names."""
+    """A document's number of pages is not the page that its question refers to."""
     documents = [
         {"doc_id": doc, "pages": 40, "questions": [{"q": q, "page": n}]}
         for n, (doc, q) in enumerate(zip(DOCS, ASKED, strict=True))

@@ -1,4 +1,4 @@
-"""Parquet: streamed by batch, Arrow's fillings removed."""
+"""Parquet is read batch by batch, without the nulls that Arrow fills in."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def save(tmp_path: Path) -> Save:
 
 
 def test_rows_and_gaps(save: Save) -> None:
-    """Lists, nested contexts and graded mappings come back without Arrow's fillings."""
+    """Lists, nested contexts and graded mappings come back without Arrow's nulls."""
     rows = [
         {"question": "q", "contexts": [{"id": "d1", "score": 0.5}], "reference_ids": {"d1": 3}},
         {"question": "p", "contexts": [{"text": "t"}], "reference_ids": {"d2": 2}},
@@ -46,7 +46,7 @@ def test_rows_and_gaps(save: Save) -> None:
 
 
 def test_gaps_inside_lists(save: Save) -> None:
-    """An any-of group without a grade keeps none, next to a graded group."""
+    """An any-of group without grades stays without, next to a graded group."""
     groups = [{"any_of": ["a", "b"], "grade": 2.0}, {"any_of": ["c"]}]
     path = save([{"reference_ids": groups}])
     assert list(read(path)) == [Sample(reference_context_ids=groups)]
@@ -80,7 +80,7 @@ def test_arrow_maps(save: Save, until_error: UntilError) -> None:
 
 
 def test_columns_left_out_are_not_read(save: Save, until_error: UntilError) -> None:
-    """A column that cannot even be decoded does no harm once it is left out."""
+    """A column that is left out is not read, even if it cannot be decoded."""
     pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
     path = save([{"question": "q", "junk": f"{n:0100}"} for n in range(1000)], use_dictionary=False)
     chunk = pq.read_metadata(path).row_group(0).column(1)
@@ -96,7 +96,7 @@ def test_columns_left_out_are_not_read(save: Save, until_error: UntilError) -> N
 
 
 def test_renamed_columns_are_looked_up_in_the_schema(save: Save, until_error: UntilError) -> None:
-    """A mistyped column is met before the first row."""
+    """Renaming a column that the schema lacks is an error before the first row."""
     before, error = until_error(read(save([{"id": "1"}]), rename={"x": "question"}))
     assert not before
     assert "no row has anything at 'x': the columns are 'id'" in error.problem
@@ -110,8 +110,8 @@ def test_a_column_twice(save: Save, until_error: UntilError) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b'{"question": "q"}\n' * 10])
-def test_what_is_no_parquet(write: Write, until_error: UntilError, content: str | bytes) -> None:
-    """Arrow's own errors become errors of the input, with the path."""
+def test_a_file_of_another_format_is_an_input_error(write: Write, until_error: UntilError, content: str | bytes) -> None:
+    """A file that is not Parquet raises an input error with the path, not Arrow's own error."""
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     path = write("a.parquet", content)
     _, error = until_error(read(path))
@@ -127,7 +127,7 @@ def test_no_samples(save: Save, until_error: UntilError) -> None:
 
 
 def test_without_pyarrow(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error is the command that installs it, and comes at the call."""
+    """Without pyarrow, the call raises an error with the command that installs it."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingExtraError, match=r"pip install pyarrow$"):
@@ -135,7 +135,7 @@ def test_without_pyarrow(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_row_group_is_not_read_as_a_whole(save: Save) -> None:
-    """A file of one row group, the default of writers, is streamed too."""
+    """A file of one row group, the default of writers, is read in batches too."""
     pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     noise = random.Random(1)
     path = save(

@@ -55,7 +55,7 @@ ROW: dict[str, Any] = {
     ],
 )  # fmt: skip
 def test_values_of_paths(path: str, value: object) -> None:
-    """Lists, filters, indexes, templates, objects, and names with marks."""
+    """A path reads lists, filters, indexes, templates, objects, and names with punctuation."""
     assert path_of(path).value(ROW) == value
 
 
@@ -70,19 +70,19 @@ def test_values_of_paths(path: str, value: object) -> None:
     ],
 )
 def test_conditions(condition: str, holds: bool) -> None:  # noqa: FBT001 - a column
-    """A flag, its negation, and a comparison with a text in which `*` is any text."""
+    """A condition is a flag, its negation, or a comparison in which `*` is any text."""
     assert condition_of(condition).holds(ROW) is holds
 
 
 @pytest.mark.parametrize("path", ["a[", "a]b", "a[?x == 'y']", "a[].{b", "a..b", "}"])
-def test_what_is_no_path_is_refused_by_name(path: str) -> None:
-    """The parameter is named, and the field."""
+def test_an_invalid_path_is_refused_by_name(path: str) -> None:
+    """An invalid path is an error that names the parameter and the field."""
     with pytest.raises(ParameterError, match="fields reference: "):
         from_rows([ROW], fields={"reference": path})
 
 
 def test_a_place_needs_its_document() -> None:
-    """A page alone would be a page of any document."""
+    """A page without its document is refused, since it would match that page of any document."""
     with pytest.raises(InputError, match="a place needs its document"):
         list(
             from_rows([{"q": "?", "e": [{"page": 3}]}], fields={"expected_ids": "e[].{doc}#{page}"})
@@ -90,7 +90,7 @@ def test_a_place_needs_its_document() -> None:
 
 
 def test_yaml_has_the_values_of_json() -> None:
-    """No dates, no times as numbers, no `no` as false; anchors are read, bombs are not."""
+    """YAML has JSON's values: no dates, `no` is a text, anchors are read, bombs are refused."""
     text = "a: no\nb: 1997-05-01\nc: 12:30\nd: 007\ne: 3\nf: true\ng: ~\n"
     assert yaml_value(text) == {
         "a": "no", "b": "1997-05-01", "c": "12:30", "d": "007", "e": 3, "f": True, "g": None,

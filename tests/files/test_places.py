@@ -30,7 +30,7 @@ NOBODY = "s3://AKIAKEY:S3CRET@bucket/x.parquet?endpoint_override=127.0.0.1:1&sch
 
 @pytest.fixture
 def memory() -> Any:
-    """Fsspec's files in memory, empty."""
+    """Return fsspec's file system in memory, emptied."""
     files = fsspec.filesystem("memory")
     for path in files.ls("/", detail=False):
         files.rm(path, recursive=True)
@@ -44,20 +44,20 @@ def _report() -> Report:
 @pytest.mark.parametrize("name", ["r.parquet", "r.jsonl"])
 @pytest.mark.parametrize("scheme", ["memory", "file"])
 def test_a_report_at_an_address(name: str, scheme: str, memory: Any, tmp_path: Path) -> None:
-    """It is saved, refused where it exists, replaced, read, and read as samples."""
+    """A report at an address is saved, refused where one exists, replaced, and read."""
     address = f"memory://bucket/{name}" if scheme == "memory" else f"file://{tmp_path}/{name}"
     report = _report()
     report.save(address)
     with pytest.raises(ReportError, match=r"exists: pass replace=True"):
         report.save(address)
     report[:20].save(address, replace=True)
-    report.save(Path(address), replace=True)  # `Path` takes one slash away
+    report.save(Path(address), replace=True)  # `Path` removes one of the slashes.
     assert list(Report.open(address)) == list(Report.load(address)) == list(report)
     assert [sample.id for sample in read(address)] == [sample["id"] for sample in SAMPLES]
 
 
 def test_an_output_at_an_address(memory: Any) -> None:
-    """A run writes there, goes on there, and refuses other rows unless it replaces them."""
+    """A run writes to an address, resumes there, and replaces other rows only if told to."""
     address = "memory://bucket/o.parquet"
     for _ in range(2):
         done = evaluate(SAMPLES, IdRecall(), output=address, progress=False)
@@ -74,7 +74,7 @@ def test_an_output_at_an_address(memory: Any) -> None:
 
 
 def test_a_golden_set_at_an_address(memory: Any) -> None:
-    """Text, packed text and Parquet are read; errors name the address and the line."""
+    """A golden set at an address is read as text, compressed or Parquet; errors name the line."""
     lines = "\n".join(map(json.dumps, SAMPLES)).encode()
     memory.pipe("/g/a.jsonl", lines)
     memory.pipe("/g/a.json.gz", gzip.compress(json.dumps(SAMPLES).encode()))
@@ -103,7 +103,7 @@ def test_a_golden_set_at_an_address(memory: Any) -> None:
 def test_credentials_stay_out_of_errors(
     act: Callable[[str], Any], error: type[FullrecallError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error names the address and the way out, and no part of a key or of the query."""
+    """The error names the address and the fix, without any part of a key or of the query."""
 
     def fails(address: str) -> Any:
         raise OSError(f"{address}: access denied to AKIAKEY")
@@ -116,7 +116,7 @@ def test_credentials_stay_out_of_errors(
 
 
 def test_an_unknown_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error says what is missing."""
+    """The error for an unknown scheme names the missing package."""
     with pytest.raises(ReportError, match=r"nope://x/y cannot be reached: .*nope"):
         Report.open("nope://x/y")
     monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
@@ -125,7 +125,7 @@ def test_an_unknown_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_addresses_and_their_columns() -> None:
-    """Local paths are none; a user and a query are not shown; folders may name columns."""
+    """Local paths are no addresses, a user and a query are hidden, and folders may name columns."""
     assert address_of(Path("s3://b/x")) == "s3://b/x"
     assert address_of(Path("file:///tmp/x")) == "file:///tmp/x"
     assert (address_of("/a:/b"), address_of("C:/x"), address_of(None)) == (None, None, None)
@@ -138,7 +138,7 @@ def test_addresses_and_their_columns() -> None:
 
 
 def test_folders_of_a_golden_set_are_columns(tmp_path: Path) -> None:
-    """A folder's names become metadata; a file's own column of the name stays."""
+    """Folder names become metadata, and a file's own column of that name is kept."""
     for tenant in ("north", "south"):
         folder = tmp_path / f"tenant={tenant}"
         folder.mkdir()
@@ -154,7 +154,7 @@ def test_folders_of_a_golden_set_are_columns(tmp_path: Path) -> None:
 
 
 def test_folders_without_columns_are_refused(tmp_path: Path) -> None:
-    """Two sets in one folder are not one set, and two formats are asked about."""
+    """Two sets in one folder are refused, and two formats lead to a question."""
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_text("{}\n")
     with pytest.raises(InputError, match="is a directory: name one file in it"):
@@ -166,7 +166,7 @@ def test_folders_without_columns_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_folders_of_a_report_are_columns(tmp_path: Path) -> None:
-    """An engine's partitions are metadata to slice by, or the sample's field of that name."""
+    """An engine's partitions become metadata to slice by, or the sample's field of that name."""
     rows = [{"row": n, "tenant": "ab"[n % 2], "group": f"g{n % 3}", **SAMPLES[n]} for n in range(9)]
     from fullrecall import BatchScorer
 
@@ -185,7 +185,7 @@ def test_folders_of_a_report_are_columns(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_the_command_line_takes_addresses(memory: Any) -> None:
-    """A set is read, and a report is written and summarized, at an address."""
+    """The command line reads a set, and writes and summarizes a report, at an address."""
     from fullrecall.cli import app
 
     memory.pipe("/g/a.jsonl", "\n".join(map(json.dumps, SAMPLES)).encode())

@@ -22,7 +22,7 @@ SAMPLE = Sample(user_input="q")
 
 
 class TestFormats:
-    """The name's ending decides; `format` overrides it."""
+    """The file's ending decides the format; `format` overrides it."""
 
     @pytest.mark.parametrize(
         ("name", "content"),
@@ -40,11 +40,11 @@ class TestFormats:
         ],
     )
     def test_by_ending(self, write: Write, name: str, content: str | bytes) -> None:
-        """Every ending that the documentation names is read."""
+        """Every ending in the documentation is read."""
         assert list(read(write(name, content))) == [SAMPLE]
 
     def test_format_overrides_the_ending(self, write: Write) -> None:
-        """Hugging Face's to_json writes JSON Lines into a `.json`."""
+        """`format` overrides the ending: Hugging Face's to_json writes JSON Lines into `.json`."""
         path = write("a.json", LINE * 2)
         assert list(read(path, format="jsonl")) == [SAMPLE] * 2
 
@@ -54,7 +54,7 @@ class TestFormats:
 
     @pytest.mark.parametrize("name", ["a", "a.gz", "a.parquet.gz", "run.trec"])
     def test_unknown_endings(self, write: Write, name: str) -> None:
-        """The error lists the formats, and where TREC's pair of files goes."""
+        """The error for an unknown ending lists the formats, and where TREC's two files go."""
         with pytest.raises(InputError, match=r"format=, one of jsonl.*read_trec\(qrels, run\)"):
             read(write(name, LINE))
 
@@ -100,7 +100,7 @@ class TestJsonArrays:
     def test_what_is_no_json_is_placed(
         self, write: Write, until_error: UntilError, rest: str, line: int | None, says: str
     ) -> None:
-        """An array is read item by item: the rows before invalid JSON are yielded."""
+        """Invalid JSON in an array is an error with its place, after the rows before it."""
         before, error = until_error(read(write("a.json", f"[\n{LINE.strip()}{rest}")))
         assert before == [SAMPLE]
         assert error.line == line
@@ -137,7 +137,7 @@ class TestJsonArrays:
         assert list(read(write("a.json", text))) == [SAMPLE] * text.count("question")
 
     def test_invalid_utf8_is_placed(self, write: Write, until_error: UntilError) -> None:
-        """The line is found in a file that is read as a whole."""
+        """Invalid UTF-8 is an error with its line, in a file that is read as a whole too."""
         _, error = until_error(read(write("a.json", b'[\n{"question":\n "\xe9"}]')))
         assert error.line == 3
         assert "byte 0xe9 is not UTF-8" in error.problem
@@ -158,8 +158,8 @@ class TestSavedReports:
         with pytest.raises(ParameterError, match="rename= are for files of samples"):
             read(tmp_path / name, rename={"x": "id"})
 
-    def test_another_directory_is_none(self, tmp_path: Path) -> None:
-        """A directory without a manifest is no report."""
+    def test_a_directory_without_a_manifest_is_no_report(self, tmp_path: Path) -> None:
+        """A directory without a manifest is not read as a report."""
         with pytest.raises(InputError, match="is a directory: name one file in it"):
             read(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Rows in memory: lists, Hugging Face, pandas, ragas."""
+"""Rows in memory are read from lists, Hugging Face, pandas, and ragas."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SAMPLES = [
 
 @pytest.fixture
 def dataset() -> Any:
-    """A Hugging Face data set whose mappings Arrow has filled up with None."""
+    """A Hugging Face data set whose mappings Arrow has filled with None."""
     dataset = pytest.importorskip("datasets", reason="needs the test extra").Dataset.from_list(ROWS)
     assert dataset[0]["reference_ids"] == {"d1": 3, "d2": None}
     return dataset
@@ -63,11 +63,11 @@ class TestLists:
     """Mappings, samples and models in any iterable."""
 
     def test_mappings(self) -> None:
-        """A list of dicts is the plain case; None cells are not given."""
+        """A list of dicts is read, and None counts as not given."""
         assert list(from_rows(ROWS)) == SAMPLES
 
     def test_samples_pass_through(self) -> None:
-        """Samples may be mixed in; they are not made again."""
+        """Samples among the rows are yielded as they are."""
         mixed = list(from_rows([SAMPLES[0], ROWS[1]]))
         assert mixed == SAMPLES[:2]
         assert mixed[0] is SAMPLES[0]
@@ -85,7 +85,7 @@ class TestLists:
         assert len(taken) == 1
 
     def test_our_own_objects_stay_what_they_are(self) -> None:
-        """Contexts and references inside a row are not taken apart into lists."""
+        """`Context` and reference objects inside a row stay as they are."""
         row = {"contexts": [Context("a", id="d")], "reference_ids": [Reference(("a", "b"), 2.0)]}
         expected = Sample(
             retrieved_contexts=[Context("a", id="d")],
@@ -94,7 +94,7 @@ class TestLists:
         assert list(from_rows([row])) == [expected]
 
     def test_a_null_grade_in_plain_rows_is_an_error(self, until_error: UntilError) -> None:
-        """Only tables have gaps: in a dict, None may mean a relevant document without grade."""
+        """A null grade in a dict is an error: the document may be relevant without a grade."""
         _, error = until_error(from_rows([{"reference_ids": {"d1": None}}]))
         assert error.field == "reference_context_ids"
 
@@ -107,8 +107,8 @@ class TestLists:
             (7, "expected an iterable of rows, got int 7"),
         ],
     )
-    def test_what_is_no_rows(self, rows: Any, says: str) -> None:
-        """The usual mistakes are met at the call, with the way out."""
+    def test_arguments_that_are_not_rows_are_refused(self, rows: Any, says: str) -> None:
+        """Arguments that are not rows are an error at the call, with the fix."""
         with pytest.raises(InputError) as caught:
             from_rows(rows)
         assert says in caught.value.problem
@@ -123,8 +123,8 @@ class TestLists:
             ({"question": "q", "context": "t"}, "context may be what was retrieved, or"),
         ],
     )
-    def test_what_is_no_row(self, until_error: UntilError, row: Any, says: str) -> None:
-        """The row is named by its number, after the rows before it."""
+    def test_a_wrong_row_is_named_by_its_number(self, until_error: UntilError, row: Any, says: str) -> None:
+        """A wrong row is an error that names its number, after the rows before it are yielded."""
         before, error = until_error(from_rows([ROWS[0], row]))
         assert before == SAMPLES[:1]
         assert error.line == 2
@@ -133,7 +133,7 @@ class TestLists:
 
 
 class TestRagas:
-    """ragas's objects, duck-typed, and both generations of its columns."""
+    """Objects of ragas are read by their attributes, with the columns of both its generations."""
 
     @pytest.mark.parametrize(
         "row",
@@ -148,12 +148,12 @@ class TestRagas:
         ],
     )  # fmt: skip
     def test_columns_of_all_its_versions(self, row: Any) -> None:
-        """Old and new rows go in unchanged."""
+        """Rows of old and new versions of ragas are read unchanged."""
         expected = Sample(user_input="q", retrieved_contexts=["c"], reference="r", response="a")
         assert list(from_rows([row])) == [expected]
 
     def test_evaluation_datasets(self) -> None:
-        """An EvaluationDataset holds its models in `samples`."""
+        """The models in the `samples` of an EvaluationDataset are read."""
         dataset = SimpleNamespace(
             samples=[Model(user_input="q", retrieved_context_ids=[1], reference_context_ids=["1"])]
         )
@@ -161,7 +161,7 @@ class TestRagas:
         assert list(from_rows(dataset)) == [expected]
 
     def test_test_sets(self) -> None:
-        """A Testset wraps its samples: its own conversion is used."""
+        """A Testset is read by its own conversion."""
         inner = SimpleNamespace(samples=[Model(user_input="q")])
         testset = SimpleNamespace(
             samples=[Model(eval_sample={}, synthesizer_name="s")],
@@ -171,13 +171,13 @@ class TestRagas:
 
     @pytest.mark.parametrize("method", ["to_dict", "dict"])
     def test_other_models(self, method: str) -> None:
-        """Objects of pydantic 1 and attrs-like objects give their fields too."""
+        """The fields of pydantic 1 models and of similar objects are read."""
         row = SimpleNamespace(**{method: lambda: {"question": "q"}})
         assert list(from_rows([row])) == [Sample(user_input="q")]
 
 
 class TestHuggingFace:
-    """`datasets.Dataset` in its several guises."""
+    """`datasets.Dataset` is read in each of its forms."""
 
     def test_streams(self, dataset: Any) -> None:
         """An IterableDataset is read like a Dataset."""
@@ -185,25 +185,25 @@ class TestHuggingFace:
 
     @pytest.mark.parametrize("form", ["numpy", "pandas", "arrow"])
     def test_formats(self, dataset: Any, form: str) -> None:
-        """A format set for training makes no difference here."""
+        """A format set for training does not change the rows that are read."""
         assert list(from_rows(dataset.with_format(form))) == SAMPLES
 
     def test_transforms_are_kept(self, dataset: Any) -> None:
-        """A transform of the user's own may make the columns that are read."""
+        """A user's transform is applied, since it may make the columns that are read."""
         shouted = dataset.with_transform(
             lambda batch: {"question": [text.upper() for text in batch["question"]]}
         )
         assert [sample.user_input for sample in from_rows(shouted)] == ["Q", "P", "N"]
 
     def test_splits(self, dataset: Any) -> None:
-        """A DatasetDict is not rows: the error names the splits to choose from."""
+        """A DatasetDict is refused, and the error names its splits."""
         datasets = pytest.importorskip("datasets", reason="needs the test extra")
         with pytest.raises(InputError, match="got the splits 'test': choose one"):
             from_rows(datasets.DatasetDict({"test": dataset}))
 
 
 class TestPandas:
-    """Data frames."""
+    """Pandas data frames are read."""
 
     def test_frames_that_came_through_arrow(self, pandas: Any) -> None:
         """Cells that are NumPy arrays, and mappings with gaps, read alike."""
@@ -222,7 +222,7 @@ class TestPandas:
         assert list(from_rows(frame)) == [Sample(user_input="q")] * 4
 
     def test_an_int_column_with_gaps(self, pandas: Any, until_error: UntilError) -> None:
-        """An int column with gaps, which a frame turns into floats, is an error instead of a 0."""
+        """An int column that a frame turned into floats by its nulls is an error, not a 0."""
         _, error = until_error(from_rows(pandas.DataFrame({"id": [1, None]})))
         assert "astype('Int64')" in error.problem
         assert [
@@ -285,7 +285,7 @@ def _hugging_face() -> Any:
 
 
 class TestFrames:
-    """Frames of any library are one set: narwhals reads them."""
+    """Data frames of any library are read by narwhals, with equal results."""
 
     @pytest.mark.filterwarnings("error")
     @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ class TestFrames:
         ],
     )
     def test_one_report(self, made: Callable[[], Any], tmp_path: Path) -> None:
-        """The samples, and so the report, are those of the plain rows."""
+        """A frame gives the samples and the report of the plain rows."""
         scorers = [IdRecall(), TextRecall()]
         assert list(from_rows(made())) == SAMPLES
         evaluate(from_rows(made()), scorers, progress=False).save(tmp_path / "frame.jsonl")
@@ -332,7 +332,7 @@ class TestFrames:
         assert sample.user_input == "q"
 
     def test_a_retriever_may_return_one(self) -> None:
-        """A retriever may return a data frame, as LanceDB's does: its rows are the contexts."""
+        """The rows of a data frame that a retriever returns, as LanceDB does, are its contexts."""
         import polars as pl
 
         for frame in (pl.DataFrame({"id": ["d1"], "text": ["t"]}), _pandas()[["question"]]):
@@ -344,7 +344,7 @@ class TestFrames:
 
 
 def test_the_rows_that_make_a_plan_are_bounded_by_their_characters() -> None:
-    """A long row, or a long list in a row, ends the rows that make a plan."""
+    """A plan is made from a bounded number of characters: long rows end it early."""
     for body in ("x" * 2**21, ["x" * 100] * 20_000):
         taken: list[int] = []
 

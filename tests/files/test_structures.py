@@ -1,4 +1,4 @@
-"""Golden sets as people have them: one line of paths reads each, and most lines are guessed."""
+"""One line of paths reads each common structure of golden sets, and most lines are guessed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEAST_GUESSED = 0.85
 
 
 def source_of(structure: dict[str, Any], folder: Path) -> Path:
-    """Return the path of a structure's file; one of Parquet is written from its rows."""
+    """Return the path of a structure's file; a Parquet file is written from its rows."""
     path = FOLDER / str(structure["file"])
     if "text" in structure:
         (folder / path.name).write_text(structure["text"], encoding="utf-8")
@@ -74,7 +74,7 @@ def test_one_line_reads_each_structure(structure: dict[str, Any], tmp_path: Path
 
 
 def test_most_lines_are_guessed_and_none_is_wrong_in_silence(tmp_path: Path) -> None:
-    """A file is read as expected, or an error shows the plan; never with other fields."""
+    """A file is read as expected, or an error shows the plan; fields are never wrong silently."""
     guessed, asked, wrong = [], [], []
     for structure in MANIFEST:
         try:
@@ -151,7 +151,7 @@ TOKENS = [
 
 
 def test_no_mutation_of_a_file_ends_in_a_traceback(tmp_path: Path) -> None:
-    """A file is read, or an error of the input says why not, at once.
+    """A changed file is read, or raises an input error, soon and without another exception.
 
     `FULLRECALL_MUTATIONS` sets the number of files.
     """
@@ -183,7 +183,7 @@ def test_a_plan_names_the_columns_that_become_metadata(tmp_path: Path) -> None:
 
 
 def test_a_flag_that_a_row_lacks_says_nothing(tmp_path: Path) -> None:
-    """Only a given flag decides whether a question is answerable: not a missing one, nor null."""
+    """Only a given flag decides whether a question is answerable, not a missing or null flag."""
     file = tmp_path / "squad.json"
     flags: list[dict[str, object]] = [{"is_bad": True}, {"is_bad": False}, {}, {"is_bad": None}]
     asked = {"question": "why?", "expected_ids": ["d1"]}

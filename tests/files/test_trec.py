@@ -1,4 +1,4 @@
-"""TREC: qrels and runs, their orders, and queries that only one of the two has."""
+"""TREC's qrels and runs are read, with their order and queries that only one of them has."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TestSamples:
     """One sample per query."""
 
     def test_queries_in_the_order_of_the_qrels(self, write: Write) -> None:
-        """Judgments keep their grades, those of 0 and below too, for `min_grade` to decide."""
+        """Queries keep the order of the qrels, and judgments their grades, even 0 and below."""
         assert list(read_trec(write("qrels", QRELS), write("run", RUN))) == [
             Sample(
                 id="q2",
@@ -119,10 +119,10 @@ class TestSamples:
 
 
 class TestOrder:
-    """trec_eval's order: by score."""
+    """By default, documents are ordered by score as in trec_eval."""
 
     def test_by_score_as_trec_eval_sorts(self, write: Write) -> None:
-        """Highest first; of equal scores the document that sorts last; ranks are ignored."""
+        """Scores descend; of equal scores the last document by ID is first; ranks are ignored."""
         lines = "q Q0 a 1 0.5 t\nq Q0 c 2 0.5 t\nq Q0 b 3 0.5 t\nq Q0 d 4 0.9 t\nq Q0 e - -1e3 t\n"
         assert ranked(write, lines) == ["d", "c", "b", "a", "e"]
 
@@ -131,7 +131,7 @@ class TestOrder:
         assert ranked(write, "q Q0 a 1 1.000000001 t\nq Q0 b - 1.0 t\n") == ["b", "a"]
 
     def test_ties_in_the_order_given(self, write: Write) -> None:
-        """Ties keep the order given, in files and dicts, if asked for."""
+        """With `ties="file"`, equal scores keep the given order, in files and dicts."""
         scores = {"a": 1.0, "c": 1.0, "b": float("inf")}
         lines = "".join(f"q Q0 {name} 1 {score} t\n" for name, score in scores.items())
         for ties, order in (("trec", ["b", "c", "a"]), ("order", ["b", "a", "c"])):
@@ -159,12 +159,12 @@ class TestOrder:
             assert "straddle" not in str(each.summary(Recall @ 8))
 
     def test_documents_that_come_twice_are_kept(self, write: Write) -> None:
-        """The scorers cut at k first, then count the first occurrence: both need the list."""
+        """Repeated documents are kept: scorers cut at k first, then count the first occurrence."""
         assert ranked(write, "q Q0 a 1 2 t\nq Q0 a 2 1 t\n") == ["a", "a"]
 
 
 class TestUnjudged:
-    """A query without a judgment is left out, and counted apart, wherever a report goes."""
+    """A query without judgments is left out of means and counted apart, in every output."""
 
     @pytest.fixture
     def report(self) -> Report:
@@ -264,7 +264,7 @@ class TestErrors:
         assert says in error.problem
 
     def test_bytes_that_are_no_text(self, write: Write, until_error: UntilError) -> None:
-        """An unreadable byte is placed in the file of the two that has it."""
+        """A byte that is not text is an error that names its file of the two."""
         run = write("run", RUN.encode() + b"q1 Q0 \xe9 2 1 tag\n")
         _, error = until_error(read_trec(write("qrels", QRELS), run))
         assert (error.path, error.line) == (str(run), 4)

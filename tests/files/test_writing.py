@@ -41,7 +41,7 @@ FOUND = ["d0", "d1", "d4", "d7"]
 
 
 def recall(sample: Sample) -> float | None:
-    """Return recall of the same retrieval, by ID where there are IDs, else by text."""
+    """Return the recall of a fixed retrieval: by ID if the references have IDs, else by text."""
     asked = sample.with_retrieval([{"id": name, "text": TEXTS[name]} for name in FOUND])
     if sample.reference_context_ids:
         return IdRecall().score(asked).score
@@ -60,7 +60,7 @@ def test_without_alternatives_every_format_gives_the_same_recall(name: str, tmp_
 
 @pytest.mark.parametrize("name", ID_FORMATS)
 def test_alternatives_are_kept_or_the_loss_is_told(name: str, tmp_path: Path) -> None:
-    """If alternatives become targets of their own, and recall falls, the export says so."""
+    """If alternatives become separate targets, and recall falls, the export says so."""
     path = tmp_path / "set.json"
     made = write(GROUPED, name, path, documents=DOCUMENTS)
     back = [recall(sample) for sample in read(path)]
@@ -94,7 +94,7 @@ def test_an_unknown_format_is_an_error() -> None:
 
 
 def test_json_lines_by_the_ending(tmp_path: Path) -> None:
-    """Rows go one to a line where the file's name asks for it."""
+    """Rows are written one a line if the file's ending asks for it."""
     write(PLAIN, "ragas", tmp_path / "set.jsonl")
     lines = (tmp_path / "set.jsonl").read_text().splitlines()
     assert [json.loads(line)["user_input"] for line in lines] == [s.user_input for s in PLAIN]
@@ -103,7 +103,7 @@ def test_json_lines_by_the_ending(tmp_path: Path) -> None:
 @pytest.mark.parametrize("odd", [3, "text", {"model": [1]}, None])
 @pytest.mark.parametrize("name", ID_FORMATS)
 def test_metadata_of_any_form_is_no_hindrance(name: str, odd: Any) -> None:
-    """Metadata of any form may have the names that this library and other tools use."""
+    """Metadata may have keys that this library or other tools use."""
     sample = Sample(
         id="q", user_input="q?", reference_context_ids=["d0"], metadata={"answers": odd}
     )

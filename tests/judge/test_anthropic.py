@@ -61,7 +61,7 @@ def model(endpoint: Any) -> Any:
 
 
 def test_verdicts_come_as_the_input_of_a_tool(endpoint: Any, model: Any) -> None:
-    """One call with known claims; the schema is a tool's, the instructions the system prompt."""
+    """One call judges known claims: the schema is a tool's, the instructions the system prompt."""
     endpoint.script = lambda _: (200, message(TOOL))
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert (result.score, result.usage.calls) == (0.5, 1)
@@ -131,7 +131,7 @@ def test_a_rejected_schema_is_left_out(endpoint: Any, model: Any) -> None:
 def test_failures_are_unscored_with_their_reason(
     endpoint: Any, model: Any, answer: Any, reason: str
 ) -> None:
-    """Each has its reason, as with the OpenAI client."""
+    """Each failure of the client leaves the sample unscored with its reason, as with OpenAI."""
     endpoint.script = lambda _: answer
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     assert result.status is Status.UNSCORED
@@ -156,7 +156,7 @@ def test_parameters_and_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the package the error says what to install."""
+    """Without the package the error names the extra to install."""
     monkeypatch.setitem(sys.modules, "anthropic", None)
     with pytest.raises(MissingExtraError, match=r"pip install anthropic$"):
         AnthropicChatModel("c", api_key="k")

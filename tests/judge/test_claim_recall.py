@@ -34,10 +34,10 @@ DOCUMENTS = [
 
 
 class TestKnownCases:
-    """Cases with known answers."""
+    """Claim recall has the known result of each case."""
 
     def test_france(self) -> None:
-        """One of two claims found: 0.5, and the missing one is named."""
+        """One of two claims is found: recall is 0.5, and the missing claim is named."""
         sample = Sample(
             user_input="Where is France and what is its capital?",
             reference_claims=["France is in Western Europe.", "Its capital is Paris."],
@@ -48,7 +48,7 @@ class TestKnownCases:
 
     @pytest.mark.rooms
     def test_six_steps(self) -> None:
-        """Recall 0.5, precision 1.0, F1 0.667, and exactly the other three steps are missing."""
+        """Recall is 0.5, precision 1.0, F1 0.667, and exactly the other three steps are missing."""
         script = [
             reply(
                 verdict(1, "not_supported"),
@@ -68,7 +68,7 @@ class TestKnownCases:
         assert result.missed == (STEPS[0], STEPS[4], STEPS[5])
 
     def test_no_claims(self) -> None:
-        """No claims: undefined, and 1.0 by the claim convention; no judge is asked."""
+        """A sample without claims is undefined, or 1.0 by the claim convention, without a judge."""
         model = ScriptedChatModel([RuntimeError("asked")])
         sample = Sample(retrieved_contexts=["c"], reference_claims=[])
         assert ClaimRecall(judge=LLMJudge(model)).score(sample).status is Status.UNDEFINED
@@ -77,7 +77,7 @@ class TestKnownCases:
         assert model.requests == []
 
     def test_sub_questions(self) -> None:
-        """Answers yes, yes, no: 2/3, each sub-question kept with its verdict."""
+        """Three sub-questions with the answers yes, yes, no give 2/3, each with its verdict."""
         model = ScriptedChatModel(
             [
                 json.dumps({"items": ["who?", "when?", "why?"]}),
@@ -99,7 +99,7 @@ class TestKnownCases:
         ]
 
     def test_nothing_retrieved(self) -> None:
-        """An empty retrieval is 0.0, with the claims named, and no call."""
+        """An empty retrieval scores 0.0 without a call, and its claims are named."""
         model = ScriptedChatModel([RuntimeError("asked")])
         result = ClaimRecall(judge=LLMJudge(model)).score(
             reference="One. Two things.", retrieved_contexts=[]
@@ -107,7 +107,7 @@ class TestKnownCases:
         assert (result.score, result.missed, model.requests) == (0.0, ("One.", "Two things."), [])
 
     def test_nuggets(self) -> None:
-        """Strict and partial, vital and all, as TREC RAG's nuggets are scored."""
+        """Nuggets are scored strictly or with partial credit, vital or all, as in TREC RAG."""
         sample = Sample(
             retrieved_contexts=["c"],
             reference_claims=["vital one", Claim("okay one", vital=False)],
@@ -154,7 +154,7 @@ class TestRanks:
 
     @pytest.mark.parametrize("together", [False, True])
     def test_two_that_do_not_verify_alone_count_from_the_last(self, *, together: bool) -> None:
-        """Neither of two cited contexts verifies alone: the later rank, said together or not."""
+        """Two cited contexts that do not verify alone count at the later rank."""
         sample = Sample(
             retrieved_contexts=["France is in Western Europe.", "filler", "Its capital is Paris."],
             reference_claims=["France in Western Europe has Paris as its capital."],
@@ -168,14 +168,14 @@ class TestRanks:
         assert [unquoted[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 1.0]
 
     def test_together_counts_from_the_last(self) -> None:
-        """Row: a claim supported only by several contexts together: found at the later rank."""
+        """Row: a claim that only several contexts together support is found at the later rank."""
         result = judged(
             [reply(verdict(1, "supported", 1, 3, together=True), verdict(2, "not_supported"))]
         )
         assert [result[Recall @ k] for k in (1, 2, 3)] == [0.0, 0.0, 0.5]
 
     def test_duplicate_contexts_are_sent_once(self) -> None:
-        """A duplicate costs no tokens, and ranks are those of the list as retrieved."""
+        """A duplicate context is sent once, and ranks are those of the retrieved list."""
         model = ScriptedChatModel([reply(verdict(1, "supported", 2))])
         result = ClaimRecall(judge=LLMJudge(model)).score(
             retrieved_contexts=["same", "same", "other"], reference_claims=["c"]
@@ -216,7 +216,7 @@ class TestSplitting:
         assert [result.usage.calls for result in results] == [2, 2]
 
     def test_failed_split_is_unscored(self) -> None:
-        """A text that cannot be split is unscored with the reason; prose is no list of claims."""
+        """A text that cannot be split leaves the sample unscored with the reason."""
         result = ClaimRecall(judge=LLMJudge(ScriptedChatModel(["- a\n- b"]))).score(
             reference="A and b.", retrieved_contexts=["c"]
         )
@@ -224,7 +224,7 @@ class TestSplitting:
         assert "could not be split" in result.reason
 
     def test_missing_reference_is_unscored(self) -> None:
-        """Neither claims nor an answer: the missing fields are named."""
+        """A sample without claims and answer is unscored, and the reason names both fields."""
         result = ClaimRecall(judge=LLMJudge(ScriptedChatModel(["x"]))).score(
             retrieved_contexts=["c"]
         )

@@ -1,6 +1,6 @@
 """Row: the judge omits, repeats, invents or mislabels a verdict, or answers for another numbering.
 
-An honest reply to four claims, bent in every way that models bend them, has the true score or no
+An honest reply to four claims, changed in each way that models deviate, gives the true score or no
 score.
 """
 
@@ -200,7 +200,7 @@ def test_the_honest_reply_is_scored() -> None:
 
 @pytest.mark.parametrize("bent", BENT.values(), ids=BENT)
 @pytest.mark.parametrize("reasks", [0, 2])
-def test_a_bent_reply_never_gives_a_wrong_score(bent: str, reasks: int) -> None:
+def test_a_changed_reply_never_gives_a_wrong_score(bent: str, reasks: int) -> None:
     """Shifted, swapped, merged and cut replies give the true score at every k, or no score."""
     result = result_of(lambda _: bent, reasks=reasks)
     if result.status is Status.SCORED:
@@ -293,10 +293,10 @@ BENDS = (_renumbered, _thinned, _doubled, _merged, _shortened, _typed, _lettered
 
 @given(seed=st.integers(min_value=0), bends=st.lists(st.sampled_from(BENDS), max_size=4))
 @settings(max_examples=int(os.environ.get("FULLRECALL_RUNS", "1")) * 20, deadline=None)
-def test_whatever_bends_a_reply_it_never_gives_a_wrong_score(
+def test_several_changes_of_a_reply_never_give_a_wrong_score(
     seed: int, bends: list[Callable[[Verdicts, random.Random], Verdicts]]
 ) -> None:
-    """Several bends, of verdicts and of the text around them, give the true score or no score."""
+    """Several changes to verdicts and to the text around them give the true score or no score."""
     drawn = random.Random(seed)
     verdicts = honest()
     for bend in bends:
@@ -309,7 +309,7 @@ def test_whatever_bends_a_reply_it_never_gives_a_wrong_score(
 
 
 @pytest.mark.parametrize("bent", BENT.values(), ids=BENT)
-def test_a_bent_reply_is_mended_by_the_next(bent: str) -> None:
+def test_a_wrong_reply_is_corrected_by_the_next(bent: str) -> None:
     """A model that corrects its form after the problem is named is scored as the honest one."""
 
     def reply(request: Any) -> str:
@@ -337,12 +337,12 @@ def test_a_bent_reply_is_mended_by_the_next(bent: str) -> None:
     ],
 )  # fmt: skip
 def test_labels_in_the_words_that_models_use(word: object, label: str | None) -> None:
-    """A word that can mean one label only is read; a word that may mean two is not."""
+    """A word is read as a label if it can mean only one label."""
     assert label_of(word) == label
 
 
 def test_contradicted_is_a_label_of_its_own() -> None:
-    """It earns no credit, keeps its citations, and is in the finding."""
+    """A contradicted claim earns no credit, keeps its citations, and is labeled in the finding."""
     denied = honest()
     denied[2] = {
         **denied[2],

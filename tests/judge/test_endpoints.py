@@ -1,4 +1,4 @@
-"""Endpoints that reject fields, reply in their own way, or need an address of their own."""
+"""Endpoints that reject fields, reply in their own format, or need their own address work."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rejecting(*fields: str, message: str, status: int = 400, **more: Any) -> Any
 
 
 def fields_of(endpoint: Endpoint, *names: str) -> list[list[str]]:
-    """Return which of these fields each request had."""
+    """Return for each request which of these fields it had."""
     return [[name for name in names if name in body] for body in endpoint.requests]
 
 
@@ -102,7 +102,7 @@ REJECTIONS = {
 def test_a_named_field_is_left_out(
     endpoint: Endpoint, message: str, name: str, status: int
 ) -> None:
-    """One request is rejected; the same one without the field is answered."""
+    """After a rejected request, the same one without the named field is answered."""
     endpoint.script = rejecting(name, message=message, status=status)
     options = {"seed": 1, "top_p": 0.9, "stop": ["X"]}
     model = OpenAIChatModel("m", base_url=endpoint.base_url, options=options)
@@ -124,7 +124,7 @@ def test_a_named_field_is_left_out(
     ids=["a list in a message", "a list", "no error"],
 )
 def test_bodies_of_other_shapes_are_read(endpoint: Endpoint, error: Any) -> None:
-    """The field is named somewhere in the endpoint's error."""
+    """The rejected field is read from error bodies of different shapes."""
     endpoint.script = lambda body: (422, error) if "seed" in body else (200, completion(ANSWER))
     model = OpenAIChatModel("m", base_url=endpoint.base_url, options={"seed": 1})
     assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 1.0
@@ -133,7 +133,7 @@ def test_bodies_of_other_shapes_are_read(endpoint: Endpoint, error: Any) -> None
 
 
 def test_several_fields_one_after_another(endpoint: Endpoint) -> None:
-    """`max_tokens` goes under its newer name, the rest is left out."""
+    """`max_tokens` is sent under its newer name, and other rejected fields are left out."""
     endpoint.script = rejecting(
         "max_tokens", "temperature", "response_format", message="Unsupported parameter: '{}'."
     )
@@ -150,7 +150,7 @@ def test_several_fields_one_after_another(endpoint: Endpoint) -> None:
 
 
 def test_a_newer_name_may_be_rejected_too(endpoint: Endpoint) -> None:
-    """Then the field is left out."""
+    """If the newer name is rejected too, the field is left out."""
     endpoint.script = rejecting("max_tokens", "max_completion_tokens", message="no '{}' here")
     model = OpenAIChatModel("o", base_url=endpoint.base_url, options={"max_tokens": 9})
     assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 1.0
@@ -167,7 +167,7 @@ def test_a_newer_name_may_be_rejected_too(endpoint: Endpoint) -> None:
     ],
 )
 def test_other_faults_cost_no_field(endpoint: Endpoint, message: str) -> None:
-    """A request that is too long, or rejected without a field, does not change the next."""
+    """A request that is rejected for another reason leaves the fields of the next unchanged."""
     endpoint.script = lambda _: (400, {"error": {"message": message}})
     options = {"max_tokens": 900, "seed": 1, "stop": ["X"]}
     model = OpenAIChatModel("m", base_url=endpoint.base_url, options=options)
@@ -180,7 +180,7 @@ def test_other_faults_cost_no_field(endpoint: Endpoint, message: str) -> None:
 
 @pytest.mark.parametrize("message", ["failed to parse grammar", "Internal Server Error"])
 def test_a_failed_grammar_goes_without_the_schema(endpoint: Endpoint, message: str) -> None:
-    """A 500 for a request with a schema: the same request without it is answered."""
+    """If a request with a schema fails with a 500, the same request is sent without it."""
     endpoint.script = rejecting("response_format", message=message, status=500)
     model = OpenAIChatModel("m", base_url=endpoint.base_url)
     assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 1.0
@@ -189,7 +189,7 @@ def test_a_failed_grammar_goes_without_the_schema(endpoint: Endpoint, message: s
 
 
 def test_a_server_that_fails_for_a_moment_keeps_its_schema(endpoint: Endpoint) -> None:
-    """The next request has the schema again, since it was not the proven cause."""
+    """After a passing failure the next request has the schema again."""
     replies = iter([(500, {"error": {"message": "oops"}})])
     endpoint.script = lambda _: next(replies, (200, completion(ANSWER)))
     model = OpenAIChatModel("m", base_url=endpoint.base_url)
@@ -254,7 +254,7 @@ READ = {
 
 @pytest.mark.parametrize("body", READ.values(), ids=READ)
 def test_an_answer_in_another_field_is_read(endpoint: Endpoint, body: Any) -> None:
-    """One request is enough."""
+    """An answer in another field of the message is read from the first reply."""
     endpoint.script = lambda _: (200, body)
     model = OpenAIChatModel("m", base_url=endpoint.base_url)
     assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 1.0
@@ -263,7 +263,7 @@ def test_an_answer_in_another_field_is_read(endpoint: Endpoint, body: Any) -> No
 
 
 def test_reasoning_that_was_cut_off_is_no_answer(endpoint: Endpoint) -> None:
-    """Reasoning may contain drafts."""
+    """Reasoning that was cut off is not read as an answer, since it may contain drafts."""
     body = message_of(content="", reasoning_content=ANSWER)
     body["choices"][0]["finish_reason"] = "length"
     endpoint.script = lambda _: (200, body)
@@ -287,7 +287,7 @@ def choices(*texts: tuple[int, str]) -> dict[str, Any]:
 
 
 def test_choices_are_read_by_index_and_refused_if_they_differ(endpoint: Endpoint) -> None:
-    """Several equal choices are one answer; two different ones are not an answer."""
+    """Several equal choices are one answer; different choices are no answer."""
     scorer = ClaimRecall(judge=LLMJudge(OpenAIChatModel("m", base_url=endpoint.base_url), reasks=0))
     endpoint.script = lambda _: (200, choices((1, ANSWER), (0, ANSWER)))
     assert scorer.score(SAMPLE).score == 1.0

@@ -19,7 +19,7 @@ CONTEXT = "It was completed in 1889, after two years of work. It is not safe to 
     ],
 )
 def test_found(quote: str) -> None:
-    """Letter case, whitespace and marks do not matter."""
+    """A quote is found regardless of letter case, whitespace and punctuation."""
     assert locate(quote.strip("“”"), CONTEXT) is not None
 
 
@@ -40,7 +40,7 @@ def test_found(quote: str) -> None:
     ],
 )
 def test_not_found(quote: str) -> None:
-    """Another number or letter, a lost negation, an extra word, a part of a word: no evidence."""
+    """A quote with another number, an extra or partial word, or without a negation is not found."""
     assert locate(quote, CONTEXT) is None
 
 
@@ -56,7 +56,7 @@ def test_not_found(quote: str) -> None:
     ids=["sharp s", "combining accent", "ligature", "no spaces", "dotted capital"],
 )
 def test_offsets_index_the_original(quote: str, context: str, stands: str) -> None:
-    """With any case folding, the offsets are those of the retrieved text."""
+    """With any case folding, the offsets refer to the retrieved text."""
     found = locate(quote, context)
     assert found is not None
     assert context[found.start : found.end] == stands
@@ -67,12 +67,12 @@ def test_offsets_index_the_original(quote: str, context: str, stands: str) -> No
     [("abcdefghijkl", True), ("abcdefghijk", False), ("塔高", True), ("塔", False)],
 )
 def test_one_word_is_evidence_from_a_length(word: str, *, is_evidence: bool) -> None:
-    """Twelve characters, or two of a script without spaces."""
+    """A quote of one word needs twelve characters, or two in a script without spaces."""
     assert (locate(word, f"the word {word} 很") is not None) == is_evidence
 
 
 def test_a_short_context_can_be_quoted_whole() -> None:
-    """If the context is one word, that word is a valid quote."""
+    """A context of one word can be quoted whole."""
     assert locate("Paris", "Paris.") is not None
     assert locate("Paris.", "Paris") is not None
     assert locate("capital", "capital city") is None
@@ -97,7 +97,7 @@ def test_a_short_context_can_be_quoted_whole() -> None:
     ],
 )
 def test_what_models_leave_out_or_put_in(quote: str, context: str) -> None:
-    """Row: quotes with ellipses, footnote marks, table cells, list numbers, one short entity."""
+    """Row: quotes with ellipses, footnote marks, table cells, or list numbers are found."""
     assert locate(quote, context) is not None
 
 
@@ -119,12 +119,12 @@ def test_what_models_leave_out_or_put_in(quote: str, context: str) -> None:
     ],
 )
 def test_what_is_put_together_is_not_there(quote: str, context: str) -> None:
-    """Parts out of order or far apart, single words from everywhere, parts of numbers."""
+    """A quote that joins distant or reordered parts, or parts of numbers, is not found."""
     assert locate(quote, context) is None
 
 
 def verified(quote: str, context: str, claim: str, aim: str = "claim") -> bool:
-    """Return whether a quote is located and bears on the claim."""
+    """Return whether a quote is in its context and bears on the claim."""
     from fullrecall.lexical.quote_rules import objection
 
     return not objection(claim, context, locate_parts(quote, context), aim)  # type: ignore[arg-type]
@@ -150,7 +150,7 @@ TOWER = "The tower is 330 metres high. It is in the north of the city, not of th
     ],
 )
 def test_evidence_bears_on_its_claim(claim: str, quote: str, context: str) -> None:
-    """It shares a content word, a number or a name, and is denied as the claim is."""
+    """Evidence shares a content word, number or name with its claim, and the same negation."""
     assert verified(quote, context, claim)
 
 
@@ -177,14 +177,14 @@ def test_evidence_bears_on_its_claim(claim: str, quote: str, context: str) -> No
     ],
 )  # fmt: skip
 def test_evidence_that_proves_nothing(claim: str, quote: str, context: str) -> None:
-    """Row: a quote is there, but has nothing of its claim, or stands under a negation."""
+    """Row: a quote is in its context, but shares nothing with its claim, or is negated."""
     assert locate_parts(quote, context)
     assert not verified(quote, context, claim)
 
 
 @pytest.mark.rooms
-def test_what_a_quote_is_quoted_for() -> None:
-    """A quote for a question or a context needs a content word, but not one of the question's."""
+def test_quotes_for_questions_and_contexts_need_a_content_word() -> None:
+    """A quote for a question or a context needs a content word that is not in the question."""
     assert verified("330 metres", TOWER, "How tall is it?", "question")
     assert verified("the north of the city", TOWER, TOWER, "context")
     assert not verified("of the", TOWER, "How tall is it?", "question")
@@ -192,7 +192,7 @@ def test_what_a_quote_is_quoted_for() -> None:
 
 @pytest.mark.rooms
 def test_which_contexts_are_enough_alone() -> None:
-    """A context is enough if it has all words of the claim that any context has; a half is not."""
+    """A context is enough alone if it has all words of the claim that any context has."""
     from fullrecall.lexical.quote_rules import stand_alone
 
     claim = "France is in Western Europe and its capital is Paris."
@@ -203,7 +203,7 @@ def test_which_contexts_are_enough_alone() -> None:
 
 @pytest.mark.rooms
 def test_what_states_a_claim() -> None:
-    """All of its content words in one sentence, denied or not as the claim is."""
+    """A context states a claim if one sentence has all its content words, equally negated."""
     from fullrecall.lexical.quote_rules import stating
 
     contexts = {

@@ -54,7 +54,7 @@ def built_in() -> Any:
 
 
 def model_judge(**parameters: Any) -> LLMJudge:
-    """Return a judge whose model is honest."""
+    """Return a judge with an honest model."""
     return LLMJudge(ScriptedChatModel(honest), **parameters)
 
 
@@ -68,7 +68,7 @@ JUDGES: dict[str, Any] = {
 
 @pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
 def test_credit_is_the_share_of_facts(judge: Any, tmp_path: Path) -> None:
-    """Each fact counts from its own rank, the finding lists the facts, and a report keeps them."""
+    """Credit is the share of facts, each at its own rank, and a report keeps the list of facts."""
     report = evaluate([SAMPLE], ClaimRecall(judge=judge()), progress=False)
     result = report[0].results[0]
     first, second = result.findings
@@ -81,7 +81,7 @@ def test_credit_is_the_share_of_facts(judge: Any, tmp_path: Path) -> None:
 
 
 def test_a_fact_that_two_claims_share_is_asked_once() -> None:
-    """One request, with each fact once; a claim that is one fact is shown as it is written."""
+    """A fact of two claims is asked about once, and a claim of one fact is shown as written."""
     model = ScriptedChatModel(honest)
     claims = ["The service is fast, cheap, and reliable.", "The service is cheap.", "It is old."]
     scorer = ClaimRecall(judge=LLMJudge(model))
@@ -95,7 +95,7 @@ def test_a_fact_that_two_claims_share_is_asked_once() -> None:
 
 
 def test_a_fact_without_a_verdict_leaves_its_claim_unmeasured() -> None:
-    """A share of the other facts would be a guess."""
+    """A claim with an unjudged fact is unmeasured: its share would be a guess."""
     model = ScriptedChatModel([reply(quoting(1, "not_supported"), quoting(2, "not_supported"))])
     scorer = ClaimRecall(judge=LLMJudge(model, reasks=0))
     result = scorer.score(retrieved_contexts=CONTEXTS, reference_claims=[CLAIM])
@@ -104,7 +104,7 @@ def test_a_fact_without_a_verdict_leaves_its_claim_unmeasured() -> None:
 
 
 def test_a_panel_agrees_as_far_as_on_its_least_agreed_fact() -> None:
-    """Two of three judges find a fact that the third does not."""
+    """A panel's agreement on a claim is that on its least agreed fact, here two of three."""
     denying = LLMJudge(
         ScriptedChatModel(
             lambda request: reply(
@@ -127,7 +127,7 @@ def test_a_panel_agrees_as_far_as_on_its_least_agreed_fact() -> None:
 
 
 class Sure:
-    """A judge with a support for each claim, and the claims that it was asked about."""
+    """A judge with a given support for each claim, which records the claims it was asked about."""
 
     name = "sure"
 
@@ -136,7 +136,7 @@ class Sure:
         self.asked: list[str] = []
 
     def split(self, text: str, **_: object) -> Flow[Sequence[str]]:
-        """Return the text's words."""
+        """Return the words of the text."""
         yield from ()
         return text.split()
 
@@ -150,7 +150,7 @@ class Sure:
         return [self.verdict(target) for target in targets]
 
     def relevance(self, contexts: Sequence[str], **_: object) -> Flow[Sequence[Verdict]]:
-        """Return the same for contexts, which cite themselves."""
+        """Return relevance verdicts of the same support; each context cites itself."""
         yield from ()
         self.asked += contexts
         return [self.verdict(text, number) for number, text in enumerate(contexts)]
@@ -166,14 +166,14 @@ class Sure:
 
 
 def cascade(**options: Any) -> tuple[Cascade, Sure, Sure]:
-    """Return a cascade of two judges, and both."""
+    """Return a cascade of two judges, and the two judges."""
     first = Sure(a=0.1, b=0.3, c=0.5, d=0.65, e=0.9, f=None)
     second = Sure(a=0.9, b=0.9, c=0.1, d=0.2, e=0.1, f=0.8)
     return Cascade(first, second, **options), first, second  # type: ignore[arg-type]
 
 
 def test_only_unsure_targets_go_to_the_second_judge() -> None:
-    """The band includes both ends, and a target that the first judge cannot judge is unsure."""
+    """The second judge gets the targets in the band, ends included, and those without a verdict."""
     judge, first, second = cascade()
     verdicts, _ = run(judge.attribute(list("abcdef"), ["a b c d e f"]))
     assert first.asked == list("abcdef")
@@ -186,7 +186,7 @@ def test_only_unsure_targets_go_to_the_second_judge() -> None:
 
 
 def test_a_band_of_everything_and_of_next_to_nothing() -> None:
-    """From 0 to 1 all go to the second judge; without anything unsure it is not asked."""
+    """A band from 0 to 1 refers all targets; without unsure targets there is no request."""
     judge, _, second = cascade(unsure=(0, 1))
     run(judge.attribute(list("abcde"), ["x"]))
     assert second.asked == list("abcde")
@@ -196,7 +196,7 @@ def test_a_band_of_everything_and_of_next_to_nothing() -> None:
 
 
 def test_contexts_keep_their_places() -> None:
-    """The second judge is shown some contexts alone; its citations name them among all."""
+    """The second judge sees some of the contexts, and its citations have their original numbers."""
     judge, _, second = cascade()
     verdicts, _ = run(judge.relevance(list("abf"), question="q", reference=None))
     assert second.asked == list("bf")
@@ -204,7 +204,7 @@ def test_contexts_keep_their_places() -> None:
 
 
 def test_a_summary_counts_the_claims_that_were_referred_and_their_cost(tmp_path: Path) -> None:
-    """The model is asked about one claim of three; a saved report knows it, too."""
+    """A summary counts the referred claims and their cost, and so does a saved report."""
     model = ScriptedChatModel(honest)
     judge = Cascade(built_in(), LLMJudge(model))
     sample = Sample(

@@ -1,4 +1,4 @@
-"""The failures behind exceptions of any client, read from their attributes, not their package."""
+"""Failures are read from the attributes of any client's exceptions, not from the package."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def response(status: int, **headers: str) -> Any:
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.name,
 )
 def test_each_is_known(raised: Exception, failure: Failure) -> None:
-    """By status, by code, or by the class's name; the detail is the client's message."""
+    """A failure is known by status, code, or class name, and has the client's message."""
     completion = failed(raised)
     assert completion.failure is failure
     assert completion.detail == f"{type(raised).__name__}: {raised}"
 
 
 def test_the_cause_tells_where_the_exception_does_not() -> None:
-    """The failure of a framework's wrapper is that of the client's exception inside."""
+    """A framework's wrapper has the failure of the client's exception inside."""
     wrapped = ValueError("the chain failed")
     wrapped.__cause__ = error("RateLimitError", status_code=429)
     completion = failed(wrapped)
@@ -80,7 +80,7 @@ def test_the_cause_tells_where_the_exception_does_not() -> None:
     ],
 )
 def test_how_long_to_wait(headers: dict[str, str], seconds: float) -> None:
-    """`Retry-After` in seconds and in milliseconds."""
+    """`Retry-After` is read in seconds and in milliseconds."""
     assert failed(error("RateLimitError", response=response(429, **headers))).wait == seconds
 
 
@@ -106,13 +106,13 @@ DATES = [
 def test_a_date_is_waited_for_by_the_clock_of_the_endpoint(
     date: str, now: str, seconds: float | None
 ) -> None:
-    """The reply has the endpoint's time; a past date asks for no wait."""
+    """A date is compared with the endpoint's own time; a past date asks for no wait."""
     for headers in ({"retry-after": date, "date": now}, {"Retry-After": date, "Date": now}):
         assert failed(error("RateLimitError", response=response(429, **headers))).wait == seconds
 
 
 def test_a_date_without_the_time_of_the_reply() -> None:
-    """Then the clock of this machine counts."""
+    """Without the reply's time, a date is compared with this machine's clock."""
     soon = datetime.now(UTC) + timedelta(hours=2)
     headers = {"retry-after": format_datetime(soon, usegmt=True)}
     wait = failed(error("RateLimitError", response=response(429, **headers))).wait
@@ -144,7 +144,7 @@ def test_no_wait_is_asked_for(told: dict[str, str]) -> None:
     [(TimeoutError(), 2), (ConnectionResetError(), 5), (error("APIError", status_code=400), 1)],
 )
 def test_how_often_it_is_tried(raised: Exception, times: int) -> None:
-    """A passing failure is sent again four times, a request that hung once, the rest never."""
+    """A passing failure is sent again four times, a timeout once, other failures never."""
     completion = failed(raised)
     waits = [Retries(first_wait=0.0).wait(sent, completion) for sent in range(1, 10)]
     assert waits == [0.0] * (times - 1) + [None] * (10 - times)
@@ -152,7 +152,7 @@ def test_how_often_it_is_tried(raised: Exception, times: int) -> None:
 
 @pytest.mark.parametrize("sent", [1, 3])
 def test_an_endpoint_gets_the_wait_that_it_asks_for(sent: int) -> None:
-    """After any number of requests, the wait is never less."""
+    """The wait is never shorter than the endpoint asks for, after any number of requests."""
     completion = failed(error("RateLimitError", response=response(429, **{"retry-after": "7"})))
     wait = Retries(first_wait=0.5).wait(sent, completion)
     assert wait is not None

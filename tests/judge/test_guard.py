@@ -1,4 +1,4 @@
-"""Canaries among the claims, and quotes that the model judges without their contexts."""
+"""Canaries among the claims, and a second look at quotes alone, guard against instructions."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def credited(result: Result) -> set[str]:
 
 
 @pytest.mark.parametrize("pair", ORDERS[::5])
-def test_what_moves_every_verdict_is_left_out(pair: tuple[str, str]) -> None:
-    """The other contexts keep their credit; the order neither earns nor takes any, and is named.
+def test_a_context_that_moves_every_verdict_is_left_out(pair: tuple[str, str]) -> None:
+    """A context that moves every verdict is left out and named; the others keep their credit.
 
-    A single context that is too short to copy from may deny claims: it takes no credit.
+    The instruction neither earns credit nor takes credit from other contexts.
     """
     for order in (Order(pair[0], "supported"), Order(pair[1], "not_supported")):
         contexts = [*HONEST[:2], order.text, *HONEST[2:]]
@@ -51,7 +51,7 @@ def test_what_moves_every_verdict_is_left_out(pair: tuple[str, str]) -> None:
 @pytest.mark.rooms
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_order_without_the_claims_words_earns_nothing(kind: Any) -> None:
-    """A quote must be in its context and bear on its claim, for any claims that the model obeys."""
+    """An instruction earns no credit, since its quote must bear on the claim, for any claims."""
     for support, _ in ORDERS[::10]:
         order = Order(support, "supported")
         strict = {"require_evidence": True}
@@ -63,7 +63,7 @@ def test_an_order_without_the_claims_words_earns_nothing(kind: Any) -> None:
 @pytest.mark.rooms
 @pytest.mark.parametrize("pair", ORDERS[::10])
 def test_what_is_after_one_topic_moves_a_canary(pair: tuple[str, str]) -> None:
-    """Kin canaries keep the names of every claim, so that an order for one topic earns nothing."""
+    """Canaries with the names of every claim detect an instruction for one topic."""
     order = Order(f"{pair[0]} {' '.join(FALSE)}", "supported", quotes_claim=True)
     result, _ = judged(Obeying("topic", order), [*HONEST, order.text], guard="canaries")
     assert credited(result) == set(TRUTH)
@@ -78,7 +78,8 @@ def test_clean_contexts_cost_no_request_more() -> None:
     assert credited(result) == credited(plain) == set(TRUTH)
     assert len(model.requests) == len(bare.requests) == 1
     asked = model.requests[0].messages[1].content.rpartition("claims:\n")[2].splitlines()
-    assert len(asked) == len(CLAIMS) + 5  # kin for three topics, two copies
+    # Five canaries: one for each of three topics, and two copies.
+    assert len(asked) == len(CLAIMS) + 5
     assert [json.loads(line.partition(" ")[2]) for line in asked][: len(CLAIMS)] != CLAIMS
     again, model = judged(Obeying("all", order), HONEST[1:], guard="canaries")
     other = model.requests[0].messages[1].content.rpartition("claims:\n")[2].splitlines()
@@ -103,7 +104,7 @@ def test_contexts_are_asked_by_halves_and_never_without_end() -> None:
 
 
 def test_a_failed_request_is_no_attack() -> None:
-    """It is unscored with its own reason; contexts are not asked one by one."""
+    """A failed request is unscored with its own reason, and contexts are not asked one by one."""
     result, model = judged(RuntimeErrorScript(), HONEST, guard="canaries")
     assert result.status is Status.UNSCORED
     assert "moves every verdict" not in result.reason
@@ -172,7 +173,7 @@ def test_a_second_look_sees_quotes_and_claims_alone() -> None:
 
 @pytest.mark.parametrize("reply", ["", "{}", '{"verdicts":[]}'])
 def test_a_second_look_without_an_answer_verifies_nothing(reply: str) -> None:
-    """A quote without an answer is not verified."""
+    """A quote is not verified if the second look gives no answer."""
     oracle = Oracle()
 
     def script(request: Any) -> str:
@@ -187,7 +188,7 @@ def test_a_second_look_without_an_answer_verifies_nothing(reply: str) -> None:
 
 
 def test_options_are_checked() -> None:
-    """The errors name the choices, and the judge's name has the chosen ones."""
+    """Wrong options are errors that name the choices, and the judge's name has the chosen ones."""
     model = ScriptedChatModel(["{}"])
     with pytest.raises(ParameterError, match="'rules' or 'model'"):
         LLMJudge(model, verify="twice")  # type: ignore[arg-type]
@@ -201,10 +202,10 @@ def test_options_are_checked() -> None:
     assert len(named) == 3
 
 
-def test_what_helps_stands_on_one_level() -> None:
+def test_supporting_contexts_of_a_divided_window_are_one_list() -> None:
     """All supporting contexts are kept and verified if one window is judged in smaller groups.
 
-    The first three contexts are judged together, then in halves, as an order moves them.
+    The first three contexts are judged together, then in halves, because one is an instruction.
     """
     order = Order(ORDERS[0][0], "supported")
     claim, (context, _) = next(iter(TRUTH.items()))

@@ -31,7 +31,7 @@ HELPFUL = verdicts(_1="not_supported", _2="supported", _3="not_supported", _4="s
 
 
 class TestRelevance:
-    """Is each retrieved context relevant: average precision over ranks."""
+    """Context relevance is the average precision of the relevant contexts by rank."""
 
     def test_by_the_reference(self) -> None:
         """The reference answer is sent, and the score is the mean precision at helpful ranks."""
@@ -44,7 +44,7 @@ class TestRelevance:
         assert 'reference answer: "the answer"' in model.requests[0].messages[1].content
 
     def test_by_the_question_alone(self) -> None:
-        """Without a reference the question decides."""
+        """Without a reference, contexts are judged by the question."""
         model = ScriptedChatModel([HELPFUL])
         result = ContextPrecision(judge=LLMJudge(model)).score(
             user_input="the question", retrieved_contexts=CONTEXTS
@@ -56,7 +56,7 @@ class TestRelevance:
         assert "to answer the question" in sent[0].content
 
     def test_a_missing_verdict_leaves_the_sample_unscored(self) -> None:
-        """One context without a verdict does not change the denominator."""
+        """One context without a verdict leaves the sample unscored, with the same denominator."""
         partial = verdicts(_1="not_supported", _2="supported", _3="not_supported")
         model = ScriptedChatModel([partial, verdicts()])
         result = ContextPrecision(judge=LLMJudge(model, reasks=1)).score(
@@ -89,7 +89,7 @@ class TestRelevance:
 
 
 class TestQuestions:
-    """Sub-questions of the user's question."""
+    """Question recall judges the sub-questions of the user's question."""
 
     def test_partly_answered_is_partial_credit(self) -> None:
         """A sub-question that a context answers in part earns `partial_credit`."""
@@ -109,7 +109,7 @@ class TestQuestions:
 
 
 class TestPanel:
-    """Several judges: the majority's verdict, with their agreement."""
+    """A panel has the majority's verdict, with its agreement."""
 
     def panel(self, *answers: str | Exception) -> Panel:
         """Return a panel of one scripted judge per answer."""
@@ -129,18 +129,18 @@ class TestPanel:
     YES, NO = verdicts(_1="supported"), verdicts(_1="not_supported")
 
     def test_majority(self) -> None:
-        """Two of three decide, and the agreement says so."""
+        """The verdict of two of three judges counts, with the agreement of 2/3."""
         result = self.score(self.panel(self.YES, self.NO, self.YES))
         assert (result.score, result.findings[0].agreement) == (1.0, pytest.approx(2 / 3))
         assert result.usage.calls == 3
 
     def test_a_failed_judge_is_no_vote(self) -> None:
-        """The share is of all judges: two of three with one failure still decide."""
+        """A failed judge casts no vote: two of three judges still decide."""
         result = self.score(self.panel(self.NO, self.NO, TimeoutError("t")))
         assert (result.score, result.findings[0].agreement) == (0.0, pytest.approx(2 / 3))
 
     def test_the_evidence_of_all_who_agree_counts(self) -> None:
-        """One quote by any judge of the majority is enough, in any order."""
+        """One quote by any judge of the majority is enough, in any order of the judges."""
         quoting = self.YES.replace('"quote": ""', '"quote": "the whole town is old"')
         for answers in ((self.YES, quoting, self.YES), (quoting, self.YES, self.YES)):
             result = ClaimRecall(judge=self.panel(*answers), require_evidence=True).score(
@@ -149,14 +149,14 @@ class TestPanel:
             assert result.score == 1.0
 
     def test_samples_of_one_model_are_distinct_requests(self) -> None:
-        """N samples of a model differ in their requests, so that no cache merges them."""
+        """N samples of one model send different requests, so that no cache merges them."""
         model = ScriptedChatModel([self.YES])
         panel = Panel([LLMJudge(model, sample=n) for n in range(3)])
         assert self.score(panel).findings[0].agreement == 1.0
         assert [request.sample for request in model.requests] == [0, 1, 2]
 
     def test_one_judge_is_no_panel(self) -> None:
-        """At least two are needed."""
+        """A panel of one judge is refused."""
         with pytest.raises(ParameterError, match="two judges"):
             Panel([LLMJudge(ScriptedChatModel([""]))])
 
@@ -235,7 +235,7 @@ class TestMedian:
         assert [tuple(step) for step in result.findings[0].steps] == [(2, 0.5)]
 
     def test_a_silent_judge_may_leave_it_open(self) -> None:
-        """The median counts if it is the same for any verdict of a silent judge."""
+        """A missing verdict is ignored if the median is the same for any value of it."""
         decided = self.result(("supported", 1), ("supported", 1), ("odd", 1))
         assert decided.findings[0].agreement == pytest.approx(2 / 3)
         assert self.result(("supported", 1), ("partial", 1), ("odd", 1)).status is Status.UNSCORED
@@ -253,10 +253,10 @@ class TestPrompts:
         assert model.requests[0].messages[0].content.startswith("Prüfe claims. {JSON}")
         assert re.fullmatch(r"llm:scripted:prompts-de-1-[0-9a-f]{8}:20/60000/2", judge.name)
         shorter = LLMJudge(model, prompts=replace(german, attribute="Prüfe {items}."))
-        assert shorter.name != judge.name  # another prompt is another judge
+        assert shorter.name != judge.name  # Another prompt makes another judge.
 
     def test_contexts_come_first_and_stable(self) -> None:
-        """Two questions about the same contexts share their prompt's beginning, for caches."""
+        """Contexts come first, so that questions about them share a prefix for caches."""
         model = ScriptedChatModel([verdicts(_1="not_supported")])
         scorer = ClaimRecall(judge=LLMJudge(model))
         for claim in ("first", "second"):

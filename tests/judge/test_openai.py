@@ -66,7 +66,7 @@ def test_one_call_when_claims_are_known(endpoint: Endpoint, model: OpenAIChatMod
 def test_two_calls_at_first_sight_and_one_with_sentences(
     endpoint: Endpoint, model: OpenAIChatModel
 ) -> None:
-    """The judge splits a text once, sentences need no call."""
+    """The judge splits a text once, by one more call; splitting into sentences needs no call."""
     items = json.dumps({"items": ["Paris is France's capital.", "Rome is new."]})
     endpoint.script = lambda body: (
         200,
@@ -184,7 +184,7 @@ def test_one_bad_request_does_not_cost_the_schema(
 def test_a_400_that_says_why_is_not_sent_without_its_schema(
     endpoint: Endpoint, model: OpenAIChatModel
 ) -> None:
-    """A filter that turned a request away would do so without a schema too."""
+    """A request that was rejected by a content filter is not sent again without its schema."""
     error = {"message": "filtered", "code": "content_filter"}
     endpoint.script = lambda _: (400, {"error": error})
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
@@ -193,7 +193,7 @@ def test_a_400_that_says_why_is_not_sent_without_its_schema(
 
 
 def test_a_request_that_is_sent_without_its_schema_is_counted(endpoint: Endpoint) -> None:
-    """Both requests are calls, and a budget has room for both or for one."""
+    """The request without its schema is counted as a second call, within the budget."""
     endpoint.script = without_schemas
     model = OpenAIChatModel("m", base_url=endpoint.base_url)
 
@@ -273,8 +273,8 @@ def test_a_reply_that_is_no_completion_is_asked_for_again(
     assert "could not be read: the reply is not a chat completion: " in result.reason
 
 
-def test_secrets_are_told_to_nobody(endpoint: Endpoint) -> None:
-    """Neither a report's head, nor a name, nor a `repr` has the key or the headers."""
+def test_no_secret_is_shown(endpoint: Endpoint) -> None:
+    """No report, name or `repr` contains the key or the headers."""
     model = OpenAIChatModel(
         "m",
         base_url=endpoint.base_url,
@@ -289,7 +289,7 @@ def test_secrets_are_told_to_nobody(endpoint: Endpoint) -> None:
 
 
 def test_a_model_pickles_and_copies_without_its_connections(endpoint: Endpoint) -> None:
-    """Workers get their own model."""
+    """A pickled or copied model opens its own connections."""
     endpoint.says(ANSWER)
     model = OpenAIChatModel("m", base_url=endpoint.base_url)
     copied = pickle.loads(pickle.dumps(model))  # noqa: S301
@@ -299,7 +299,7 @@ def test_a_model_pickles_and_copies_without_its_connections(endpoint: Endpoint) 
 
 
 def test_headers_of_an_error_that_are_no_ascii() -> None:
-    """The failure is that of the status."""
+    """An error with headers that are not ASCII is read by its status."""
     head = b"HTTP/1.1 401 No\r\nX-A: \xc3\xa9 sk-abcdefghijklmnopqrstuvwxyz\r\nX-B: \xff\r\n"
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -319,7 +319,7 @@ def test_headers_of_an_error_that_are_no_ascii() -> None:
 
 
 def test_a_dead_address_is_named() -> None:
-    """The reason has the dead address; an address without a scheme is refused at once."""
+    """A dead address is named in the reason; an address without a scheme is refused at once."""
     model = OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1")
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
     model.close()
@@ -343,10 +343,10 @@ def test_missing_key_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("client", [OpenAIChatModel, AnthropicChatModel])
-def test_what_a_parameter_says_is_no_option(
+def test_options_that_a_parameter_sets_are_refused(
     client: type[OpenAIChatModel | AnthropicChatModel],
 ) -> None:
-    """A judge that samples reads the model's temperature, which an option would bypass."""
+    """Options that a parameter sets are refused: an option could bypass the temperature."""
     with pytest.raises(ParameterError, match=r"options must not set temperature.*temperature=…"):
         client("m", base_url="http://127.0.0.1:9", options={"temperature": 0.7})
     for name in ("model", "messages", "stream", "timeout", "extra_body"):
@@ -361,7 +361,7 @@ def test_what_a_parameter_says_is_no_option(
 def test_the_environment_s_address_and_headers_are_known(
     monkeypatch: pytest.MonkeyPatch, client: type[OpenAIChatModel | AnthropicChatModel]
 ) -> None:
-    """The client reads them itself: the name has the address, and no text shows a secret."""
+    """Address and headers from the environment are in the model's name, without any secret."""
     package = client.package.upper()
     monkeypatch.setenv(f"{package}_BASE_URL", "http://me:Env-Pa55word@127.0.0.1:9/v1")
     monkeypatch.setenv(f"{package}_CUSTOM_HEADERS", "X-Team: Env-Head3r\nX-B: b")

@@ -39,7 +39,7 @@ class TestEvidence:
         ids=["white space", "case and apostrophe", "ellipsis", "one name"],
     )
     def test_located(self, quote: str, stands: str) -> None:
-        """The offsets are those of the words in the retrieved context."""
+        """A quote is located at the offsets of its words in the retrieved context."""
         (evidence,) = self.result(quote).findings[0].evidence
         assert evidence.verified is True
         assert self.CONTEXT[evidence.start : evidence.end] == stands
@@ -79,7 +79,7 @@ class TestEvidence:
         assert len(model.requests) == 1
 
     def test_a_quote_from_another_context_is_not_evidence(self) -> None:
-        """A quote from another context than the cited one makes the rank doubtful."""
+        """A quote from a context that the verdict does not cite is no evidence for the rank."""
         sample = Sample(
             retrieved_contexts=["nothing here", self.CONTEXT], reference_claims=[self.CLAIM]
         )

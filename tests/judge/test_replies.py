@@ -1,4 +1,4 @@
-"""The parts of a reply that count as an answer, and those that never do."""
+"""The answer is read from the right part of a reply, and other parts are ignored."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_model_that_echoes_its_prompt_gives_no_verdict_and_no_claims() -> None
     ],
     ids=["reference behind", "object behind", "thoughts in capitals", "the same twice"],
 )
-def test_what_stands_beside_the_answer_is_none(text: str) -> None:
+def test_lists_beside_the_answer_are_ignored(text: str) -> None:
     """Lists and objects around the answer are ignored."""
     assert score_of(text).score == 0.5
 
@@ -83,7 +83,7 @@ def test_contradictions_are_unscored(text: str) -> None:
 
 
 def test_tags_inside_a_quote_are_the_contexts_words() -> None:
-    """A context that contains thinking tags cannot move a verdict to another claim."""
+    """Thinking tags inside a quote move no verdict to another claim."""
     first = verdict(1, "not_supported")
     first["citations"] = [{"context": 1, "quote": "<think>"}]
     second = verdict(2)
@@ -93,7 +93,7 @@ def test_tags_inside_a_quote_are_the_contexts_words() -> None:
 
 
 def test_whole_verdicts_survive_a_cut_anywhere() -> None:
-    """The verdicts before the cut are read at any end of the reply."""
+    """If a reply is cut anywhere, the whole verdicts before the cut are read."""
     for end in range(BOTH.index('"id": 2') - 2, len(BOTH)):
         assert verdict_objects(BOTH[:end])[:1] == [verdict(1)], BOTH[:end]
 
@@ -162,7 +162,7 @@ def test_no_quote_holds_up_an_event_loop(piece: str, size: int) -> None:
     completion = Completion(json.dumps({"verdicts": [given]}))
 
     def steps() -> Iterator[float]:
-        """Run the flow to its end; yield the CPU seconds of each step."""
+        """Run the flow to its end, and yield the CPU seconds of each step."""
         flow = ClaimRecall(judge=judge).flow(sample)
         asked: Any = advance(flow, None)
         while not isinstance(asked, Done):
@@ -179,7 +179,7 @@ def test_no_quote_holds_up_an_event_loop(piece: str, size: int) -> None:
 
 
 def test_more_quotes_than_are_looked_up_void_a_reply() -> None:
-    """The reason has the most quotes allowed."""
+    """A reply with more quotes than allowed is void, and the reason names the limit."""
     text = json.dumps(
         {"verdicts": [{**verdict(1), "citations": [{"context": 1, "quote": "x"}] * 201}]}
     )
@@ -201,7 +201,7 @@ def bound() -> float:
 
 
 def least_cpu(act: Callable[[], object]) -> float:
-    """Return the least CPU seconds of five calls, to leave out the load of a busy machine."""
+    """Return the least CPU seconds of five calls, to exclude the load of a busy machine."""
     least = float("inf")
     for _ in range(5):
         began = time.thread_time()
@@ -276,8 +276,8 @@ def both(*changes: dict[str, Any]) -> list[dict[str, Any]]:
         "context 1",
     ],
 )
-def test_what_can_only_be_read_one_way_is_read(reply: Any) -> None:
-    """Wrappers, other forms of a number, booleans and bold type cost no second request."""
+def test_unambiguous_replies_are_read(reply: Any) -> None:
+    """Wrappers, numbers in other forms, booleans and bold type cost no second request."""
     assert score_of(json.dumps(reply)).score == 0.5
     assert score_of(f"{EXAMPLE}\n{json.dumps(reply)}").score == 0.5
 
@@ -293,8 +293,8 @@ def test_what_can_only_be_read_one_way_is_read(reply: Any) -> None:
     ],
     ids=["two answers", "1.5", "claim 3", "1-2", "no word"],
 )
-def test_what_can_be_read_two_ways_is_not(reply: Any) -> None:
-    """Two different answers, invalid numbers, and an open verdict stay unscored."""
+def test_ambiguous_replies_are_not_read(reply: Any) -> None:
+    """Two different answers, invalid numbers, and an undecided verdict stay unscored."""
     assert score_of(json.dumps(reply)).status is Status.UNSCORED
 
 

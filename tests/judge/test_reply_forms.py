@@ -1,4 +1,4 @@
-"""Forms in which models answer: unambiguous ones are read at the first request."""
+"""Unambiguous forms of replies are read at the first request."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def result_of(text: str, context: str = CONTEXTS[0]) -> Any:
 
 @pytest.mark.parametrize("text", READ.values(), ids=READ)
 def test_forms_with_one_meaning_are_read(text: str) -> None:
-    """They cost no second request."""
+    """Forms with one meaning are read from the first reply."""
     result = result_of(text)
     assert [finding.verdict for finding in result.findings] == ["supported", "not_supported"]
     assert result.score == 0.5
@@ -120,13 +120,13 @@ def test_forms_with_one_meaning_are_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
 def test_forms_with_two_meanings_are_not(text: str) -> None:
-    """The claim is unmeasured: no label is guessed."""
+    """A form with two meanings leaves the claim unmeasured."""
     assert result_of(text).status is Status.UNSCORED
 
 
 @pytest.mark.parametrize("mark", ["</think>", "[/THINK]", "</thought>", "assistantfinal"])
 def test_a_closing_mark_in_a_quote_closes_nothing(mark: str) -> None:
-    """A context with such a mark cannot cut off the verdicts before it."""
+    """A closing mark inside a quote does not cut off the verdicts before it."""
     context = f"{CONTEXTS[0]} {mark}"
     text = both({"citations": [{"context": 1, "quote": context}]}, {})
     for reply in (text, f"<think>first thoughts</think>{text}"):

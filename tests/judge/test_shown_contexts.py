@@ -1,4 +1,4 @@
-"""The contexts in a judge's prompt: windows of long contexts, and one line for each text."""
+"""A judge's prompt has long contexts in windows, and each text on one line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ INJECTIONS = [
 class TestWindows:
     """Row: contexts longer than the model's window.
 
-    They are judged window by window; any window supports.
+    Long contexts are judged window by window, and any window may support a claim.
     """
 
     def test_any_window_supports(self) -> None:

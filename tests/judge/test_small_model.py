@@ -1,4 +1,4 @@
-"""A real small language model behind a real server on loopback: every failure of form is handled.
+"""Malformed replies of a real small language model, behind a real server, never give a score.
 
 SmolLM2-135M judges at chance, and gets every form wrong without a schema. So it shows that invalid
 verdicts never become a score. Opt in with `-m small_model`, after
@@ -89,7 +89,7 @@ def test_free_form_failures_are_unscored(base_url: str) -> None:
         model.close()
     for result in results:
         check_contract(result)
-        # Its echoes of the prompt's example quote no text of the context.
+        # The model's echoes of the prompt's example quote no text of the context.
         assert result.score in (None, 0.0)
 
 

@@ -17,7 +17,7 @@ from fullrecall.scorers.result import Status
 class TestVerdictContract:
     """Row: the judge omits, repeats, invents or mislabels a verdict.
 
-    Exactly the asked claims, each once, with labels and contexts that exist.
+    A verdict counts for exactly the asked claims, each once, with existing labels and contexts.
     """
 
     GOOD = reply(verdict(1, "supported", 1), verdict(2, "not_supported"))
@@ -50,7 +50,7 @@ class TestVerdictContract:
         ],
     )
     def test_broken_verdicts_are_asked_for_again(self, broken: str, asked_again: list[int]) -> None:
-        """Only these claims are asked again, or all if a number is foreign; the answer counts."""
+        """Broken verdicts are asked for again, or all verdicts if a number is foreign."""
         model = ScriptedChatModel(
             [broken, reply(*[verdict(n, "not_supported") for n in asked_again])]
         )
@@ -94,7 +94,7 @@ class TestVerdictContract:
     def test_four_failures_have_four_reasons(
         self, failing: Completion | Exception, reason: str, calls: int
     ) -> None:
-        """Each is unscored with its reason, and asked again only if that can help."""
+        """Each of four failures has its own reason, and is asked again only if that can help."""
         model = ScriptedChatModel([failing])
         result = ClaimRecall(judge=LLMJudge(model)).score(
             retrieved_contexts=["alpha"], reference_claims=["first"]
@@ -115,7 +115,7 @@ class TestVerdictContract:
 
 
 class TestReplies:
-    """Tolerant of form, strict of content."""
+    """Replies may have any form, but their content is checked strictly."""
 
     PLAIN = reply(verdict(1, "supported", 1), verdict(2, "not_supported"))
 

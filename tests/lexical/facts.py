@@ -1,7 +1,7 @@
 """Texts of made-up facts, and the claims in other words that they support, for falsification.
 
 Each fact is a sentence of a text and a claim which says the same; names, places and numbers are
-drawn, so that there are as many as a test wants and no two texts are alike.
+drawn, so that a test gets as many facts as it needs and no two texts are alike.
 """
 
 from __future__ import annotations

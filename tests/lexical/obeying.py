@@ -1,7 +1,7 @@
 """Models that obey instructions in a context, in four ways, and a hundred such instructions.
 
-The orders were written for the measurement, after the hints and before the kin of `guard` were
-chosen by what they name.
+The orders were written for this measurement: after the hints, and before the topical canaries of
+`guard`.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Obeying:
         )
 
     def obeys_for(self, claim: str) -> bool:
-        """Whether it obeys for a claim."""
+        """Return whether the model obeys for a claim."""
         if self.kind == "topic":
             return self.topic in claim
         if self.kind == "exact":
@@ -160,7 +160,7 @@ class Obeying:
         return quoting(number, label, *cited, begins=claim)
 
     def _evidence(self, claim: str, contexts: Mapping[int, str]) -> list[tuple[int, str]]:
-        """Return where the truth is: the words of a known claim, or a copied sentence."""
+        """Return the true evidence: the words of a known claim, or a copied sentence."""
         context, quote = TRUTH.get(claim, ("", claim))
         return [
             (n, quote)

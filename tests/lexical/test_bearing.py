@@ -9,7 +9,7 @@ from fullrecall.lexical.quote_rules import objection
 
 
 def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:
-    """Return why a quote, by itself or in a context, does not bear on a claim."""
+    """Return why a quote, alone or in a context, does not bear on a claim; empty if it does."""
     context = context or quote
     parts = locate_parts(quote, context)
     assert parts
@@ -45,7 +45,7 @@ def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:
     ],
 )  # fmt: skip
 def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> None:
-    """Each of the ten rules, and the words that it says to the model."""
+    """Each of the ten rules refuses a contradicting quote, with its own words to the model."""
     assert reason in refused(claim, quote)
 
 
@@ -64,12 +64,12 @@ def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> Non
     ],
 )
 def test_what_says_the_same_otherwise_passes(claim: str, quote: str) -> None:
-    """Units written out, number words, opposites denied, voices."""
+    """A quote passes with other units, number words, a denied opposite, or another voice."""
     assert refused(claim, quote) == ""
 
 
-def test_what_stands_near_counts_for_numbers() -> None:
-    """The sentence before, the context's first, and the other quotes of a joint verdict."""
+def test_numbers_near_the_quote_count() -> None:
+    """Numbers may come from the sentence before, the first sentence, or other quotes."""
     claim = "The mill of Lund has 40 rooms and 15 oaks."
     assert refused(claim, "The mill of Lund stands by 15 oaks.")
     first = "The mill of Lund has 40 rooms. "
@@ -80,7 +80,7 @@ def test_what_stands_near_counts_for_numbers() -> None:
 
 
 def test_half_a_sentence_is_read_as_the_whole() -> None:
-    """A quote cut before the "not" is still under it."""
+    """A quote that begins after a "not" is read with it."""
     context = "Rain fell. The mill was not sold to Lund. It burned."
     assert "denies what" in refused("The mill was sold to Lund.", "sold to Lund", context)
 
@@ -99,6 +99,6 @@ def test_comparing_is_bounded(unit: str) -> None:
 
 @pytest.mark.parametrize("quote", ["x" + " " * 39_000 + "y", "1" * 39_000, "\u2026 " * 19_000])
 def test_looking_up_a_long_quote_is_linear(quote: str) -> None:
-    """39,000 spaces in a quote took 23 seconds."""
+    """Locating a quote takes time linear in its length; 39,000 spaces once took 23 seconds."""
     locate_parts(quote, "x y " + "1" * 60_000)
     assert locate_parts(quote, quote * 2) is not None

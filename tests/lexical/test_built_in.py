@@ -1,4 +1,4 @@
-"""The built-in judge as a judge: free, deterministic, honest about themselves."""
+"""The built-in judge is free, deterministic, and states its limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONTEXTS = [
 
 
 def test_claims_are_judged_with_ranks_and_evidence() -> None:
-    """Supported claims have their rank and a verified quote; a wrong detail is not supported."""
+    """Supported claims have a rank and a verified quote; a claim with a wrong detail has none."""
     result = ClaimRecall(judge=LexicalJudge()).score(
         retrieved_contexts=CONTEXTS,
         reference_claims=[
@@ -37,7 +37,7 @@ def test_claims_are_judged_with_ranks_and_evidence() -> None:
 
 
 def test_the_default_judge_is_the_built_in_one() -> None:
-    """No judge given: no key, no download, and the answer's sentences are the claims."""
+    """Without `judge=`, the built-in judge judges the answer's sentences, offline."""
     result = ClaimRecall().score(
         reference="The Eiffel Tower is in Paris. It has a swimming pool on its roof.",
         retrieved_contexts=CONTEXTS,
@@ -49,11 +49,11 @@ def test_the_default_judge_is_the_built_in_one() -> None:
 
 
 def test_it_says_how_well_it_agrees() -> None:
-    """It carries the balanced accuracy that was measured against human labels."""
+    """The judge states its balanced accuracy, measured against human labels."""
 
 
 def test_the_threshold_is_the_users() -> None:
-    """A higher threshold supports less; one out of range is refused."""
+    """A higher threshold supports less, and one out of range is refused."""
     claim = {"retrieved_contexts": CONTEXTS, "reference_claims": ["Paris has a tall tower."]}
     scores = [
         ClaimRecall(judge=LexicalJudge(threshold=least)).score(**claim).score  # type: ignore[arg-type]
@@ -65,7 +65,7 @@ def test_the_threshold_is_the_users() -> None:
 
 
 def test_what_it_cannot_tell_is_unscored() -> None:
-    """Answerability is beyond it: unscored, with the way out."""
+    """Answerability is unscored by the built-in judge, with advice."""
     asked = QuestionRecall().score(user_input="Why?", retrieved_contexts=CONTEXTS)
     relevant = ContextPrecision(judge=LexicalJudge()).score(
         user_input="Why?", retrieved_contexts=CONTEXTS
@@ -76,7 +76,7 @@ def test_what_it_cannot_tell_is_unscored() -> None:
 
 
 def test_relevance_by_the_reference() -> None:
-    """A context helps if it supports a sentence of the answer; ranks decide the score."""
+    """A context is relevant if it supports a sentence of the answer; the score is by rank."""
     answer = "The Eiffel Tower is in Paris. It was completed in 1889."
     by_reference = ContextPrecision(judge=LexicalJudge()).score(
         reference=answer, retrieved_contexts=CONTEXTS
@@ -111,7 +111,7 @@ def test_two_contexts_together() -> None:
     ],
 )
 def test_other_languages_do_not_crash(claim: str, context: str) -> None:
-    """Words of any script are compared; a claim without words is not supported."""
+    """Words of any script are compared, and a claim without words is not supported."""
     best = judged(claim, [context, ""], threshold=0.5).alone[0]
     assert 0.0 <= best.support <= 1.0
     assert best.quote in context
@@ -135,13 +135,13 @@ def test_more_contexts_never_lower_the_score() -> None:
 
 
 def test_a_report_names_its_judge() -> None:
-    """The judge that is asked by default is told in the method, as any other."""
+    """A report's method names the default judge like any other judge."""
     assert ClaimRecall().method.parameters["judge"] == LexicalJudge().name
     assert ContextPrecision().method.parameters["judge"] == LexicalJudge().name
 
 
 def test_judges_are_plain_values() -> None:
-    """They pickle, compare and have names that tell them apart."""
+    """Judges pickle, compare, and have names that tell them apart."""
     judges = [LexicalJudge(), LexicalJudge(threshold=0.9), LexicalJudge(0.4)]
     for judge in judges:
         assert pickle.loads(pickle.dumps(judge)) == judge  # noqa: S301
@@ -150,7 +150,7 @@ def test_judges_are_plain_values() -> None:
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_contexts_with_the_claim_in_other_words_are_joined(*, reverse: bool) -> None:
-    """One context says "not available" for "unavailable", so that the words to find differ."""
+    """Two contexts are joined though one says "not available" for the claim's "unavailable"."""
     claim = "The Kestrel portal is unavailable during the Lindqvist audit in Ravensby."
     contexts = ["The Kestrel portal is not available.", "Kestrel: the Lindqvist audit in Ravensby."]
     found = judged(claim, contexts[::-1] if reverse else contexts, threshold=0.99)

@@ -42,7 +42,7 @@ def judge(trained: Path) -> CrossEncoderJudge:
 
 
 def test_it_tells_true_claims_from_false_ones(judge: CrossEncoderJudge) -> None:
-    """On facts that it was not trained on: claims supported, other names and numbers not."""
+    """On unseen facts the judge supports true claims, and none with another name or number."""
     held = FACTS[1::2]
     other = [one for one in EDITED if one.detail in ("name", "number")][1::2]
     true = [run(judge.attribute([claim], contexts))[0][0] for claim, contexts in held]
@@ -67,7 +67,7 @@ def test_evidence_is_a_window_of_its_context(judge: CrossEncoderJudge) -> None:
 
 @pytest.mark.parametrize("spread", [(1,), (-1,), (1, 0), (0, 1), (1, -1), (1, 0, -1), (-1, 0, 1)])
 def test_heads_of_any_kind(tmp_path: Path, spread: tuple[float, ...]) -> None:
-    """Support is found in one score or several, in either order, for any labels."""
+    """Support is read from one score or several, in either order, for any labels."""
     folder = build(tmp_path / "m", ["Ada built it.", "Rome fell."], spread=spread)
     for threshold in (0.4, 0.6):
         judge = CrossEncoderJudge(str(folder), threshold=threshold)
@@ -79,14 +79,14 @@ def test_heads_of_any_kind(tmp_path: Path, spread: tuple[float, ...]) -> None:
 def test_a_model_that_cannot_tell_support_is_refused(
     tmp_path: Path, spread: tuple[float, ...]
 ) -> None:
-    """A guess would turn every verdict round, silently."""
+    """A model whose label for support is unknown is refused, since a guess may reverse verdicts."""
     folder = build(tmp_path / "m", ["a"], spread=spread)
     with pytest.raises(ParameterError, match="must tell whether a passage supports a claim"):
         CrossEncoderJudge(str(folder))
 
 
 def test_an_output_that_is_no_row_of_labels_is_refused(tmp_path: Path) -> None:
-    """A model without a classifier's head gives a matrix for each pair."""
+    """A model without a classifier's head, which gives a matrix for each pair, is refused."""
     import onnx
 
     folder = build(tmp_path / "m", ["a"])
@@ -101,7 +101,7 @@ def test_an_output_that_is_no_row_of_labels_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "config.json"])
 def test_a_damaged_file_is_named(tmp_path: Path, file: str) -> None:
-    """A download that was cut off, or a page in place of the file."""
+    """A model file that was cut off or replaced by a web page is an error with its name."""
     folder = build(tmp_path / "m", ["Ada built it."])
     whole = (folder / file).read_bytes()
     for content in (whole[: len(whole) // 2], b"<html>404</html>", b""):
@@ -118,7 +118,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_scores_are_shares() -> None:
-    """The softmax of three logits, the sigmoid of one; extremes overflow nothing."""
+    """Scores are the softmax of three logits, or the sigmoid of one, without overflow."""
     assert support_of([1000.0, 0.0, -1000.0], 0) == 1.0
     assert support_of([0.0], 1) == 0.5
     assert support_of([-1e9], 1) == pytest.approx(0.0)
@@ -139,7 +139,7 @@ def test_a_long_context_is_read_in_windows(trained: Path) -> None:
 
 
 def test_relevance_and_what_it_cannot_tell(judge: CrossEncoderJudge) -> None:
-    """A context helps if it supports a fact of the answer; questions are beyond it."""
+    """A context is relevant if it supports a fact of the answer; questions are unscored."""
     claim, contexts = FACTS[0]
     ranked = ContextPrecision(judge=judge).score(
         user_input="q", reference=claim, retrieved_contexts=["Rome.", *contexts]
@@ -151,7 +151,7 @@ def test_relevance_and_what_it_cannot_tell(judge: CrossEncoderJudge) -> None:
 
 
 def test_batches_and_loops_change_no_score(trained: Path) -> None:
-    """Pairs one by one, in batches, and in samples side by side have one score."""
+    """A score is the same for pairs judged one by one, in batches, and in parallel samples."""
     samples = [
         Sample(retrieved_contexts=contexts, reference_claims=[claim])
         for claim, contexts in FACTS[:12]
@@ -165,7 +165,7 @@ def test_batches_and_loops_change_no_score(trained: Path) -> None:
 
 
 def test_it_is_a_plain_value(judge: CrossEncoderJudge, tmp_path: Path) -> None:
-    """It pickles, compares, and two exports of one folder name have two names."""
+    """The judge pickles and compares, and two exports of one folder have two names."""
     assert pickle.loads(pickle.dumps(judge)) == judge  # noqa: S301
     one = CrossEncoderJudge(str(build(tmp_path / "a" / "m", ["Ada built it."])))
     two = CrossEncoderJudge(str(build(tmp_path / "b" / "m", ["Bea sold it all."])))

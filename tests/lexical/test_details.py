@@ -1,4 +1,4 @@
-"""The built-in judge on true claims with one detail made false."""
+"""The built-in judge refuses true claims with one detail made false."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def false(true: list[tuple[str, list[str]]]) -> list[Falsified]:
 def test_the_judges_own_rules_hold(
     true: list[tuple[str, list[str]]], false: list[Falsified]
 ) -> None:
-    """At most 5% with another number, 20% with a "not", 10% called a myth; true claims stay."""
+    """It supports at most 5% with another number, 20% with a "not", 10% called a myth."""
     judge = LexicalJudge()
     count: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
@@ -50,7 +50,7 @@ def test_the_judges_own_rules_hold(
 
 
 def test_most_kinds_are_none_that_the_judge_has_a_rule_for(false: list[Falsified]) -> None:
-    """At least twenty kinds have no rule, so the printed error does not flatter the judge."""
+    """At least twenty kinds of details have no rule, so the measured error is representative."""
     kinds = set(edits())
     assert len(kinds) >= 28
     assert kinds >= LexicalJudge.rules
@@ -84,14 +84,14 @@ def test_most_kinds_are_none_that_the_judge_has_a_rule_for(false: list[Falsified
     ],
 )  # fmt: skip
 def test_a_detail_decides(claim: str, false: str, context: str) -> None:
-    """A unit, scale, month, negation, date, rough number, or the word myth decides."""
+    """A wrong unit, scale, month, negation, date, number, or the word myth denies a claim."""
     judge = LexicalJudge()
     verdicts, _ = run(judge.attribute([claim, false], [context]))
     assert [verdict.label for verdict in verdicts] == ["supported", "not_supported"]
 
 
 def test_voices_are_told_apart() -> None:
-    """The passive says the same of exchanged names: it is no exchange of roles."""
+    """A passive sentence with exchanged names says the same, and is no exchange of roles."""
     judge = LexicalJudge()
     (verdict,), _ = run(
         judge.attribute(
@@ -104,7 +104,7 @@ def test_voices_are_told_apart() -> None:
 def test_falsified_claims_are_made_alike_each_time(
     true: list[tuple[str, list[str]]], false: list[Falsified]
 ) -> None:
-    """A seed repeats them; no false claim is its original."""
+    """A seed repeats the falsified claims, and no false claim equals its original."""
     assert list(falsified(true[:40], seed=3)) == list(falsified(true[:40], seed=3))
     assert all(one.claim != one.false for one in false)
     german = list(falsified([("Der Turm steht seit 1889 in Rom.", ["Der Turm steht."])]))
@@ -127,7 +127,7 @@ class _Counting:
 
 
 def test_work_is_linear_in_the_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four times the contexts are at most about four times the matching, supported or not."""
+    """Four times the contexts take at most about four times the matching."""
     texts = [contexts[0][:600] for _, contexts in facts(80, seed=11)]
     claims = [claim for claim, _ in facts(6, seed=12)]
     judge = LexicalJudge()
@@ -157,7 +157,7 @@ def test_work_is_linear_in_the_contexts(monkeypatch: pytest.MonkeyPatch) -> None
     ids=["nothing in common", "three of them"],
 )  # fmt: skip
 def test_what_contexts_cover_by_chance_is_no_support(claim: str, parts: list[str]) -> None:
-    """Contexts without a shared rare word, or three contexts, do not support a claim jointly."""
+    """Contexts without a shared rare word, or three contexts, do not jointly support a claim."""
     (verdict,), _ = run(LexicalJudge().attribute([claim], parts))
     assert verdict.label == "not_supported"
 
@@ -177,13 +177,13 @@ def test_what_contexts_cover_by_chance_is_no_support(claim: str, parts: list[str
     ids=["a pronoun", "said to be one", "an acronym", "a pronoun for the other"],
 )  # fmt: skip
 def test_one_person_under_another_name_is_no_confusion(claim: str, context: str) -> None:
-    """Pronouns, acronyms, and names that are said to be the same refer to one person."""
+    """Pronouns, acronyms, and names that are declared the same refer to one person."""
     (verdict,), _ = run(LexicalJudge().attribute([claim], [context]))
     assert verdict.label == "supported"
 
 
 def test_a_given_compound_earns_the_share_of_its_facts() -> None:
-    """One target whose credit rises with each fact that is found; the finding lists the facts."""
+    """A compound claim is one target, whose credit rises with each fact that is found."""
     claim = "The Rook keyboard, which costs $129, has 84 keys; the cable is red."
     result = ClaimRecall().score(
         retrieved_contexts=["The Rook keyboard costs $129.", "The cable is red."],
@@ -201,7 +201,7 @@ def test_a_given_compound_earns_the_share_of_its_facts() -> None:
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_a_compound_survives_saving(tmp_path: Path, ending: str) -> None:
-    """A saved report is derived again, fact by fact."""
+    """A saved report with a compound claim is derived again, fact by fact."""
     sample = Sample(
         id="a",
         retrieved_contexts=["The service is fast.", "It is a cheap service."],
@@ -215,7 +215,7 @@ def test_a_compound_survives_saving(tmp_path: Path, ending: str) -> None:
 
 
 def test_a_pronoun_is_the_subject_of_the_claim_before() -> None:
-    """A given claim that begins with "it" is judged with that subject, and keeps its text."""
+    """A claim that begins with "it" is judged with the subject of the claim before."""
     result = ClaimRecall().score(
         retrieved_contexts=["The Basic plan has 3 seats.", "A coffee costs $5 in Lisbon."],
         reference_claims=["The Basic plan has 3 seats.", "It costs $5."],

@@ -37,12 +37,12 @@ def _bare(fact: str) -> str:
 
 @pytest.mark.parametrize("row", _cases("reference_answers.jsonl", frozenset({13, 14, 21, 40})))
 def test_reference_answers_are_split(row: dict[str, Any]) -> None:
-    """Each answer gives its facts, each with its subject, in order."""
+    """A reference answer is split into its facts, in order, each with its subject."""
     assert list(map(_bare, facts_of(row["answer"]))) == list(map(_bare, row["facts"]))
 
 
 def _credits(claims: list[str], contexts: list[str], question: str | None = None) -> list[Any]:
-    """Return each claim's credit by the built-in judge, "unscored" without a verdict."""
+    """Return each claim's credit by the built-in judge; "unscored" without a verdict."""
     result = ClaimRecall().score(
         user_input=question, retrieved_contexts=contexts, reference_claims=claims
     )
@@ -58,7 +58,7 @@ def _credits(claims: list[str], contexts: list[str], question: str | None = None
     ],
 )
 def test_everyday_claims_are_judged(row: dict[str, Any]) -> None:
-    """Tables, commands, prices, roles, names, opposites, pronouns, lists: each claim's credit."""
+    """Each everyday claim has its expected credit, about tables, prices, roles, or names."""
     credits_of = _credits(row["claims"], row["contexts"], row.get("question"))
     assert credits_of == [
         expected if isinstance(expected, str) else pytest.approx(expected, abs=0.001)
@@ -99,7 +99,7 @@ def test_an_attribute_belongs_to_its_subject(context: str, true: str, false: str
     ],
 )
 def test_opposites_by_the_built_in_judge(row: dict[str, Any]) -> None:
-    """It credits a paraphrase, and no contradiction."""
+    """The built-in judge credits a paraphrase, and no contradiction."""
     expected = 1.0 if row["expected"] == "supported" else 0.0
     assert _credits([row["claim"]], [row["context"]]) == [expected]
 
@@ -112,7 +112,7 @@ def test_opposites_by_the_built_in_judge(row: dict[str, Any]) -> None:
     ],
 )
 def test_opposites_by_the_rules_for_quotes(row: dict[str, Any]) -> None:
-    """They verify the quote of a paraphrase, and refuse one that contradicts."""
+    """The rules for quotes verify the quote of a paraphrase, and refuse a contradiction."""
     whole = [Location(0, len(row["context"]))]
     is_verified = not objection(row["claim"], row["context"], whole)
     assert is_verified == (row["expected"] == "supported")

@@ -43,7 +43,7 @@ ENGLISH = "The tower stands in Paris and was opened in 1889."
 
 @pytest.mark.parametrize(("code", "told"), TRANSLATIONS.items(), ids=TRANSLATIONS)
 def test_no_credit_in_a_language_that_was_not_measured(code: str, told: Translation) -> None:
-    """Thirteen languages, true and false claims: unscored, and the language is named."""
+    """True and false claims in thirteen other languages are unscored, with the language's name."""
     for claim in (told.true, told.false):
         result = ClaimRecall().score(retrieved_contexts=[told.context], reference_claims=[claim])
         assert result.status is Status.UNSCORED, (code, claim)
@@ -52,20 +52,20 @@ def test_no_credit_in_a_language_that_was_not_measured(code: str, told: Translat
 
 @pytest.mark.parametrize(("code", "told"), TRANSLATIONS.items(), ids=TRANSLATIONS)
 def test_languages_are_told_apart(code: str, told: Translation) -> None:
-    """Each context by itself, and a short claim beside it."""
+    """The language of each context is known, and that of a short claim beside it."""
     assert language_of(told.context) == code
     assert language_among(told.false, [told.context]) == code
 
 
 @pytest.mark.parametrize("text", ["Paris", "1889", "NaCl", "", "x = y[0]", "Müller"])
-def test_what_says_nothing_has_no_language(text: str) -> None:
-    """Names, numbers and code have no language: the texts around them decide."""
+def test_names_numbers_and_code_have_no_language(text: str) -> None:
+    """Names, numbers and code have no language of their own; the texts around them decide."""
     assert language_of(text) is None
     assert language_among(text, [ENGLISH]) == "en"
 
 
-# Languages without a list of function words, and some without one of them in so short a text:
-# the words of the context, and a similar claim that is false.
+# Languages without a list of function words, and some whose short text has no listed word: the
+# words of the context, and a similar claim that is false.
 UNLISTED = {
     "Croatian": ("Most je sagrađen 1932. u Zagrebu, a projektirao ga je Ivan Horvat.",
                  "Most je sagrađen u Splitu 1932."),
@@ -110,7 +110,7 @@ def test_no_credit_in_a_language_that_no_list_has(context: str, false: str) -> N
 
 @pytest.mark.parametrize(("context", "false"), FOREIGN.values(), ids=FOREIGN)
 def test_no_credit_in_forty_more_languages(context: str, false: str) -> None:
-    """It is unscored, true or false, beside any other contexts and at any threshold."""
+    """Claims in forty more languages are unscored, beside any contexts and at any threshold."""
     english = "The mayor spoke at length about the old bridge, which was opened in May."
     scorer = ClaimRecall(judge=LexicalJudge(threshold=0.01))
     for claim in (false, context):
@@ -148,7 +148,7 @@ ENGLISH_TEXTS = [
 
 @pytest.mark.parametrize(("claim", "context"), ENGLISH_TEXTS)
 def test_english_is_english(claim: str, context: str) -> None:
-    """Titles, names with accents and particles, terse commands, terms, and "die"."""
+    """Titles, names with accents, terse commands, terms, and the word "die" are English."""
     result = ClaimRecall().score(retrieved_contexts=[context], reference_claims=[claim])
     assert (result.status, result.score) == (Status.SCORED, 1.0)
 
@@ -165,13 +165,13 @@ def test_english_is_english(claim: str, context: str) -> None:
     ],
 )  # fmt: skip
 def test_terms_and_names_are_no_language(claim: str, context: str) -> None:
-    """Rare words in an English text, or no word that tells: judged, as English."""
+    """Rare words in an English text, and texts without a telling word, are judged as English."""
     result = ClaimRecall().score(retrieved_contexts=[context], reference_claims=[claim])
     assert result.score == 1.0
 
 
 def test_a_name_is_no_language() -> None:
-    """One foreign function word in a name does not take an English claim out."""
+    """One foreign function word in a name does not make an English claim foreign."""
     claim = "Los Angeles hosted Olympics."
     result = ClaimRecall().score(
         retrieved_contexts=["Los Angeles hosted the Olympics twice, in 1932 and in 1984."],
@@ -181,7 +181,7 @@ def test_a_name_is_no_language() -> None:
 
 
 def test_a_foreign_context_leaves_open_only_what_it_may_tell() -> None:
-    """English contexts count; a German one about the same leaves a claim open, another's not."""
+    """A German context leaves only claims open that it may be about; English ones are judged."""
     german = TRANSLATIONS["de"].context
     found = ClaimRecall().score(
         retrieved_contexts=[german, ENGLISH],
@@ -199,7 +199,7 @@ def test_a_foreign_context_leaves_open_only_what_it_may_tell() -> None:
 
 
 def test_relevance_too() -> None:
-    """A reference answer in another language is not judged."""
+    """Relevance by a reference answer in another language is unscored."""
     told = TRANSLATIONS["fr"]
     result = ContextPrecision(judge=LexicalJudge()).score(
         reference=told.true, retrieved_contexts=[told.context]
@@ -224,7 +224,7 @@ def test_relevance_too() -> None:
     ],
 )  # fmt: skip
 def test_sentences_by_language(text: str, parts: list[str]) -> None:
-    """Abbreviations, dates, initials, list items, table rows, scripts without spaces."""
+    """Sentences end at the right places, with abbreviations, dates, lists, or no spaces."""
     assert sentences(text) == parts
 
 
@@ -245,12 +245,12 @@ def test_sentences_by_language(text: str, parts: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_facts(text: str, facts: list[str]) -> None:
-    """A conjunction of two facts is two claims; a heading is a claim only in a text of headings."""
+    """A conjunction is two claims; a heading is a claim only in a text of headings."""
     assert facts_of(text) == facts
 
 
 def test_a_conjunction_half_found_is_half_the_score() -> None:
-    """The literature's example: 0.5, not 1.0."""
+    """A conjunction that is half supported scores 0.5, as in the literature's example."""
     result = ClaimRecall().score(
         reference="France is in Western Europe and its capital is Paris.",
         retrieved_contexts=[
@@ -295,7 +295,7 @@ def test_text_without_foreign_prose_is_read(text: str) -> None:
 
 
 def test_a_number_in_words_does_not_hide_a_foreign_context() -> None:
-    """The claim has no name and no digits, so that the French context may be about it."""
+    """A claim with a number in words is unscored, since the French context may be about it."""
     result = ClaimRecall().score(
         retrieved_contexts=["Le mot de passe doit contenir au moins douze lettres."],
         reference_claims=["The password must have at least twelve letters."],

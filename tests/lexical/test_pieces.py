@@ -1,4 +1,4 @@
-"""Splitting and judging end between two pieces, and texts over a stated bound are unscored."""
+"""Splitting and judging can be ended between two pieces; texts over a bound are unscored."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_pieces_change_no_sentence(size: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_texts_over_a_bound_are_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reference, a context and a claim, each with that reason."""
+    """A reference, context or claim over its bound is unscored with the reason."""
     monkeypatch.setattr(sentences, "MOST_CHARACTERS", 500)
     monkeypatch.setattr(judge, "MOST_CHARACTERS", 500)
     monkeypatch.setattr(judge, "_LONGEST_CLAIM", 200)

@@ -47,7 +47,7 @@ FIRST_GAME = (
 
 
 class Seed(NamedTuple):
-    """A reference, its contexts, how many targets it has, and the scores that are right."""
+    """A reference with its contexts, its number of targets, and the right scores."""
 
     reference: str
     contexts: list[str]
@@ -85,7 +85,7 @@ SEEDS = {
 
 @pytest.mark.parametrize("seed", SEEDS.values(), ids=SEEDS)
 def test_by_the_built_in_judge(seed: Seed) -> None:
-    """Each is scored, with its number of targets, within its bounds."""
+    """The built-in judge scores each example within its bounds, with the right target count."""
     result = ClaimRecall().score(reference=seed.reference, retrieved_contexts=seed.contexts)
     assert len(result.findings) == seed.targets
     assert result.score is not None
@@ -95,7 +95,7 @@ def test_by_the_built_in_judge(seed: Seed) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS.values(), ids=SEEDS)
 def test_by_a_scripted_model(seed: Seed) -> None:
-    """A model that finds the first half of the facts scores their share."""
+    """A scripted model that finds the first half of the facts scores their share."""
     facts = facts_of(seed.reference)
     assert len(facts) == seed.targets
     found = (len(facts) + 1) // 2
@@ -114,7 +114,7 @@ def test_by_a_scripted_model(seed: Seed) -> None:
 
 
 def test_a_name_alone_supports_nothing() -> None:
-    """A context that has a claim's name, and no other word of it, does not support it."""
+    """A context with a claim's name and no other word of it does not support it."""
     contexts = ["The Eiffel Tower is in Paris.", "Bananas are yellow."]
     result = ClaimRecall().score(
         retrieved_contexts=contexts, reference="The Eiffel Tower is in Paris. It is made of cheese."

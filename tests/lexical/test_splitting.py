@@ -72,7 +72,7 @@ def test_each_fact_is_in_exactly_one_claim(document: tuple[str, list[str]]) -> N
 def test_every_character_is_in_a_part(text: str) -> None:
     """For any text, each letter and digit is in one part, in order.
 
-    Only the language that an unclosed fence names is in none.
+    The language name of an unclosed fence is the only exception.
     """
     kept = "".join(c for part in parts(text) for c in part.text if c.isalnum())
     lines = text.split("\n")
@@ -105,8 +105,8 @@ def test_every_character_is_in_a_part(text: str) -> None:
         ("Yes.", ["Yes."], []),
     ],
 )  # fmt: skip
-def test_what_states_nothing_is_listed(text: str, claims: list[str], silent: list[str]) -> None:
-    """Headings, "#1", table headers, code, fillers and questions, each told from prose."""
+def test_blocks_without_a_statement_are_listed(text: str, claims: list[str], silent: list[str]) -> None:
+    """Headings, "#1", table headers, code, fillers and questions are listed, not claimed."""
     assert statements(text) == claims
     assert [part.role for part in omitted(text)] == silent
 
@@ -131,7 +131,7 @@ def test_what_states_nothing_is_listed(text: str, claims: list[str], silent: lis
     ],
 )  # fmt: skip
 def test_verbs_that_share_a_subject_are_facts(sentence: str, facts: list[str]) -> None:
-    """Each with the subject and the auxiliary that it shares."""
+    """Verbs that share a subject are facts, each with the shared subject and auxiliary."""
     assert facts_of(sentence) == facts
 
 
@@ -151,13 +151,13 @@ def test_verbs_that_share_a_subject_are_facts(sentence: str, facts: list[str]) -
         "The envoys met with the prosecutor and President Lund during a trip aimed at peace.",
     ],
 )
-def test_what_may_be_one_fact_stays_one(sentence: str) -> None:
-    """Adjectives, negation, "only", relative clauses, reports, and nouns that look like verbs."""
+def test_a_sentence_of_one_fact_stays_whole(sentence: str) -> None:
+    """Adjectives, negation, "only", relative clauses, and reports do not divide a fact."""
     assert facts_of(sentence) == [sentence]
 
 
 def test_half_found_is_half() -> None:
-    """Two facts joined by "and" under one subject earn credit by halves; the rest is named."""
+    """Two facts joined by "and" earn half the credit each, and the missing one is named."""
     result = ClaimRecall().score(
         reference="## Life\nEinstein was born in Germany and developed relativity. Who knew?",
         retrieved_contexts=["Albert Einstein was born in Germany, in the town of Ulm, in 1879."],
@@ -172,7 +172,7 @@ def test_half_found_is_half() -> None:
      "**", "a\n-\n", " \t", "A. ", "p. ", "?", "is and was, ", ": 1. ", "$ a\n", "    x\n"],
 )  # fmt: skip
 def test_splitting_is_linear(unit: str) -> None:
-    """Twice the text never makes more than twice the regular steps: 40,000 characters at once."""
+    """Twice the text takes at most twice the steps, up to 40,000 characters."""
     text = unit * (40_000 // len(unit))
     assert isinstance(facts_of(text), list)
     assert isinstance(facts_of(f"{text} it is so and the rest"), list)

@@ -1,4 +1,4 @@
-"""The built-in judge's regression: changes that raise or lower support, and its guarantees."""
+"""The built-in judge's regression: which changes raise or lower support, and its guarantees."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ THRESHOLD = 0.5
 
 
 def probability(claim: str, *contexts: str) -> float:
-    """Return the joint probability, by default against both texts."""
+    """Return the joint probability, by default given both texts."""
     return supported(claim, contexts or [BRIDGE, BREAD]).support
 
 
 def alone(claim: str, contexts: list[str]) -> list[Best]:
-    """Return how far each context alone supports a claim."""
+    """Return how strongly each context alone supports a claim."""
     return [supported(claim, [context]) for context in contexts]
 
 
@@ -106,18 +106,18 @@ def test_the_unrelated_is_not_supported(claim: str) -> None:
     ],
 )
 def test_one_changed_detail_lowers_support(claim: str, changed: str) -> None:
-    """Numbers, dates, names, negations, units and opposites matter."""
+    """Another number, date, name, negation, unit or opposite lowers support."""
     assert probability(changed) < probability(claim)
 
 
 def test_a_changed_number_in_a_verbatim_claim_crosses_the_threshold() -> None:
-    """The detail is not only felt: it decides."""
+    """A changed number in a verbatim claim puts support below the threshold."""
     assert probability("The bridge is 512 metres long.") >= THRESHOLD
     assert probability("The bridge is 975 metres long.") < THRESHOLD
 
 
 def test_numbers_are_compared_by_value() -> None:
-    """40,000 is 40000, and five is 5."""
+    """Numbers are compared by value: 40,000 is 40000, and five is 5."""
     written = "The bridge carries about 40,000 vehicles a day."
     plain = probability(written.replace(",", ""))
     assert plain == pytest.approx(probability(written), abs=0.01)
@@ -128,7 +128,7 @@ def test_numbers_are_compared_by_value() -> None:
 
 
 def test_evidence_points_at_the_supporting_sentence() -> None:
-    """The words are those of the sentence in its context, with its full stop."""
+    """The evidence is the supporting sentence in its context, with its full stop."""
     quote = supported("Tolls were abolished in 1978.", [BREAD, BRIDGE]).quote
     assert quote in BRIDGE
     assert quote.startswith("Tolls were abolished in 1978")
@@ -136,7 +136,7 @@ def test_evidence_points_at_the_supporting_sentence() -> None:
 
 
 def test_each_context_is_judged_alone() -> None:
-    """One answer per context, in order, each with its own words."""
+    """Each context has its own answer, in order, with its own words."""
     claim = "Sourdough rises slowly because wild yeast is less active."
     first, second, third = alone(claim, [BRIDGE, BREAD, ""])
     assert second.support >= THRESHOLD > first.support
@@ -146,7 +146,7 @@ def test_each_context_is_judged_alone() -> None:
 
 
 def test_a_claim_may_need_several_contexts() -> None:
-    """Two halves in two contexts support more than either alone."""
+    """Two contexts that each have half of a claim support it more than either alone."""
     claim = "Ana Ruiz founded Lumo in Lisbon, and Lumo employs 300 people."
     halves = ["Ana Ruiz founded Lumo in Lisbon.", "Lumo employs 300 people."]
     together = supported(claim, halves).support
@@ -154,7 +154,7 @@ def test_a_claim_may_need_several_contexts() -> None:
 
 
 @pytest.mark.parametrize("contexts", [[], [""], ["   \n"], ["…!"], ["", ""]])
-def test_nothing_supports_nothing(contexts: list[str]) -> None:
+def test_empty_texts_have_no_support(contexts: list[str]) -> None:
     """Empty contexts support no claim, and an empty claim is supported by none."""
     assert supported("Tolls were abolished.", contexts) == Best()
     assert alone("Tolls were abolished.", contexts) == [Best()] * len(contexts)
@@ -163,7 +163,7 @@ def test_nothing_supports_nothing(contexts: list[str]) -> None:
 
 
 def test_empty_contexts_beside_full_ones_are_harmless() -> None:
-    """They move neither the probability nor the evidence."""
+    """Empty contexts change neither the probability nor the evidence."""
     claim = "Tolls were abolished in 1978."
     assert supported(claim, ["", BRIDGE, ""]) == supported(claim, [BRIDGE])
 
@@ -198,7 +198,7 @@ def test_empty_contexts_beside_full_ones_are_harmless() -> None:
     ],
 )
 def test_other_languages_are_judged_by_their_words(text: str, claim: str, other: str) -> None:
-    """Without English tables, coverage still tells the said from the unsaid."""
+    """In other languages coverage by words still separates true from false claims."""
     said = supported(claim, [text])
     assert said.support >= THRESHOLD
     assert text.startswith(said.quote)
@@ -215,19 +215,16 @@ def test_odd_text_is_survived(text: str) -> None:
 
 
 def test_the_same_question_has_the_same_answer() -> None:
-    """Texts read in between change no digit of the answer."""
+    """The same question has the same answer, though other texts were read in between."""
     claim = "The engineer Margaret Lowe designed a long bridge."
     before = supported(claim, [BREAD, BRIDGE])
-    for number in range(600):  # more texts than are kept
+    for number in range(600):  # More texts than the caches keep.
         supported(f"Claim {number}.", [f"Text {number}."])
     assert supported(claim, [BREAD, BRIDGE]) == before
 
 
 def test_no_weight_has_the_wrong_sign() -> None:
-    """A missing number can never speak for a claim, nor coverage against it.
-
-    The agreement that ships is of data sets that were left out of training.
-    """
+    """A missing number never raises support, and coverage never lowers it."""
     for name, entry in weights()["features"].items():
         assert (entry["weight"] < 0) == (name == "names_missing"), name
     assert 0.6 < weights()["agreement"]["mean"]["balanced_accuracy"] < 0.8
@@ -243,7 +240,7 @@ def test_threads_get_what_one_gets() -> None:
 
 
 def test_the_judge_is_light_and_offline() -> None:
-    """It does not load numpy, and works where no socket opens."""
+    """The judge does not load numpy, and works without any socket."""
     program = """
 import socket, sys
 def refuse(*_, **__): raise AssertionError("network")

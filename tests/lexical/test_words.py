@@ -65,8 +65,8 @@ def test_numbers_have_values_units_and_sorts(
         "",
     ],
 )
-def test_what_is_no_number(text: str) -> None:
-    """Citations, list markers, digits within words, and the pronoun."""
+def test_citations_markers_and_pronouns_are_no_numbers(text: str) -> None:
+    """Citations, list markers, digits within words, and the pronoun "one" are no numbers."""
     assert numbers(text) == ()
 
 
@@ -81,20 +81,20 @@ def test_what_is_no_number(text: str) -> None:
     ],
 )
 def test_which_numbers_may_stand_for_others(claimed: str, said: str, *, may: bool) -> None:
-    """Equal, or rounded to another scale; never another unit."""
+    """Numbers match if they are equal, or rounded to another scale, but never in another unit."""
     assert may_stand_for(only(claimed), [only(said)]) is may
     if not may and only(claimed).sort == only(said).sort:
         assert excludes(only(claimed), only(said))
 
 
 def test_ranges_are_two_numbers() -> None:
-    """Both ends of a range are stated."""
+    """A range has two numbers, one for each end."""
     ends = [(number.value, number.unit) for number in numbers("10-15 km")]
     assert ends == [(10, ""), (15, "km")]
 
 
 def test_months_are_told_from_words() -> None:
-    """May and March only with a capital, in a date."""
+    """May and March are months only with a capital, in a date."""
     assert months("In May 2019 it may rain; they march on Sept. 5.") == {"may", "september"}
     assert weekdays("On Tuesdays and on Friday") == {"tuesday", "friday"}
 
@@ -122,8 +122,8 @@ def test_denials(text: str, kinds: list[str]) -> None:
     assert denies(text) is ("plain" in kinds)
 
 
-def test_what_is_denied() -> None:
-    """The content words after a denial, up to the end of its clause."""
+def test_the_denied_words_end_with_the_clause() -> None:
+    """The denied words are the content words after a denial, up to the end of its clause."""
     assert denied_keys("It was not built in Rome, but in Paris.") == {"build", "rom"}
     assert denied_keys("It was built in Paris.") == frozenset()
 
@@ -139,7 +139,7 @@ def test_what_is_denied() -> None:
     ],
 )
 def test_names(text: str, found: list[str]) -> None:
-    """Runs of capitalized words; a first word only where it is rare."""
+    """Names are runs of capitalized words; the first word of a sentence counts if it is rare."""
     assert [name.text for name in names(text)] == found
 
 
@@ -149,7 +149,7 @@ def test_names(text: str, found: list[str]) -> None:
      "n't", "not dog ", "not only ", "$", "° ", "de ", "\n1. ", "\n   ", "²", "不"],
 )  # fmt: skip
 def test_long_text_is_read(piece: str) -> None:
-    """Twelve thousand characters of anything, repeated: read in linear time, or never done."""
+    """Twelve thousand characters of any repeated piece are read in linear time."""
     text = piece * (12_000 // len(piece))
     assert len(numbers(text)) <= len(text)
     assert len(names(text)) <= len(text)
@@ -168,7 +168,7 @@ def test_long_text_is_read(piece: str) -> None:
     ],
 )
 def test_a_text_may_hold_its_own_words(text: str) -> None:
-    """However they are written; a word that no spelling of these has is told to be absent."""
+    """A text may hold each of its own words in any spelling, and not an absent word."""
     keys = {word.key for word in read_words(text)}
     assert may_hold(text, keys)
     assert not may_hold(text, {*keys, "quartz"})

@@ -1,8 +1,8 @@
 """A small NLI model that a test builds and trains: word overlap, as an ONNX graph with a tokenizer.
 
-Each word of the vocabulary has a learned weight for standing in the claim and not in the passage;
-their sum, and a bias, are the logits. Weak, but real: the same files, loaded by the same code, as
-an export of a large model.
+Each word of the vocabulary has a learned weight, which counts if the word is in the claim and not
+in the passage; the sum of the weights, and a bias, are the logits. The model is weak, but real: it
+has the same files as an export of a large model, and the same code loads them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def build(
 ) -> Path:
     """Write a model for the words of `texts`, trained on `rows` (passage, claim, supported).
 
-    `spread` says how much of the score each output has, as of contradiction and entailment.
+    `spread` gives the share of the score in each output, such as contradiction and entailment.
     """
     tokenizer = tokenizer_of([*texts, *_PROBES])
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def tokenizer_of(texts: Sequence[str]) -> Any:
 
 
 def _missing(tokenizer: Any, passage: str, claim: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return which words of the vocabulary the claim has and the passage lacks."""
+    """Return the words of the vocabulary that the claim has and the passage lacks."""
     ids = tokenizer.encode(claim, add_special_tokens=False).ids
     there = set(tokenizer.encode(passage, add_special_tokens=False).ids)
     row = np.zeros(tokenizer.get_vocab_size())

@@ -95,7 +95,7 @@ GONE = object()
 
 
 def edits(plain: Any, path: tuple[str | int, ...] = ()) -> Iterator[Edit]:
-    """Yield edits of a value and of all that is in it."""
+    """Yield edits of a value and of all values in it."""
     name = ".".join("*" if isinstance(key, int) else key for key in path)
     for kind, apply in _of_value(plain):
         if (path or kind != "taken out") and apply(plain) != plain:

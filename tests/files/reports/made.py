@@ -17,7 +17,7 @@ _WORDS = "ash birch cedar elm fir hazel larch maple oak pine".split()
 
 
 def samples(count: int, seed: int = 1) -> list[dict[str, Any]]:
-    """Return samples: graded, any-of, united, with texts, without IDs, empty, with gaps."""
+    """Return samples: graded, any-of, united, with texts, without IDs, empty, with null fields."""
     rng = random.Random(seed)
     return [_sample(rng, number) for number in range(count)]
 

@@ -1,4 +1,4 @@
-"""Files that are not a report, are cut off, edited, or foreign raise an error with their name."""
+"""Files that are cut off, edited, or foreign raise an error with the file's name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def test_a_file_that_is_cut_off(directory: Path) -> None:
-    """The error names the cut file."""
+    """A file that is cut off is an error with the file's name."""
     (part,) = directory.glob("*.parquet")
     part.write_bytes(part.read_bytes()[:-100])
     with pytest.raises(ReportError, match=r"part-00000\.parquet is no Parquet file, or cut off"):
@@ -88,7 +88,7 @@ def test_values_that_no_run_gives(column: str, value: object, told: str, tmp_pat
 def test_a_column_of_that_name_that_holds_no_text_makes_no_report(
     tmp_path: Path, cell: object
 ) -> None:
-    """A foreign column of that name, with lists or mappings, does not make a report."""
+    """A foreign column with a report's column name does not make a report."""
     pq.write_table(pa.table({"fullrecall": [cell]}), tmp_path / "x.parquet")
     with pytest.raises(ReportError, match="is no saved report"):
         Report.open(tmp_path / "x.parquet")

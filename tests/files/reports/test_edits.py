@@ -107,7 +107,7 @@ def test_each_edit_under_the_digest_that_was_written(name: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("name", SCORERS)
 def test_no_edit_of_the_head_turns_the_proof_off(name: str, tmp_path: Path) -> None:
-    """Parameters that no scorer has are refused, else an edit of them would let results pass."""
+    """Parameters that no scorer has are refused, since they could stop the check of the results."""
     path = tmp_path / "report.jsonl"
     lines, before = saved(name, path)
     method = lines[0]["methods"][0]
@@ -131,7 +131,7 @@ def test_no_edit_of_the_head_turns_the_proof_off(name: str, tmp_path: Path) -> N
 
 
 def all_found_at_first(line: Any) -> Any:
-    """Return a row whose targets are all found at rank 1, where anything was retrieved."""
+    """Return a row whose targets are all found at rank 1, if the sample has contexts."""
     result = line["results"][0]
     if result["status"] != "scored" or not result.get("retrieved"):
         return line
@@ -178,7 +178,7 @@ def test_each_cell_of_a_column(name: str, tmp_path: Path) -> None:
             try:
                 changed = pa.array(edited(cells, edit), table.schema.field(column).type)
             except (pa.ArrowInvalid, pa.ArrowTypeError):
-                continue  # no file can hold it
+                continue  # No file can hold this value.
             if len(changed) != len(table):
                 continue
             index = table.column_names.index(column)
@@ -197,7 +197,7 @@ FOREIGN = ("", "x", "null", "[1]", "1", '"a"', "[null]", "[" * 3_000, '{"context
 @pytest.mark.parametrize("read", [Report.load, Report.open], ids=["load", "open"])
 @pytest.mark.parametrize("name", ["ids", "claims"])
 def test_foreign_texts_in_columns(name: str, read: Any, tmp_path: Path) -> None:
-    """Foreign JSON in a manifest is refused; in a cell it is read, or is a `ReportError`."""
+    """Foreign JSON in a manifest is refused; in a cell it is read, or raises a `ReportError`."""
     path, saved = tmp_path / "report.parquet", tmp_path / "saved.parquet"
     report(name).save(saved)
     table = pq.read_table(saved)

@@ -39,7 +39,7 @@ FORMS: dict[str, Callable[[Report, Path], Report]] = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_row_and_value_comes_back(form: str, seed: int, tmp_path: Path) -> None:
-    """Samples and results are equal, and measures to the bit; so is a choice of the rows."""
+    """Samples and results come back equal, measures to the bit, in a choice of the rows too."""
     report = made.report(seed=seed)
     opened = FORMS[form](report, tmp_path)
     assert opened.methods == report.methods
@@ -72,7 +72,7 @@ def test_rows_that_came_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_saved_again_it_is_the_same_file(tmp_path: Path) -> None:
-    """A report loaded from Parquet is saved as the bytes of its first JSON Lines file."""
+    """A report loaded from Parquet and saved again has the bytes of its first JSON Lines file."""
     report, first, second = made.report(), tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     report.save(first)
     _saved(Report.load(first), tmp_path / "c.parquet").save(second)
@@ -120,13 +120,13 @@ def test_what_ended_the_run_is_kept(tmp_path: Path) -> None:
 
 
 def content(path: Path) -> list[bytes]:
-    """Return the bytes of a file, or of the files of a directory."""
+    """Return the bytes of a file, or of all files of a directory."""
     return [each.read_bytes() for each in (sorted(path.iterdir()) if path.is_dir() else [path])]
 
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.parquet"])
 def test_nothing_is_replaced_silently(name: str, tmp_path: Path) -> None:
-    """Neither `save` nor a run replaces a file; `replace=True` does, once all is written."""
+    """Neither `save` nor a run replaces a file without `replace=True`."""
     report, path = made.report(10), tmp_path / name
     report.save(path)
     before = content(path)

@@ -131,7 +131,7 @@ def test_other_content_is_refused_in_any_order(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_what_it_cost_makes_no_other_content(tmp_path: Path) -> None:
-    """A retried batch may differ in its cost: its rows count once, with one of both costs."""
+    """A retried batch may differ in its cost: its rows count once, with one of the two costs."""
     from fullrecall import BatchScorer
 
     table = BatchScorer(made.scorers(), position="row")(
@@ -162,7 +162,7 @@ def test_files_of_two_evaluations_are_no_report(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_rows_without_a_number_come_last(tmp_path: Path) -> None:
-    """They are bad rows: unscored, counted, each of them, in whichever file they are."""
+    """Rows without a number are bad rows: unscored, counted each, and last, in any file."""
     every = rows()
     write(tmp_path / "a.parquet", [{**every[0], "row": None}, *every[1:200]])
     write(tmp_path / "b.parquet", [{**row, "row": None} for row in every[200:202]] + every[202:])

@@ -234,13 +234,13 @@ class TestTampered:
             assert depth < 1_100 or sys.version_info >= (3, 12)
 
     @pytest.mark.parametrize("head", ["{" * 100_000, "7", "null", "", '{"a": 1}', "[1, 2"])
-    def test_a_head_that_is_none(self, path: Path, head: str) -> None:
+    def test_a_wrong_head_is_a_report_error(self, path: Path, head: str) -> None:
         """A first line that is not a report's head is a `ReportError`, not a parser error."""
         path.write_text(head + "\n", "utf-8")
         self.refused(path, "is not a saved report")
 
     def refused(self, path: Path, message: str) -> None:
-        """Loading raises, with the file's name and this message."""
+        """Fail unless loading raises an error with the file's name and this message."""
         with pytest.raises(ReportError) as caught:
             Report.load(path)
         told = str(caught.value)
@@ -303,7 +303,7 @@ def of_metadata(metadata: dict[str, Any], owner: str = "sample") -> Report:
 
 
 def saved(report: Report, path: Path, **options: Any) -> Report:
-    """Return a report saved and loaded."""
+    """Return the report that loads after saving this one."""
     report.save(path, replace=True, **options)
     return Report.load(path)
 
@@ -342,7 +342,7 @@ class TestEqual:
         with pytest.raises(ReportError, match=r"metadata\.odd"):
             report.save(path, replace=True)
         assert path.read_text() == earlier
-        if value != 10**5000:  # `default=str` fails too: Python does not write so many digits
+        if value != 10**5000:  # `default=str` fails too: Python does not write so many digits.
             again = saved(report, path, default=str)
             assert again.rows[0].results == report.rows[0].results
             assert list(saved(again, path)) == list(again)
@@ -353,7 +353,7 @@ class TestEqual:
             of_metadata({"odd": {1: "a", "1": "b"}}).save(tmp_path / "r.jsonl", default=str)
 
     @pytest.mark.parametrize("default", [lambda value: value, lambda value: 1 / 0])
-    def test_a_default_that_is_none(self, tmp_path: Path, default: Callable[[Any], Any]) -> None:
+    def test_a_default_that_fails_is_a_report_error(self, tmp_path: Path, default: Callable[[Any], Any]) -> None:
         """A `default` that returns the object itself, or raises, is a `ReportError`."""
         with pytest.raises(ReportError, match=r"sample\.metadata|default must make"):
             of_metadata({"odd": {1}}).save(tmp_path / "r.jsonl", default=default)

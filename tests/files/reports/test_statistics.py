@@ -23,13 +23,13 @@ MEASURES = (*made.MEASURES, F1 @ 5, nDCG(gain="exponential") @ 3, Recall(min_gra
 
 @pytest.fixture(autouse=True)
 def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of 64 rows, whose findings are counted also where most of them differ."""
+    """Write files of 64 rows, and count findings even where most of them differ."""
     monkeypatch.setattr(parquet, "GROUP_ROWS", 64)
     monkeypatch.setattr(distinct, "_FEWER", 0)
 
 
 def _report(seed: int) -> Report:
-    """Return a report of all kinds of rows: unscored, unjudged, forbidden ones among them."""
+    """Return a report of all kinds of rows, with unscored, unjudged and forbidden ones."""
     samples = made.samples(200, seed)
     for number, sample in enumerate(samples):
         sample["id"] = f"q{number}"
@@ -56,7 +56,7 @@ def test_the_numbers_are_those_of_the_rows(
     report.save(tmp_path / "r.parquet")
     opened = Report.open(tmp_path / "r.parquet")
     assert len(opened.table.parts) == 4
-    whole = (Leak @ 5, *MEASURES)  # leaks are read from samples
+    whole = (Leak @ 5, *MEASURES)  # Leaks are read from samples.
     assert opened.summary(*whole).to_dict() == report.summary(*whole).to_dict()
     assert str(opened.summary(*whole)) == str(report.summary(*whole))
     expected, limit = report.summary(*MEASURES), report.smallest_k(0.2, score="id_recall")
@@ -84,7 +84,7 @@ def test_a_gate_and_a_length_read_no_row(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_many_different_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where findings differ in most rows, a file has no counts of them, and its rows are read."""
+    """If the findings of most rows differ, a file has no counts of them, and its rows are read."""
     monkeypatch.setattr(distinct, "_FEWER", 16)
     report = _report(4)
     report.save(tmp_path / "r.parquet")
@@ -94,7 +94,7 @@ def test_many_different_rows_are_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_rows_that_another_program_changed_are_read(tmp_path: Path) -> None:
-    """Arrow keeps a file's metadata where it writes other rows: these statistics do not count."""
+    """Statistics do not count if another program rewrote the rows and Arrow kept the metadata."""
     _report(5).save(tmp_path / "r.parquet")
     part = tmp_path / "r.parquet" / "part-00000.parquet"
     table = pq.read_table(part)
@@ -132,14 +132,14 @@ def test_ids_repeated_in_another_part(tmp_path: Path) -> None:
 
 
 def test_ranges_of_ids() -> None:
-    """Numbered IDs ascend by their length, then by their letters."""
+    """Ranges of numbered IDs are ordered by the length of the ID, then by its letters."""
     assert are_apart([IdRange("q0", "q99", 9), IdRange("q100", "q200", 9), IdRange()])
     assert not are_apart([IdRange("q0", "q99", 9), IdRange("q5", "q5", 1)])
     assert not are_apart([IdRange("q0", "q1", 2), None])
 
 
 def test_rows_of_one_kind_are_counted() -> None:
-    """Rows with the same positions in any order are one; a row with another rank is another."""
+    """Rows with the same positions in any order are one kind; another rank makes another kind."""
     samples = [
         {"retrieved_ids": ["a", "b"], "expected_ids": list(expected)}
         for expected in ("ab", "ba", "bx", "xb", "ax")
@@ -153,7 +153,7 @@ def test_rows_of_one_kind_are_counted() -> None:
 def test_a_comparison_makes_no_list_of_all_ids(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reports of the same samples are paired by Arrow's columns: millions of IDs need no memory."""
+    """Reports of the same samples are paired by Arrow's columns, without a list of all IDs."""
     rows = [
         {"id": f"q{n}", "retrieved_ids": ["d1"], "expected_ids": [f"d{n % 3}"]} for n in range(200)
     ]

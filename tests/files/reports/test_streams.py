@@ -35,7 +35,7 @@ def ids(count: int) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(autouse=True)
 def _small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row groups of 100 rows, so that a test has many."""
+    """Use row groups of 100 rows, so that a test has many groups."""
     monkeypatch.setattr(parquet, "GROUP_ROWS", 100)
 
 
@@ -58,7 +58,7 @@ def test_the_report_is_that_of_memory(name: str, by: Any, tmp_path: Path) -> Non
 def test_the_same_rows_give_the_same_files(
     largest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The files do not depend on how many rows a slow source yields at a time."""
+    """The files do not depend on how many rows a slow source yields at once."""
     expected = evaluate(ids(1_050), IdRecall(), output=tmp_path / "a.parquet", progress=False)
     monkeypatch.setattr("fullrecall._util.pieces._LARGEST", largest)
     evaluate(ids(1_050), IdRecall(), output=tmp_path / "b.parquet", progress=False)
@@ -70,7 +70,7 @@ def test_the_same_rows_give_the_same_files(
 def test_rows_that_files_divide_become_no_samples(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A chunk that belongs to two files stays in columns: its samples are never made."""
+    """Rows of a chunk that is divided between two files stay columns, and become no samples."""
 
     def made(*_: object) -> None:
         raise AssertionError("a sample was made")
@@ -92,7 +92,7 @@ def test_a_bad_sample_ends_the_run_and_keeps_what_came_before(tmp_path: Path) ->
 
 
 def test_ctrl_c_keeps_what_came_before(tmp_path: Path) -> None:
-    """Rows that waited for a full row group are kept too."""
+    """Ctrl-C keeps the rows that still waited for a full row group, too."""
 
     def interrupted() -> Iterator[dict[str, Any]]:
         yield from ids(130)
