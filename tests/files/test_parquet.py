@@ -110,7 +110,9 @@ def test_a_column_twice(save: Save, until_error: UntilError) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b'{"question": "q"}\n' * 10])
-def test_a_file_of_another_format_is_an_input_error(write: Write, until_error: UntilError, content: str | bytes) -> None:
+def test_a_file_of_another_format_is_an_input_error(
+    write: Write, until_error: UntilError, content: str | bytes
+) -> None:
     """A file that is not Parquet raises an input error with the path, not Arrow's own error."""
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     path = write("a.parquet", content)

@@ -123,7 +123,9 @@ class TestLists:
             ({"question": "q", "context": "t"}, "context may be what was retrieved, or"),
         ],
     )
-    def test_a_wrong_row_is_named_by_its_number(self, until_error: UntilError, row: Any, says: str) -> None:
+    def test_a_wrong_row_is_named_by_its_number(
+        self, until_error: UntilError, row: Any, says: str
+    ) -> None:
         """A wrong row is an error that names its number, after the rows before it are yielded."""
         before, error = until_error(from_rows([ROWS[0], row]))
         assert before == SAMPLES[:1]

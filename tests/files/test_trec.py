@@ -168,7 +168,7 @@ class TestUnjudged:
 
     @pytest.fixture
     def report(self) -> Report:
-        """Two judged queries, one of them without a relevant document, and two unjudged ones."""
+        """Return a report of two judged and two unjudged queries."""
         run = {name: {"a": 1.0} for name in ("q1", "q2", "q3", "q4")}
         qrels = {"q1": {"a": 1}, "q2": {"b": 0}}
         return evaluate(from_qrels_run(qrels, run), IdRecall(), progress=False)

@@ -79,7 +79,7 @@ class TestEvidence:
         assert len(model.requests) == 1
 
     def test_a_quote_from_another_context_is_not_evidence(self) -> None:
-        """A quote from a context that the verdict does not cite is no evidence for the rank."""
+        """A quote that is in another context than the cited one is no evidence."""
         sample = Sample(
             retrieved_contexts=["nothing here", self.CONTEXT], reference_claims=[self.CLAIM]
         )

@@ -105,7 +105,9 @@ def test_every_character_is_in_a_part(text: str) -> None:
         ("Yes.", ["Yes."], []),
     ],
 )  # fmt: skip
-def test_blocks_without_a_statement_are_listed(text: str, claims: list[str], silent: list[str]) -> None:
+def test_blocks_without_a_statement_are_listed(
+    text: str, claims: list[str], silent: list[str]
+) -> None:
     """Headings, "#1", table headers, code, fillers and questions are listed, not claimed."""
     assert statements(text) == claims
     assert [part.role for part in omitted(text)] == silent

@@ -353,7 +353,9 @@ class TestEqual:
             of_metadata({"odd": {1: "a", "1": "b"}}).save(tmp_path / "r.jsonl", default=str)
 
     @pytest.mark.parametrize("default", [lambda value: value, lambda value: 1 / 0])
-    def test_a_default_that_fails_is_a_report_error(self, tmp_path: Path, default: Callable[[Any], Any]) -> None:
+    def test_a_default_that_fails_is_a_report_error(
+        self, tmp_path: Path, default: Callable[[Any], Any]
+    ) -> None:
         """A `default` that returns the object itself, or raises, is a `ReportError`."""
         with pytest.raises(ReportError, match=r"sample\.metadata|default must make"):
             of_metadata({"odd": {1}}).save(tmp_path / "r.jsonl", default=default)
