@@ -34,6 +34,12 @@ def test_the_wrong_parameter_is_an_attribute(call: Callable[[], Any], parameter:
         assert error.problem.startswith("must be ")
 
 
+def test_a_parameter_may_be_given_by_its_name() -> None:
+    """A copy in another process has it, too."""
+    error = ParameterError("must be 1", parameter="k")
+    assert str(pickle.loads(pickle.dumps(error))) == "k must be 1"  # noqa: S301 - ours
+
+
 def test_a_message_about_several_parameters_has_no_name() -> None:
     """It is the whole message."""
     with pytest.raises(ParameterError) as raised:

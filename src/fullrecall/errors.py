@@ -74,8 +74,6 @@ class ParameterError(FullrecallError, ValueError):
     """
 
     def __init__(self, problem: str, parameter: str | None = None) -> None:
-        # a copy in another process is made from these arguments
-        super().__init__(problem, parameter)
         self.problem = problem
         self.parameter = parameter
 

@@ -76,5 +76,8 @@ def test_the_smallest_k_is_found(saved: Path) -> None:
     result = run("smallest-k", saved, "--target", 0.9, "--score", "id_recall", "--unit", "pages")
     assert result.exit_code == 2
     assert "--unit" in result.output
+    result = run("smallest-k", saved, "--target", 0.9, "--score", "id_recall", "--measure", "hit")
+    assert "id_recall" in result.output
+    assert "expected one measure" not in result.output
     result = run("smallest-k", saved, "--target", 0.9, "--measure", "hit", "--measure", "rr")
     assert (result.exit_code, "expected one measure, got 2" in result.output) == (2, True)

@@ -44,6 +44,19 @@ def test_the_overview_has_every_measure_and_shows_one(report: Report) -> None:
     assert opened == ["0 hidden", "1 hidden", "2 hidden", "3 hidden", "4"]
 
 
+def test_a_page_begins_with_the_mean_and_the_misses() -> None:
+    """The first sentence says over how many questions, and how many of them miss something."""
+    samples = [
+        Sample(retrieved_ids=["a"], expected_ids=["a" if number % 2 else "b"])
+        for number in range(6)
+    ]
+    text = " ".join(" ".join(Parsed(evaluate(samples, IdRecall()).to_html()).text).split())
+    assert (
+        "0.500 id_recall@1 over 6 questions (95% interval .118–.882); "
+        "3 of 6 questions miss something" in text
+    )
+
+
 def test_misses_are_counted_for_each_score_apart(report: Report) -> None:
     """A document that three scores miss counts once in each, and in no sum of them."""
     (_, lines), *_ = rows_of(report.to_html(measures=[Recall @ 2]))

@@ -12,7 +12,7 @@ import pytest
 from tests.files.reports.sealing import seal
 from typer.testing import CliRunner
 
-from fullrecall import Gate, IdRecall, Report, Sample, TextRecall, evaluate
+from fullrecall import ContextPrecision, Gate, IdRecall, Report, Sample, TextRecall, evaluate
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Hit, Leak, Measure, Precision, Recall, nDCG
 from fullrecall.report import Comparison, Flip, compare
@@ -124,6 +124,17 @@ class TestPairs:
         two = report_of(**{"found": AFTER, **after})
         with pytest.raises(ReportError, match=message):
             compare(one, two)
+
+    def test_scores_that_were_computed_differently_are_refused(self) -> None:
+        """One name with other parameters, or with another headline, means another score."""
+        texts = [Sample(retrieved_contexts=["a b"], reference_contexts=["a b"])]
+        for one, other, field in (
+            (TextRecall(threshold=0.5), TextRecall(threshold=0.6), "threshold=0.5"),
+            (TextRecall(name="x"), ContextPrecision(name="x"), "comparison='ge'"),
+        ):
+            reports = [evaluate(texts, scorer, progress=False) for scorer in (one, other)]
+            with pytest.raises(ReportError, match=f"was scored with {field} before and "):
+                compare(*reports)
 
     def test_what_is_no_report_is_refused(self) -> None:
         """A path in place of a report is an error that says how to load it."""
