@@ -1,4 +1,4 @@
-"""Spans of the real instrumentors of Haystack and DSPy, and what these lose.
+"""Spans of the real instrumentors of Haystack and DSPy, and the values that these omit.
 
 Opt-in: `-m libraries`, with openinference-instrumentation-haystack, haystack-ai,
 openinference-instrumentation-dspy and dspy.
@@ -28,7 +28,7 @@ def spans() -> Any:
 
 @pytest.fixture
 def provider(spans: Any) -> Any:
-    """Return a provider whose spans are kept."""
+    """Return a provider whose spans the exporter keeps."""
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
@@ -51,7 +51,7 @@ def haystack(provider: Any) -> Iterator[Any]:
 
 
 def pipeline(haystack: Any, *retrievers: int) -> Any:
-    """Return a pipeline of retrievers of so many documents, joined where there are several."""
+    """Return a pipeline of `counts` retrievers, joined if there are several."""
     from haystack.components.joiners import DocumentJoiner
     from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
     from haystack.document_stores.in_memory import InMemoryDocumentStore
@@ -79,7 +79,7 @@ def run(pipeline: Any, retrievers: int) -> list[str]:
 
 
 def test_haystack(haystack: Any, spans: Any) -> None:
-    """A retriever's documents, with IDs, texts and scores."""
+    """A Haystack retriever's span gives its documents, with IDs, texts and scores."""
     expected = run(pipeline(haystack, 3), 1)
     (sample,) = read.from_spans(spans.get_finished_spans())
     assert sample.user_input == QUESTION
@@ -88,18 +88,18 @@ def test_haystack(haystack: Any, spans: Any) -> None:
 
 
 def test_a_joiner_of_haystack(haystack: Any, spans: Any) -> None:
-    """It is a chain of reprs beside the retrievers: their IDs name the retrieved documents."""
+    """A joiner's span shows its documents as reprs; their IDs name the retrieved documents."""
     expected = run(pipeline(haystack, 1, 3), 2)
     (sample,) = read.from_spans(spans.get_finished_spans())
     assert list(sample.retrieved_context_ids or ()) == expected
     assert sample.ranks is None
     (call,) = sample.retrieval.calls  # type: ignore[union-attr]
-    # The joined list is the very list of the second retriever, so that one is handed on.
+    # The joined list is the second retriever's own list object, so that this list counts.
     assert sorted(len(each.contexts or ()) for each in call.walk()) == [1, 2]
 
 
 def test_dspy(provider: Any, spans: Any) -> None:
-    """Passages without IDs; a module with a `forward` of its own has no span at all."""
+    """DSPy's passages have no IDs, and a module with its own `forward` has no span."""
     import dspy
     from openinference.instrumentation.dspy import DSPyInstrumentor
 

@@ -1,4 +1,4 @@
-"""Results of other libraries, from the libraries themselves: an ID, a text, and a score each.
+"""Results that other libraries return are read: an ID, a text, and a score each.
 
 Opt-in: `-m libraries`, with chromadb, qdrant-client, lancedb, faiss-cpu, haystack-ai and dspy.
 """
@@ -125,7 +125,7 @@ LIBRARIES: dict[str, tuple[Callable[[Path], Any], list[tuple[str | None, str | N
 
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_results(name: str, tmp_path: Path) -> None:
-    """IDs and texts in their order; a score where it is one, and no distance."""
+    """IDs and texts are read in order, with scores, and distances are not read as scores."""
     search, expected, scored = LIBRARIES[name]
     result = search(tmp_path)
     found = contexts_of(result)
@@ -137,7 +137,7 @@ def test_results(name: str, tmp_path: Path) -> None:
 
 
 def test_faiss_found_too_few() -> None:
-    """It fills its list with -1, which is no document."""
+    """FAISS fills a short list with -1, which is not read as a document."""
     import faiss
     import numpy as np
 

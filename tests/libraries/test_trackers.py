@@ -1,4 +1,4 @@
-"""`Report.metrics()` in MLflow and in Weights & Biases, offline; MLflow's own traces.
+"""MLflow and Weights & Biases take `Report.metrics()`, offline, and MLflow's traces are read.
 
 Opt-in: `-m libraries`, with mlflow-skinny and wandb.
 """
@@ -47,14 +47,14 @@ def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def test_mlflow_takes_them(mlflow: Any) -> None:
-    """In a store of files, too, where a name is a path."""
+    """MLflow takes the names of metrics, even in a store of files, where a name is a path."""
     with mlflow.start_run() as run:
         mlflow.log_metrics(metrics())
     assert mlflow.get_run(run.info.run_id).data.metrics == metrics()
 
 
 def test_weights_and_biases_takes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As they are: the run's summary has each number."""
+    """Weights & Biases takes the metrics unchanged: the run's summary has each number."""
     monkeypatch.setenv("WANDB_SILENT", "true")
     import wandb
 
@@ -65,7 +65,7 @@ def test_weights_and_biases_takes_them(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_traces_of_mlflow(mlflow: Any) -> None:
-    """A retriever's span, as MLflow logs it, is the same sample in a list and in a frame."""
+    """A retriever's span, as MLflow logs it, gives the same sample from a list and a frame."""
 
     @mlflow.trace(span_type="RETRIEVER")
     def search(query: str) -> list[dict[str, Any]]:

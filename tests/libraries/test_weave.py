@@ -1,4 +1,4 @@
-"""Calls as Weave's own client records them; the data that its server would get is kept in memory.
+"""Calls that Weave's own client records are read; its server's data is kept in memory.
 
 Opt-in: `-m libraries`, with weave and langchain-core.
 """
@@ -24,11 +24,11 @@ class Queue:
         self.calls: dict[str, dict[str, Any]] = {}
 
     def enqueue_start(self, item: Any, **_: Any) -> None:
-        """Keep how a call began."""
+        """Keep the start of a call."""
         self._keep(item.req["start"])
 
     def enqueue_end(self, item: Any, **_: Any) -> None:
-        """Keep how a call ended."""
+        """Keep the end of a call."""
         self._keep(getattr(item, "req", item)["end"])
 
     def _keep(self, fields: Any) -> None:
@@ -45,7 +45,7 @@ class Server:
         self.call_processor = Queue()
 
     def call_end(self, request: Any) -> None:
-        """Keep how a call ended."""
+        """Keep the end of a call."""
         self.call_processor.enqueue_end(request)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -96,7 +96,7 @@ def test_an_op_that_searches(calls: Callable[[], list[dict[str, Any]]]) -> None:
 
 
 def test_the_integration_of_langchain(calls: Callable[[], list[dict[str, Any]]]) -> None:
-    """Its tracer marks retrievers; documents are in the run that it records."""
+    """Weave's tracer of LangChain marks retrievers, and its record of a run has the documents."""
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import RunnableLambda

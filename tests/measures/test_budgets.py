@@ -1,4 +1,4 @@
-"""Budgets: a measure counts the contexts within a budget of calls, tokens, or seconds."""
+"""A measure within a budget counts the contexts within these calls, tokens, or seconds."""
 
 import random
 from collections import Counter
@@ -127,7 +127,7 @@ def test_a_budget_counts_as_if_nothing_else_had_been_retrieved() -> None:
 
 
 def test_measures_rise_with_the_budget() -> None:
-    """Recall, a hit and all found never fall as more is paid for."""
+    """Recall, Hit and AllFound never fall if the budget rises."""
     rng = random.Random(9)
     for _ in range(15):
         result = IdRecall().score(_random_sample(rng))
@@ -138,7 +138,7 @@ def test_measures_rise_with_the_budget() -> None:
 
 
 def test_a_table_reads_what_a_result_reads() -> None:
-    """The columns of many samples give the values of each sample by itself."""
+    """The columns of many samples give the same values as each sample by itself."""
     rng = random.Random(10)
     samples = [_random_sample(rng) for _ in range(20)]
     report = evaluate(samples, IdRecall())
@@ -196,7 +196,7 @@ def test_the_summary_says_after_which_call_to_stop() -> None:
 
 
 def test_a_curve_ends_after_30_calls() -> None:
-    """The summary gives the mean over all calls beside it, and no call to stop after."""
+    """After 30 calls the curve ends: the summary shows the mean over all calls instead."""
     sample = Sample(reference_context_ids=["gold"], retrieval=_agent(32, 33))
     summary = evaluate([sample], IdRecall()).summary()
     curve = summary[0].over_calls
@@ -302,7 +302,7 @@ def test_tokenizers_are_not_mixed_in_silence(tmp_path: Path, name: str) -> None:
 
 
 def test_what_is_returned_again_is_read_again() -> None:
-    """Tokens count what every call returned: a repeated context is paid for a second time."""
+    """A context that a second call returns is paid for a second time."""
     a, b, c = ({"id": name, "text": name * 40} for name in "abc")
     record = Retrieval(
         [a, b, c],
@@ -374,8 +374,8 @@ def test_text_forms(text: str, measure: Measure, written: str) -> None:
         lambda: parse("recall@3rounds"),
     ],
 )
-def test_amounts_that_are_none(wrong: Callable[[], object]) -> None:
-    """A budget of 0 or less, or of a part of a call, is an error."""
+def test_wrong_amounts_are_refused(wrong: Callable[[], object]) -> None:
+    """A budget of 0 or less, or of a fraction of a call, is an error."""
     with pytest.raises(ParameterError):
         wrong()
 

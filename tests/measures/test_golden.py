@@ -1,4 +1,4 @@
-"""Known answers: cases stated in the tests and docs of other tools, through the public API."""
+"""Measures give the values that tests and docs of other tools state, through the public API."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ GRADED = [
 
 
 def of_kind(*kinds: str) -> list[Any]:
-    """Return the cases of these kinds, named."""
+    """Return the cases of these kinds, by name."""
     return [pytest.param(case, id=case["id"]) for case in CASES if case["kind"] in kinds]
 
 
@@ -46,7 +46,7 @@ def id_value(case: dict[str, Any], measure: Measure, **parameters: Any) -> float
 
 
 def test_every_kind_of_case_is_run() -> None:
-    """Every kind of case has a test, so that none goes unnoticed."""
+    """Every kind of case has a test, so that no case is skipped unnoticed."""
     run = {
         "recall", "recall_empty0", "mean_recall_empty0", "precision_len", "ap", "ap_verdicts",
         "anyof_prf", "anyof_excluded", "lev_recall_gt_0.5", "rougeL_recall_ge_0.7_prf", "claims",
@@ -57,19 +57,19 @@ def test_every_kind_of_case_is_run() -> None:
 
 @pytest.mark.parametrize("case", of_kind("recall"))
 def test_recall(case: dict[str, Any]) -> None:
-    """Recall at k and at a grade threshold."""
+    """Recall has the stated values at each k and grade threshold."""
     assert id_value(case, Recall) == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("recall_empty0"))
 def test_recall_where_empty_is_zero(case: dict[str, Any]) -> None:
-    """The same under `zero_division=0.0`."""
+    """Recall of an empty reference is 0 under `zero_division=0.0`."""
     assert id_value(case, Recall, zero_division=0.0) == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("mean_recall_empty0"))
 def test_mean_recall(case: dict[str, Any]) -> None:
-    """The mean over queries."""
+    """Mean recall is the mean over queries."""
     scores = [
         id_value({**query, "rel_level": case["rel_level"]}, Recall, zero_division=0.0)
         for query in case["queries"]
@@ -92,7 +92,7 @@ def test_average_precision(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", of_kind("ap_verdicts"))
 def test_context_precision(case: dict[str, Any]) -> None:
-    """Average precision over a row of relevance verdicts."""
+    """Average precision follows from a row of relevance verdicts."""
     ids = [f"{'good' if verdict else 'bad'}-{n}" for n, verdict in enumerate(case["verdicts"])]
     result = IdRecall().score(
         retrieved_context_ids=ids,
@@ -103,7 +103,7 @@ def test_context_precision(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", of_kind("anyof_prf"))
 def test_any_of_groups(case: dict[str, Any]) -> None:
-    """Recall, precision and F1 over any-of groups."""
+    """Recall, precision and F1 have the stated values over any-of groups."""
     result = IdRecall().score(
         retrieved_context_ids=case["ret"], reference_context_ids=case["groups"]
     )
@@ -121,7 +121,7 @@ def test_groups_without_members(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", of_kind("lev_recall_gt_0.5"))
 def test_ragas_non_llm_recall(case: dict[str, Any]) -> None:
-    """Ragas's non-LLM recall: Levenshtein similarity strictly above 0.5."""
+    """Ragas's non-LLM recall counts a Levenshtein similarity strictly above 0.5."""
     result = TextRecall(threshold=0.5, comparison="gt").score(
         retrieved_contexts=case["chunks"], reference_contexts=case["refs"]
     )
@@ -130,7 +130,7 @@ def test_ragas_non_llm_recall(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", of_kind("rougeL_recall_ge_0.7_prf"))
 def test_a_custom_similarity(case: dict[str, Any]) -> None:
-    """continuous-eval's ROUGE-L recall at 0.7, as a user's own similarity."""
+    """A user's own similarity, ROUGE-L at 0.7, gives continuous-eval's recall."""
     result = TextRecall(similarity=rouge_l_recall, threshold=0.7).score(
         retrieved_contexts=case["chunks"], reference_contexts=case["refs"]
     )
@@ -139,14 +139,14 @@ def test_a_custom_similarity(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", of_kind("claims"))
 def test_claims(case: dict[str, Any]) -> None:
-    """Claim recall from a row of verdicts."""
+    """Claim recall follows from a row of verdicts."""
     words = ["supported" if verdict else "not_supported" for verdict in case["verdicts"]]
     assert claim_recall(words).score == pytest.approx(case["expected"])
 
 
 @pytest.mark.parametrize("case", of_kind("nuggets"))
 def test_nuggets(case: dict[str, Any]) -> None:
-    """TREC's strict and partial, vital and all nugget scores from one set of verdicts."""
+    """One set of verdicts gives TREC's strict and partial, vital and all nugget scores."""
     words = [{"support": "supported", "partial_support": "partial"}[n[1]] for n in case["nuggets"]]
     vital = [importance == "vital" for importance, _ in case["nuggets"]]
     got = {
@@ -163,10 +163,11 @@ def test_nuggets(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", GRADED, ids=lambda case: case["id"])
 def test_graded_measures_equal_those_of_other_tools(case: dict[str, Any]) -> None:
-    """trec_eval at two relevance levels, and linear and exponential gains of three other tools.
+    """Graded measures such as nDCG equal those of trec_eval and of three other tools.
 
-    Computed by the tools named on random rankings of ours (trec_eval through pytrec_eval-terrier
-    0.5.11). ir_measures takes the exponential gain from gdeval, which rounds to five digits.
+    The tools computed the values on random rankings of this project (trec_eval through
+    pytrec_eval-terrier 0.5.11). ir_measures takes the exponential gain from gdeval, which rounds to
+    five digits.
     """
     result = IdRecall().score(retrieved_context_ids=case["ret"], reference_context_ids=case["rel"])
     for tool, values in case["values"].items():

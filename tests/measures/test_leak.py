@@ -1,4 +1,4 @@
-"""Forbidden contexts, and unanswerable questions."""
+"""Leak measures forbidden contexts, and contexts for unanswerable questions."""
 
 import random
 from itertools import product
@@ -58,7 +58,7 @@ def test_it_is_undefined_only_where_nothing_is_forbidden() -> None:
 
 
 def test_a_scorer_that_cannot_score_changes_nothing() -> None:
-    """A sample that text recall cannot score leaks as well."""
+    """A sample that text recall cannot score has the same leaks."""
     sample = Sample(retrieved_context_ids=["a"], reference_contexts=["text"], forbidden_ids=["a"])
     assert TextRecall().score(sample).status is Status.UNSCORED
     report = evaluate([sample], TextRecall())
@@ -67,7 +67,7 @@ def test_a_scorer_that_cannot_score_changes_nothing() -> None:
     assert (summary.mean, summary.samples, summary.undefined) == (1.0, 1, 0)
 
 
-def test_what_nothing_answers_must_bring_nothing() -> None:
+def test_a_context_for_an_unanswerable_question_leaks() -> None:
     """With `answerable=False`, recall is undefined, and any returned context is a leak."""
     for ids, leak in (([], 0.0), (["a"], 1.0)):
         for references in (None, ["a"]):
@@ -77,7 +77,7 @@ def test_what_nothing_answers_must_bring_nothing() -> None:
             assert (result.status, result[Leak], result[Recall]) == (Status.UNDEFINED, leak, None)
 
 
-def test_no_judge_is_asked_what_nothing_answers() -> None:
+def test_an_unanswerable_question_costs_no_request() -> None:
     """An unanswerable question costs no request."""
     model = ScriptedChatModel([])
     scorer = ClaimRecall(judge=LLMJudge(model))
@@ -186,7 +186,7 @@ def test_forbidden_texts_and_ranges(forbidden: Any, retrieved: Any, leak: float 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_long_run_of_a_forbidden_text_leaks(seed: int) -> None:
-    """47 successive characters of it are found wherever a chunk begins; other texts are not."""
+    """Any 47 successive characters of a forbidden text leak; other texts do not."""
     rng = random.Random(seed)
     text = "".join(rng.choice("abcdefgh") for _ in range(300))
     for _ in range(60):
@@ -220,7 +220,7 @@ def test_the_rate_of_empty_answers_stands_beside_the_leaks() -> None:
 
 
 def test_zero_leaks_bound_the_rate() -> None:
-    """0 leaks in 300 questions pass a gate of 1 %, and say "at most 1.0%"; 0 in 298 do not."""
+    """0 leaks in 300 questions pass a gate of 1 %, with "at most 1.0%"; 0 in 298 do not."""
     for count, outcome in ((300, "pass"), (298, "cannot_tell")):
         report = evaluate(
             [
@@ -297,7 +297,7 @@ def test_a_page_warns_of_forbidden_contexts_alone() -> None:
 
 @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
 def test_saved_reports_keep_what_is_forbidden(tmp_path: Path, name: str) -> None:
-    """Leak may be asked of a saved report; its samples are the same."""
+    """A saved report keeps forbidden contexts, so that leaks can be measured later."""
     samples = [
         Sample(id="a", retrieved_context_ids=["x"], reference_context_ids=["x"]),
         Sample(id="b", retrieved_context_ids=["x"], forbidden_ids=["x", "z"]),
@@ -317,7 +317,7 @@ def test_saved_reports_keep_what_is_forbidden(tmp_path: Path, name: str) -> None
 
 
 def test_more_leaks_are_worse() -> None:
-    """A comparison, its wins and losses, and a margin count a rise of the leak rate as a loss."""
+    """A higher leak rate is a loss in a comparison, in its wins and losses, and in a margin."""
     before, after = (
         evaluate(
             [Sample(id=str(n), retrieved_context_ids=ids, forbidden_ids=["b"]) for n in range(60)],
@@ -336,7 +336,7 @@ def test_more_leaks_are_worse() -> None:
 
 
 def test_unscored_samples_may_have_leaked() -> None:
-    """A retriever that failed may leak where something is forbidden, and nowhere else."""
+    """A sample whose retriever failed may have leaked only if it forbids contexts."""
     good = [
         Sample(id=f"g{n}", retrieved_context_ids=["a"], forbidden_ids=["b"]) for n in range(300)
     ]
@@ -349,7 +349,7 @@ def test_unscored_samples_may_have_leaked() -> None:
 
 
 def test_csv_and_json_rows_carry_them(tmp_path: Path) -> None:
-    """Readers take the fields from CSV and JSON rows."""
+    """Forbidden contexts are read from CSV and JSON rows."""
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     from fullrecall.read import from_rows, read
 
@@ -385,7 +385,7 @@ def test_text_form() -> None:
 
 @pytest.mark.rooms
 def test_the_command_line_scores_samples_that_only_forbid(tmp_path: Path) -> None:
-    """The commands need neither references nor a named scorer; the gate passes 0 leaks in 300."""
+    """The commands need neither references nor a scorer's name for samples that only forbid."""
     from fullrecall.cli import app
 
     samples, report = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"

@@ -1,4 +1,4 @@
-"""Measures as values: how they are made, printed, parsed, refused, and extended."""
+"""Measures are values that are made, printed, parsed, refused, and extended."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def measures(draw: st.DrawFn) -> Measure:
 
 @given(measures())
 def test_a_measure_is_what_its_two_forms_say(measure: Measure) -> None:
-    """Text form and Python form parse back to an equal measure; equal measures hash alike."""
+    """Both forms of a measure parse back to an equal measure, and equal measures hash alike."""
     for text in (measure.name, repr(measure), f" {measure.name} "):
         assert parse(text) == measure
         assert hash(parse(text)) == hash(measure)
@@ -103,8 +103,8 @@ def test_measures_print_as_they_are_typed() -> None:
         ("recall(zero_division=2)", "zero_division must be a number from 0 to 1, got 2.0"),
     ],
 )
-def test_what_is_no_measure_is_refused_by_name(text: str, problem: str) -> None:
-    """The message names the wrong part and the choices."""
+def test_an_invalid_measure_is_refused_by_name(text: str, problem: str) -> None:
+    """An invalid measure is an error that names the wrong part and the choices."""
     with pytest.raises(ParameterError) as caught:
         parse(text)
     assert problem in str(caught.value)
@@ -126,7 +126,7 @@ def test_thresholds_parse() -> None:
 
 
 def test_any_measure_of_any_result() -> None:
-    """Anything but a measure is refused, with an example of one."""
+    """A result refuses any index but a measure, and the error shows an example."""
     result = IdRecall().score(retrieved_ids=["a"], expected_ids=["a", "b"])
     assert [result[m] for m in (Recall, Hit, AllFound, AP @ 1)] == [0.5, 1.0, 0.0, 0.5]
     for wrong in ("recall@5", 5, None, Recall >= 0.5):
@@ -181,7 +181,7 @@ def test_capped_recall_divides_by_what_k_can_hold() -> None:
 
 @pytest.mark.parametrize("grade", [513, 1024, 1e300])
 def test_huge_grades_do_not_overflow(grade: float) -> None:
-    """A power of 2 that no float holds cancels in nDCG; the other rows keep theirs."""
+    """A grade too large for a float cancels in nDCG, and the other rows keep their values."""
     rows = [
         {"retrieved_ids": ["b", "a"], "expected_ids": {"a": grade, "b": grade - 1}},
         {"retrieved_ids": ["b", "a"], "expected_ids": {"a": 2, "b": 1}},
@@ -197,7 +197,7 @@ def test_huge_grades_do_not_overflow(grade: float) -> None:
 
 
 def test_rank_biased_precision_by_hand() -> None:
-    """(1 - p) times 1 at rank 1 and p squared at rank 3, of columns as of a single result."""
+    """Rank-biased precision by hand is (1 - p) times 1 at rank 1 and p squared at rank 3."""
     sample = Sample(retrieved_context_ids=["a", "x", "b"], reference_context_ids=["a", "b"])
     measure = RBP(p=0.5)
     assert IdRecall().score(sample)[measure] == pytest.approx(0.5 * (1 + 0.25))
@@ -206,7 +206,7 @@ def test_rank_biased_precision_by_hand() -> None:
 
 
 def test_an_alternative_is_found_in_columns_as_in_a_single_result() -> None:
-    """One retrieved alternative of a group is enough, at the rank of the first of them."""
+    """A group counts at the rank of its first retrieved alternative, in columns too."""
     samples = [
         Sample(retrieved_context_ids=found, reference_context_ids=[["a", "b"], ["c"]])
         for found in (["b", "x"], ["x", "b", "a"], ["c"], ["x"])

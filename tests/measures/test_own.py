@@ -1,4 +1,4 @@
-"""Three measures of a user's own, written by the docs alone, wherever a report goes."""
+"""Three measures that a user writes by the docs alone work in every output of a report."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ EXPECTED = {
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Yield the file of the measures; then remove the command line's additions to `MEASURES`."""
+    """Yield the file of the user's measures, and remove them from `MEASURES` afterwards."""
     monkeypatch.setattr("fullrecall.measures.MEASURES", MEASURES)
     before = dict(MEASURES)
     path = tmp_path / "own_measures.py"
@@ -100,7 +100,7 @@ def test_in_python(measures: list[Measure], tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_on_the_command_line(own: Path, tmp_path: Path) -> None:
-    """`--measure app.py:NAME`, with parameters and a k; thresholds too."""
+    """`--measure app.py:NAME` takes parameters, a k, and thresholds."""
     from fullrecall.cli import app
 
     samples, saved = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
@@ -122,7 +122,7 @@ def test_on_the_command_line(own: Path, tmp_path: Path) -> None:
 
 
 class Seen(GradedMeasure):
-    """Remembers the findings and counts that it was given."""
+    """A measure that records the findings and counts that it gets."""
 
     text = "seen"
     shown: ClassVar[list[tuple[Findings, int]]] = []
@@ -163,7 +163,7 @@ def test_values_out_of_range(value: Any) -> None:
 
 
 def test_counts_have_means_without_intervals() -> None:
-    """The means of a user's counts have no interval, and groups count once."""
+    """A user's counts have a mean without an interval, and groups count once."""
 
     class Pairs(Measure):
         text = "pairs"

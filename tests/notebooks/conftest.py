@@ -1,4 +1,4 @@
-"""Notebooks are run as their readers run them, in a fresh kernel; but without a network."""
+"""Notebooks run as their readers run them, in a fresh kernel, but without a network."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _socket.socket.connect = _socket.socket.connect_ex = _refuse
 
 
 class Cell(NamedTuple):
-    """A code cell with all that running it has shown, as plain text."""
+    """A code cell and its outputs, as plain text."""
 
     source: str
     shown: str
 
 
 class Notebook(NamedTuple):
-    """A notebook that was run: its code cells, and its text."""
+    """A notebook after a run: its code cells, and its text."""
 
     cells: tuple[Cell, ...]
     prose: str
@@ -59,7 +59,8 @@ def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     (startup / "00-offline.py").write_text(OFFLINE, encoding="utf-8")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
-    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")  # else jupyter_core warns that it changes
+    # Without it jupyter_core warns of a coming change.
+    monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     for name in (
         "LANGSMITH_API_KEY",
         "LANGSMITH_TRACING",
@@ -84,9 +85,10 @@ def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
             timeout=timeout,
             kernel_name="python3",
             resources=where,
-            coalesce_streams=True,  # a busy kernel sends one print in several pieces
+            coalesce_streams=True,  # A busy kernel sends one print in several pieces.
         )
-        # Made by the client, so that it ends the kernel, too, also after a cell that fails.
+        # The client makes the kernel manager, so that it also ends the kernel after a cell that
+        # fails.
         client.create_kernel_manager().kernel_spec_manager = specs
         client.execute()
         return Notebook(

@@ -1,6 +1,6 @@
 """Run notebooks and keep their outputs: `python tests/notebooks/keep.py quickstart.ipynb …`.
 
-Without names, all of them. Each runs in a folder of its own, with this interpreter.
+Without names, all notebooks run. Each runs in a folder of its own, with this interpreter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def keep(path: Path) -> None:
         ).execute()
     for cell in notebook.cells:
         cell.metadata = {}
-        if cell.cell_type == "code":  # a warning of the reader's terminal is no result
+        if cell.cell_type == "code":  # A warning of the reader's terminal is not a result.
             cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
     notebook.metadata["language_info"] = {"name": "python"}
     path.write_text(nbformat.writes(notebook, indent=1) + "\n", encoding="utf-8")

@@ -19,7 +19,7 @@ def notebook(run_notebook: Callable[..., Any]) -> Any:
 
 
 def test_the_score_is_that_of_the_claims_with_evidence(notebook: Any) -> None:
-    """Each supported claim has a quote that was found; the share of them is the score."""
+    """Each supported claim has a verified quote, and the share of these claims is the score."""
     score = float(notebook.shown_by("ClaimRecall().score(sample)").split()[0])
     shown = notebook.shown_by("for finding in result.findings")
     verdicts = re.findall(r"^(\w+) \| ", shown, re.MULTILINE)
@@ -29,7 +29,7 @@ def test_the_score_is_that_of_the_claims_with_evidence(notebook: Any) -> None:
 
 
 def test_the_built_in_judge_is_shown_with_its_errors(notebook: Any) -> None:
-    """Each case has the judge's verdict and the truth; it is marked where they differ."""
+    """Each case shows the judge's verdict and the truth, and marks differences."""
     shown = notebook.shown_by("cases = [")
     cases = re.findall(r"^(.+?) +supported: (\w+) +in truth: (\w+) *(WRONG)?$", shown, re.MULTILINE)
     assert len(cases) == 7
@@ -39,15 +39,15 @@ def test_the_built_in_judge_is_shown_with_its_errors(notebook: Any) -> None:
     assert {"in other words", "roles exchanged"} == wrong
 
 
-def test_what_no_model_said_is_called_so(notebook: Any) -> None:
-    """The judge that is played is named, in the text and in the code."""
+def test_the_scripted_judge_is_named_as_such(notebook: Any) -> None:
+    """Text and code say that the judge is scripted."""
     assert "**What follows is no model**" in notebook.prose
     (script,) = [cell.source for cell in notebook.cells if "script = Scripted" in cell.source]
     assert 'name="a script, no model"' in script
 
 
 def test_an_invented_quote_is_believed_unless_evidence_is_required(notebook: Any) -> None:
-    """The same replies: with evidence required, the claim with the invented quote is unmeasured."""
+    """The claim with the invented quote is supported, or unmeasured if evidence is required."""
     believed = notebook.shown_by("script = ScriptedChatModel")
     assert believed.startswith("1.000, 1 call")
     assert re.search(r"She died in 1852\. \[\('She died in London in 1852', False\)\]", believed)
@@ -57,7 +57,7 @@ def test_an_invented_quote_is_believed_unless_evidence_is_required(notebook: Any
 
 
 def test_a_missing_verdict_is_asked_for_again_and_never_counted(notebook: Any) -> None:
-    """Only the claim without a verdict is asked for again; then the sample is unscored."""
+    """A missing verdict is asked for again, and then leaves the sample unscored."""
     sent = notebook.shown_by("script.requests[0].messages")
     assert '1 "Ada Lovelace was born in London."' in sent
     again = notebook.shown_by("forgetful")
@@ -68,7 +68,7 @@ def test_a_missing_verdict_is_asked_for_again_and_never_counted(notebook: Any) -
 
 
 def test_calibration_brings_the_mean_to_the_truth(notebook: Any) -> None:
-    """The corrected mean is nearer to the truth, its interval holds it; the judge's does not."""
+    """The corrected mean's interval contains the truth, and the judge's own does not."""
     judged, truth = map(
         float,
         re.findall(r"mean (\S+), in truth (\S+)$", notebook.shown_by("judged_mean ="))[0],

@@ -13,7 +13,7 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.name)
 def test_notebooks_are_kept_with_the_outputs_of_one_run(path: Path) -> None:
-    """Every cell ran, in order, without an error; cells keep their names; no path of a machine.
+    """Every cell ran in order, without an error, and no output has a path of the machine.
 
     `python tests/notebooks/keep.py` runs a notebook and keeps its outputs.
     """

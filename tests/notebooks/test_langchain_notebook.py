@@ -19,7 +19,7 @@ def mean_at(table: str, name: str) -> float:
 
 
 def test_it_runs_and_shows_what_it_says(run_notebook: Callable[..., Any]) -> None:
-    """Every number is of this run: an experiment, misses with causes, a fix, stages, an agent."""
+    """The notebook shows an experiment, misses with causes, a fix, stages, and an agent."""
     notebook = run_notebook(NAME)
     assert "166 pages, 60 questions" in notebook.shown_by("library_pages, library_questions")
     feedback = notebook.shown_by("def experiment")
@@ -27,7 +27,7 @@ def test_it_runs_and_shows_what_it_says(run_notebook: Callable[..., Any]) -> Non
 
     before = mean_at(notebook.shown_by("before = report_of"), "@5")
     after = mean_at(notebook.shown_by("after = report_of"), "@5")
-    assert round(before, 2) == 0.72  # as the introduction says
+    assert round(before, 2) == 0.72  # The introduction states this.
     assert before < after < 1
 
     causes = notebook.shown_by("diagnose(before")
@@ -49,7 +49,7 @@ def test_it_runs_and_shows_what_it_says(run_notebook: Callable[..., Any]) -> Non
     assert list(means) == ["BM25", "vectors", "EnsembleRetriever", "final"]
     assert means["BM25"] == pytest.approx(before)
     assert means["final"] == pytest.approx(after)
-    assert means["vectors"] > means["EnsembleRetriever"]  # as the text says
+    assert means["vectors"] > means["EnsembleRetriever"]  # The text states this.
 
     agent = notebook.shown_by("create_agent")
     assert agent.count("searched for") == 2

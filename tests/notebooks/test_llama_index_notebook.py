@@ -1,4 +1,4 @@
-"""The notebook for LlamaIndex runs, with the outputs that its text names."""
+"""The LlamaIndex notebook runs, with the outputs that its text names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "llama_index.ipynb"
 
 @pytest.fixture(scope="module")
 def notebook(run_notebook: Callable[..., Any]) -> Any:
-    """The notebook after one run: all tests look at the same."""
+    """Return the notebook, run once for all tests."""
     return run_notebook(NAME)
 
 
@@ -45,7 +45,7 @@ def test_recall_is_seen_before_and_after_the_reranker(notebook: Any) -> None:
 
 
 def test_every_miss_has_a_cause(notebook: Any) -> None:
-    """The rank tells a target that the reranker lost from one that was never among the first 20."""
+    """The rank separates targets that the reranker lost from those outside the first 20."""
     text = notebook.shown_by("print(diagnosis)")
     causes = {
         name: int(count)
@@ -64,7 +64,7 @@ def test_every_miss_has_a_cause(notebook: Any) -> None:
 
 
 def test_the_fix_is_compared_at_equal_depth(notebook: Any) -> None:
-    """Among the first five it is better than before; the first place is shown beside it."""
+    """Recall among the first five is better than before, and that at rank 1 is shown, too."""
     text = notebook.shown_by("compare(before, after, Recall @ 5)")
     at_5, at_1 = text.split("0.00 -> ")[0], text.rsplit("before   after", 1)[1]
     before, after, change = row(at_5, "@5")[:3]
@@ -78,7 +78,7 @@ def test_the_fix_is_compared_at_equal_depth(notebook: Any) -> None:
 
 
 def test_the_batch_runner_makes_a_report(notebook: Any) -> None:
-    """LlamaIndex's own runner scores the attached engine's responses, and all of them."""
+    """LlamaIndex's batch runner scores all responses of the attached engine."""
     table = notebook.shown_by("BatchEvalRunner(")
     assert re.search(r"scored +5\b", table)
     assert re.search(r"unscored +0\b", table)

@@ -26,14 +26,14 @@ def number(pattern: str, text: str) -> float:
 
 
 def test_the_third_cell_ends_with_a_number_that_matters(notebook: Any) -> None:
-    """Recall is where users live, with its interval, before any explanation."""
+    """The third cell ends with recall and its interval, in the range of real retrievers."""
     assert "monday.summary" in notebook.cells[1].source
     recall = number(r"^  @5 +(\S+)$", notebook.cells[1].shown)
     assert 0.6 <= recall <= 0.9
 
 
 def test_the_named_cause_is_the_defect_and_its_gain_is_measured(notebook: Any) -> None:
-    """The copies crowd pages out; the predicted gain is that of the fix, and shown to be one."""
+    """The copies crowd pages out, and the measured gain of the fix equals the predicted one."""
     causes = notebook.shown_by("diagnose(monday")
     shares = re.findall(r"^  (\D+?) +\d+ \((\d+)%\)$", causes, re.MULTILINE)
     assert max(shares, key=lambda share: int(share[1]))[0] == "crowded out"
@@ -47,14 +47,14 @@ def test_the_named_cause_is_the_defect_and_its_gain_is_measured(notebook: Any) -
 
 
 def test_the_gate_passes_what_changes_nothing_and_stops_the_defect(notebook: Any) -> None:
-    """The unchanged pull request passes by fact, with any number of questions."""
+    """The gate passes an unchanged pull request, and fails the defect."""
     first, second = notebook.shown_by("gate.check(").strip().splitlines()
     assert first.startswith("no clearing: FAIL: change of id_recall@5 is at most -")
     assert second.startswith("nothing changed: PASS: change of id_recall@5 is 0: all lists of 60")
 
 
 def test_slices_and_misses_say_what_is_left(notebook: Any) -> None:
-    """The lowest slice comes first; the page is one file."""
+    """The lowest slice comes first, and the page is one file."""
     shown = notebook.shown_by("slices(")
     means = [float(mean) for mean in re.findall(r"^  \D+ (\d\.\d{3}) ", shown, re.MULTILINE)]
     assert means == sorted(means)

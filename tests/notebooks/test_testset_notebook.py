@@ -18,14 +18,14 @@ def notebook(run_notebook: Callable[..., Any]) -> Any:
     return run_notebook(NAME)
 
 
-def test_what_no_model_wrote_is_called_so(notebook: Any) -> None:
-    """The model that is played is named, in the text and in the code."""
+def test_the_scripted_model_is_named_as_such(notebook: Any) -> None:
+    """Text and code say that the model is scripted."""
     assert "is no model" in notebook.prose
     assert 'name="a script, no model"' in "".join(cell.source for cell in notebook.cells)
 
 
 def test_one_request_for_each_accepted_question(notebook: Any) -> None:
-    """Two requests for two questions, one for a passage that yields none; defects are named."""
+    """One request is sent for each accepted question, and rejected passages are named."""
     shown = notebook.shown_by("from fullrecall.testset import generate")
     accepted, drafts = map(int, re.findall(r"(\d+) of (\d+) drafts accepted", shown)[0])
     calls = int(re.findall(r"Sent (\d+) calls", shown)[0])
@@ -36,13 +36,13 @@ def test_one_request_for_each_accepted_question(notebook: Any) -> None:
 
 
 def test_a_quote_stands_where_it_says_and_nothing_is_paid_twice(notebook: Any) -> None:
-    """The offsets hold; the second run sends nothing and gives the same set."""
+    """Quotes have the right offsets, and a second run sends no request."""
     assert notebook.shown_by("documents[quote.source][quote.start").rstrip().endswith("True")
     assert notebook.shown_by("again = generate").strip() == "0 requests; True"
 
 
 def test_the_review_and_the_retriever_have_their_figures(notebook: Any) -> None:
-    """A whole review is proven; recall is a share for each size of chunk."""
+    """A complete review gives its figures, and recall is shown for each chunk size."""
     shown = notebook.shown_by("apply_review(testset.samples")
     assert "12 of 12 drawn were reviewed: 12 good, 0 bad" in shown
     assert "PASS: at least 100.0%" in shown

@@ -1,4 +1,4 @@
-"""Make the record of a block whose steps are given calls, all in parallel."""
+"""Makes the record of a block with given calls, all in parallel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def of_calls(
     response: str | None = None,
     **options: Any,
 ) -> Retrieval:
-    """Return the record of calls and of a model that was sent prompts; options of `StepReading`."""
+    """Return the record of calls and of a model with these prompts; options of `StepReading`."""
     log = StepLog(ValueReader())
     numbers = count(1)
     for call in calls:
@@ -42,6 +42,6 @@ def _write(log: StepLog, call: Call, parent: int | None, numbers: Any) -> None:
     )
     for child in call.children:
         _write(log, child, number, numbers)
-    # A list of its own, since two calls do not return the same object.
+    # The list is copied, since two calls do not return the same object.
     output = None if call.contexts is None else list(call.contexts)
     log.end(number, output, error=call.error)

@@ -1,4 +1,4 @@
-"""A program whose steps are written down as a translator would, with documents as contexts."""
+"""A program whose steps are recorded as a translator would, with contexts as documents."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Program:
     def function(
         self, name: str, given: Any, output: Any, kind: StepKind = "chain", **fields: Any
     ) -> Any:
-        """Run a step that turns something into something else."""
+        """Run a step that turns its input into this output."""
         with self.step(kind, name, given, **fields) as running:
             running.returns(output)
         return output

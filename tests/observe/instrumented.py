@@ -33,7 +33,7 @@ QUESTION = "How high is the tower?"
 
 
 class Documents(BaseRetriever):
-    """Returns the first `count` documents of the same list, or fails."""
+    """A LangChain retriever that returns the first `count` documents of a list, or fails."""
 
     count: int = 4
     fails: bool = False
@@ -48,11 +48,11 @@ class Documents(BaseRetriever):
 
 
 class OtherDocuments(Documents):
-    """Another class, since a call is named after its class."""
+    """Another class with the same behavior, since a call is named after its class."""
 
 
 class Nodes(NodeRetriever):
-    """The same for LlamaIndex."""
+    """A LlamaIndex retriever that returns the first `count` nodes of a list, or fails."""
 
     def __init__(self, count: int = 4, start: int = 0) -> None:
         self.numbers = range(start, start + count)
@@ -69,7 +69,7 @@ class Nodes(NodeRetriever):
 
 
 class OtherNodes(Nodes):
-    """Another class, since a call is named after its class."""
+    """Another class with the same behavior, since a call is named after its class."""
 
 
 def texts(documents: list[Document]) -> str:
@@ -78,7 +78,7 @@ def texts(documents: list[Document]) -> str:
 
 
 def chain(*steps: Any) -> Any:
-    """Return a chain that answers from a retriever's documents, after these steps."""
+    """Return a chain that answers from a retriever's documents, changed by these steps."""
     retrieval: Any = Documents()
     for step in (*steps, RunnableLambda(texts)):
         retrieval = retrieval | step
@@ -88,7 +88,7 @@ def chain(*steps: Any) -> Any:
 
 
 def search() -> Any:
-    """Return a tool whose documents are its artifact: no retriever is called."""
+    """Return a tool that returns documents as its artifact, without calling a retriever."""
 
     @tool(response_format="content_and_artifact")
     def search(query: str) -> tuple[str, list[Document]]:

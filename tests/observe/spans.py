@@ -55,7 +55,7 @@ ROOT = span(1, "chain", end=99, attributes={"openinference.span.kind": "CHAIN"})
 
 
 def otlp(one: Span, *, encoded: bool = False) -> dict[str, Any]:
-    """Return a span in OTLP JSON; `encoded`: with IDs in base64, as protobuf's own JSON has."""
+    """Return a span in OTLP JSON; with `encoded`, its IDs are base64, as in protobuf's JSON."""
 
     def own_id(value: str) -> str:
         return base64.b64encode(bytes.fromhex(value)).decode() if encoded else value

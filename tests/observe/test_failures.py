@@ -14,7 +14,7 @@ def test_failed_retriever(program: Any) -> None:
 
 
 def test_one_of_two_stores_is_down(program: Any, docs: Any) -> None:
-    """Two stores in a loop with `try`: the second store's list does not recover the failure."""
+    """If two stores are searched in a loop with `try`, the second does not recover the first."""
     with program.call() as call:
         program.fail()
         merged = [*program.retrieve(docs["a"], query="q")]
@@ -65,15 +65,15 @@ def test_failure_beside_a_fallback(program: Any, docs: Any) -> None:
 
 
 def test_hand_written_fallback(program: Any, docs: Any) -> None:
-    """`except: return other(q)`: the very list that the other one returned is returned."""
+    """A handler that returns another retriever's list recovers the failure before it."""
     with program.call() as call:
         program.fail()
         call.returns(program.retrieve(docs["a"], name="other"))
     assert program.ids() == ["a"]
 
 
-def test_text_is_no_proof(program: Any, docs: Any) -> None:
-    """The same string may be returned for many reasons."""
+def test_equal_texts_recover_no_failure(program: Any, docs: Any) -> None:
+    """Equal texts recover no failure, since a text may be returned for many reasons."""
     with program.call() as call:
         program.fail()
         text = program.function("format", program.retrieve(docs["a"], name="other"), "text")
@@ -82,7 +82,7 @@ def test_text_is_no_proof(program: Any, docs: Any) -> None:
 
 
 def test_the_same_unit_of_work(program: Any, docs: Any) -> None:
-    """A node that the framework ran again, with success, did not fail."""
+    """A node that the framework ran again with success did not fail."""
     program.fail("node", kind="chain", task="node:1")
     with program.step("chain", "node", task="node:1") as again:
         again.returns({"documents": program.retrieve(docs["a"])})
@@ -90,7 +90,7 @@ def test_the_same_unit_of_work(program: Any, docs: Any) -> None:
 
 
 def test_asked_again(program: Any, docs: Any) -> None:
-    """The same callee that answered the same query later did not fail for good."""
+    """A callee that later answered the same query did not fail."""
     program.fail(callee="tool", kind="tool")
     program.retrieve(docs["a"], callee="tool")
     assert program.ids() == ["a"]

@@ -1,4 +1,4 @@
-"""The final list of documents of a run, for any framework: by plain steps."""
+"""The final list of documents of a run follows from its steps, for any framework."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_retrieved_keeps_what_was_dropped(program: Any, docs: Any) -> None:
 
 
 def test_rerank_in_a_mapping(program: Any, docs: Any) -> None:
-    """`assign(docs=rerank)`: the list at the key takes the place of the one it was made of."""
+    """After `assign(docs=rerank)` the list at the key replaces the list it was made from."""
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"], docs["c"])
         program.function("assign", {"docs": found, "q": "q"}, {"docs": found[:2], "q": "q"})
@@ -108,7 +108,7 @@ def test_state_returned_as_given_is_carried(program: Any, docs: Any) -> None:
 
 
 def test_old_state_beside_new(program: Any, docs: Any) -> None:
-    """A replaced list that comes back beside a newer one is old state."""
+    """A replaced list that is returned beside a newer one is ignored as old state."""
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"])
         best = program.function("rerank", found, [docs["b"]])
@@ -139,7 +139,7 @@ def test_reducer(program: Any, docs: Any) -> None:
 
 
 def test_two_calls_are_a_union(program: Any, docs: Any) -> None:
-    """Several calls that nothing merged: a context's rank is that in its own call."""
+    """Calls that no step merged are united, and a context's rank is that in its own call."""
     program.retrieve(docs["a"], docs["b"], query="q1")
     program.retrieve(docs["c"], docs["a"], query="q2")
     found = program.retrieval()
@@ -160,14 +160,14 @@ def test_retrieving_again_at_the_same_key(program: Any, docs: Any) -> None:
 
 
 def test_nothing_is_left_at_a_key(program: Any, docs: Any) -> None:
-    """An empty list at a key that held documents says that all were dropped."""
+    """An empty list at a key that held documents means that all were dropped."""
     found = program.retrieve(docs["a"])
     program.function("grade", {"documents": found}, {"documents": []})
     assert program.ids() == []
 
 
 def test_empty_lists_elsewhere_say_nothing(program: Any, docs: Any) -> None:
-    """An empty list where no documents were is just an empty list."""
+    """An empty list at a key without documents means nothing."""
     found = program.retrieve(docs["a"])
     program.function("note", {"documents": found}, {"errors": [], "tags": []})
     assert program.ids() == ["a"]
@@ -204,7 +204,7 @@ def test_partial_records_are_unscored(program: Any, docs: Any) -> None:
 
 
 def test_an_unknown_option_value(program: Any) -> None:
-    """`failed_calls` has two values."""
+    """`failed_calls` refuses any value but its two."""
     with pytest.raises(ValueError, match="failed_calls must be 'unscored' or 'score', got 'x'"):
         StepReading(failed_calls="x")  # type: ignore[arg-type]
 
@@ -216,14 +216,14 @@ def test_a_retriever_whose_output_is_no_documents(program: Any) -> None:
 
 
 def test_a_retriever_that_has_not_ended(program: Any, docs: Any) -> None:
-    """Its output is unknown, and is not read as an empty list."""
+    """A retriever that has not ended has an unknown output, not an empty list."""
     program.retrieve(docs["a"])
     program.log.begin("open", None, "retriever", "slow", query="q")
     assert program.retrieval().error == "slow has not ended"
 
 
 def test_branches_stand_in_the_order_of_their_construct(program: Any, docs: Any) -> None:
-    """Steps that run at once by construction have their places, even if they do not overlap."""
+    """Parallel branches keep the order of their construct, even if they do not overlap."""
     with program.call():
         program.retrieve(docs["b"], name="second", group="map", branch="y")
         program.retrieve(docs["a"], name="first", group="map", branch="x")
@@ -231,7 +231,7 @@ def test_branches_stand_in_the_order_of_their_construct(program: Any, docs: Any)
 
 
 def test_a_step_that_returns_one_of_two_lists(program: Any, docs: Any) -> None:
-    """The other list was not passed on, whether or not the lists share documents."""
+    """If a step returns one of two lists, the other was dropped."""
     for others in (["c"], ["a", "c"]):
         each = type(program)()
         first = each.retrieve(docs["a"], docs["b"], name="dense")
@@ -255,7 +255,7 @@ def test_branches_that_each_return_one_of_two_lists(program: Any, docs: Any) -> 
 
 
 def test_a_record_comes_back_from_a_file(program: Any, docs: Any) -> None:
-    """With all its lists, each context written once."""
+    """A saved record is read back with all its lists, each context once."""
     found = program.retrieve(docs["a"], docs["b"], docs["c"])
     program.function("rerank", found, [docs["c"], docs["a"]])
     record = program.retrieval()
@@ -271,14 +271,14 @@ def test_a_record_comes_back_from_a_file(program: Any, docs: Any) -> None:
 def test_a_reordering_of_few_documents_is_known_by_its_name(
     program: Any, docs: Any, name: str, ranked: str
 ) -> None:
-    """Its ranks are those before it; a step of another name that has the same order ranks."""
+    """A step with a reranker's name ranks even if the order stays; a reorderer does not."""
     found = program.retrieve(*[docs[each] for each in "abcd"])
     program.function(name, found, [docs[each] for each in "bdca"])
     assert program.ids() == list(ranked)
 
 
 def test_a_list_that_a_cached_step_made_is_known_from_the_next_one(program: Any, docs: Any) -> None:
-    """If the state is of this run alone, and its caller was not given the documents."""
+    """The list of a cached step is known from the next step, if this run alone had its state."""
     with program.call({"question": "q"}) as call, program.step("chain", "graph", {"question": "q"}):
         state = {"question": "q", "documents": [docs["b"], docs["a"]]}
         program.function("answer", state, {"answer": "x"}, task="answer:1", closed=True)
@@ -290,7 +290,7 @@ def test_a_list_that_a_cached_step_made_is_known_from_the_next_one(program: Any,
 def test_a_list_that_was_there_before_was_not_retrieved(
     program: Any, docs: Any, *, closed: bool
 ) -> None:
-    """As in the state of an earlier run, or in the input of the call."""
+    """A list in the state of an earlier run, or in the call's input, was not retrieved."""
     state = {"question": "q", "documents": [docs["a"]]}
     with (
         program.call(state if closed else None) as call,

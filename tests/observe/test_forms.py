@@ -1,4 +1,4 @@
-"""The forms in which a call returns documents: lists, pairs, hits, rows, texts."""
+"""A call may return documents as lists, pairs, hits, rows, or texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fullrecall import Context
     ],
 )
 def test_forms_of_documents(program: Any, output: Any) -> None:
-    """Contexts, mappings and pairs with a score are documents wherever they stand."""
+    """Contexts, mappings and pairs with a score are read as documents at any place."""
     with program.call() as call:
         call.returns(output)
     assert program.ids() == ["1"]
@@ -41,8 +41,8 @@ def test_texts_alone_are_contexts(program: Any) -> None:
     assert [context.text for context in program.retrieval().contexts] == ["one", "two"]
 
 
-def test_texts_beside_documents_are_none(program: Any, docs: Any) -> None:
-    """Texts that no document has, at a key of the output, are no contexts."""
+def test_texts_beside_documents_are_no_contexts(program: Any, docs: Any) -> None:
+    """Texts at a key of the output that are no document's text are not contexts."""
     with program.call() as call:
         program.retrieve(docs["a"])
         call.returns({"answer": "x", "follow_ups": ["why is that so?", "since when?"]})
@@ -64,7 +64,7 @@ ROWS = {
 
 @pytest.mark.parametrize("form", ROWS)
 def test_what_a_call_returns_counts_in_any_form(program: Any, docs: Any, form: str) -> None:
-    """In its order: IDs, rows and tuples name documents that were retrieved."""
+    """IDs, rows and tuples that a call returns name retrieved documents, in their order."""
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"], docs["c"])
         call.returns(ROWS[form](found[:0:-1]))
@@ -75,7 +75,7 @@ def test_what_a_call_returns_counts_in_any_form(program: Any, docs: Any, form: s
 def test_what_a_call_returns_of_unknown_documents_is_something_else(
     program: Any, docs: Any
 ) -> None:
-    """A list of names is not a list of documents unless each name is an ID."""
+    """A list of names is not read as documents unless each name is an ID."""
     with program.call() as call:
         program.retrieve(docs["a"], docs["b"])
         call.returns(["a", "somebody"])
@@ -95,7 +95,7 @@ def test_what_a_call_returns_of_unknown_documents_is_something_else(
     ],
 )
 def test_hits_with_a_document_each_are_one_list(program: Any, docs: Any, form: Any) -> None:
-    """In their order: they are no calls that each returned one document."""
+    """Hits with one document each are one list, not calls with one document each."""
     with program.call() as call:
         call.returns(form(program.retrieve(docs["a"], docs["b"])[::-1]))
     found = program.retrieval()
@@ -104,7 +104,7 @@ def test_hits_with_a_document_each_are_one_list(program: Any, docs: Any, form: A
 
 
 def test_results_with_lists_of_documents_are_calls(program: Any, docs: Any) -> None:
-    """A list of answers to several queries is no list of hits, though each found one document."""
+    """Answers to several queries are calls, even if each found one document."""
     with program.call() as call:
         found = [program.retrieve(docs[each], query=each) for each in "ab"]
         call.returns([{"query": "q", "documents": each} for each in found])
@@ -113,7 +113,7 @@ def test_results_with_lists_of_documents_are_calls(program: Any, docs: Any) -> N
 
 @pytest.mark.parametrize("separate", [True, False])
 def test_hits_of_several_queries_are_calls(program: Any, docs: Any, *, separate: bool) -> None:
-    """If each was returned alone; those of one list are one list."""
+    """Hits that were returned separately are calls; those of one list are one list."""
     with program.call() as call:
         lists = [["a"], ["b"]] if separate else [["a", "b"]]
         for number, letters in enumerate(lists):
@@ -123,7 +123,7 @@ def test_hits_of_several_queries_are_calls(program: Any, docs: Any, *, separate:
 
 
 def test_an_empty_artifact_of_a_tool_is_a_search_without_results(program: Any) -> None:
-    """It is a list where documents would be; an empty list as the text of a tool says nothing."""
+    """An empty artifact is a search without results; an empty text says nothing."""
     program.function("search", None, [], kind="tool")
     assert program.ids() is None
     message = {"type": "tool", "content": "", "artifact": []}

@@ -1,7 +1,7 @@
 """Random programs of LangChain and LlamaIndex, read from the spans of real instrumentors.
 
-The truth does not come from the readers: it is the documents in the model's prompt, or those
-returned. `FULLRECALL_RUNS` sets the number of programs.
+The true list is independent of the readers: the documents in the model's prompt, or those returned.
+`FULLRECALL_RUNS` sets the number of programs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _langchain_programs() -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # its annotations are read there
+    sys.modules[spec.name] = module  # The reader of programs needs its annotations.
     spec.loader.exec_module(module)
     return module
 
@@ -65,12 +65,12 @@ class Traced:
 
 
 class Tracing:
-    """An instrumented process."""
+    """A process whose frameworks are instrumented."""
 
     def __init__(self) -> None:
         self.spans = InMemorySpanExporter()
         self.processor = RetrievalProcessor()
-        limits = SpanLimits(max_span_attributes=10_000)  # as Phoenix's own provider has
+        limits = SpanLimits(max_span_attributes=10_000)  # Phoenix's own provider has this setting.
         self.provider = TracerProvider(span_limits=limits)
         self.provider.add_span_processor(SimpleSpanProcessor(self.spans))
         self.provider.add_span_processor(self.processor)
@@ -91,7 +91,7 @@ class Tracing:
         return Traced(live, self._exported(), truth)
 
     def llama_index(self, seed: int) -> Traced:
-        """Run a program of LlamaIndex that waits for no human: such steps have no spans."""
+        """Run a LlamaIndex program that waits for no human, since such steps have no spans."""
         program = llama_index.Program(seed)
         while program.kind in (program.waiting, program.approved):
             seed += 10_000
@@ -101,7 +101,7 @@ class Tracing:
             return ask(program.thing, question)
 
         live = self._live(call)
-        # A function has no span, and a workflow's says no more than how many nodes it returned.
+        # A function has no span, and a workflow's span has only the number of its nodes.
         is_shown = program.kind != program.function and (
             bool(program.llm.prompts) or program.kind != program.workflow
         )
@@ -129,7 +129,7 @@ def ask(thing: Any, question: str) -> Any:
     async def run() -> Any:
         return await thing.run(**{name: question})
 
-    loop = asyncio.new_event_loop()  # `asyncio.run` would forget the one that is set
+    loop = asyncio.new_event_loop()  # `asyncio.run` would remove the current event loop.
     try:
         return loop.run_until_complete(run())
     finally:
@@ -143,7 +143,7 @@ def tracing() -> Iterator[Tracing]:
     instrumentors = (LangChainInstrumentor(), LlamaIndexInstrumentor())
     for instrumentor in instrumentors:
         instrumentor.instrument(tracer_provider=made.provider)
-    logging.disable(logging.CRITICAL)  # spans that fail on purpose
+    logging.disable(logging.CRITICAL)  # These spans fail on purpose.
     loop = asyncio.new_event_loop()  # LlamaIndex would make one, and leave it open
     asyncio.set_event_loop(loop)
     yield made
@@ -177,16 +177,18 @@ def outcomes(tracing: Tracing, framework: str, seed: int) -> Iterator[str]:
     if len(traced.exported) == 1:
         retrieval = traced.exported[0].retrieval or Retrieval(error="no retrieval")
         said = outcome(retrieval, traced.truth, MARKERS[framework])
-        # Spans do not show how a function changes their output: that is known live alone.
+        # Spans do not show how a function changes their output; only the live reader knows.
         yield f"exported {said}"
 
 
 @pytest.mark.parametrize("framework", MARKERS)
 def test_no_number_is_wrong(framework: str, tracing: Tracing) -> None:
-    """And most programs are scored."""
+    """No record has a wrong number, and most programs are scored."""
     counts: Counter[str] = Counter()
     wrong = []
-    # 88: a node passes a cut list to an outer graph, which its span has only in an exception.
+    # 88: a node passes a cut list to an outer graph, and its span has the list in an exception
+    # only.
+    #
     # 9044: an agent returns the outputs of its tools, one as nodes and one as a text.
     for seed in {*range(PROGRAMS), 88, 9044}:
         for said in outcomes(tracing, framework, seed):
@@ -209,9 +211,10 @@ RENAMED = (
 def test_another_name_of_an_attribute_is_never_wrong(
     framework: str, name: str, tracing: Tracing
 ) -> None:
-    """As the next version of an instrumentor may have it; nor is another name of every span."""
-    # 53: no span has the documents' texts, so that a model's prompt does not show them.
-    # 9: a node waits for a human, and its exception passed for an output with a known name.
+    """A renamed attribute, in one span or in all, never gives a wrong number."""
+    # 53: no span has the documents' texts, so a model's prompt cannot be matched with them.
+    #
+    # 9: a node waits for a human, and its exception was read as an output with a known name.
     for seed in {*range(max(6, PROGRAMS // 5)), 9, 53}:
         traced = getattr(tracing, framework)(seed)
         if len(traced.exported) != 1:

@@ -1,4 +1,4 @@
-"""Which document a copy is: by its object, its ID, its text, or a part of its text."""
+"""A copy is matched with its document by object, ID, text, or part of the text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_minted_ids_and_cut_texts(program: Any, docs: Any) -> None:
 
 
 def test_a_parent_has_its_own_id(program: Any, docs: Any) -> None:
-    """If a larger text replaces a part of it, the larger text's ID is shown."""
+    """If a larger text replaces its part, the larger text's ID is shown."""
     child = program.retrieve(docs["a"])
     whole = Context(f"Chapter one. {child[0].text} And more.", id="parent")
     program.function("parents", child, [whole])
@@ -38,7 +38,7 @@ def test_a_parent_has_its_own_id(program: Any, docs: Any) -> None:
 
 
 def test_shortening_without_a_new_order(program: Any, docs: Any) -> None:
-    """A compressor that keeps every document hands on the shortened texts."""
+    """A compressor that keeps every document returns the shortened texts."""
     found = program.retrieve(docs["a"], docs["b"])
     short = [Context(str(each.text)[:30], id=each.id) for each in found]
     program.function("compress", found, short)
@@ -47,7 +47,7 @@ def test_shortening_without_a_new_order(program: Any, docs: Any) -> None:
 
 @pytest.mark.parametrize("shared", [4, 6, 8])
 def test_a_chunk_of_which_a_neighbour_has_most_was_not_sent(program: Any, shared: int) -> None:
-    """A chunk is in a prompt only if its own words are, for any number of shared words."""
+    """A chunk is in a prompt only if its own words are, whatever it shares with a neighbor."""
     words = [f"word{number}" for number in range(100)]
     first = Context(" ".join(words[:50]), id="first")
     second = Context(" ".join(words[50 - 5 * shared : 100 - 5 * shared]), id="second")
@@ -78,7 +78,7 @@ def test_chunks_that_overlap_are_two(program: Any) -> None:
 def test_the_record_of_one_search_is_that_of_any_call(
     program: Any, docs: Any, *, rooted: bool
 ) -> None:
-    """With a step beside it, whose output is None, the call is followed in full."""
+    """A call beside a step whose output is None is followed in full, with the same record."""
     records = []
     for beside in (False, True):
         each = type(program)()
@@ -96,7 +96,7 @@ def test_the_record_of_one_search_is_that_of_any_call(
 def test_one_search_needs_no_following(
     program: Any, docs: Any, monkeypatch: pytest.MonkeyPatch, *, rooted: bool
 ) -> None:
-    """Most records are of one search: following its documents costs five times as much."""
+    """A record of one search, like most, skips the following of documents, a fifth of the cost."""
     monkeypatch.setattr(reading, "Record", None)
     with program.call() if rooted else contextlib.nullcontext() as call:
         found = program.retrieve(docs["b"], docs["a"])
@@ -119,21 +119,21 @@ def test_a_reference_may_name_any_id_of_a_document(program: Any, docs: Any) -> N
 
 
 def test_equal_texts_are_told_apart_by_their_order(program: Any) -> None:
-    """If all documents of one text lose their IDs, their order gives the IDs."""
+    """If documents of one text all lose their IDs, their order identifies them."""
     found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
     program.function("number", found, [Context("Yes."), Context("Yes.")])
     assert program.ids() == ["x", "y"]
 
 
-def test_some_of_several_equal_texts_are_unscored(program: Any) -> None:
-    """If only some of them are left, their IDs are unknown."""
+def test_some_of_several_equal_texts_have_unknown_ids(program: Any) -> None:
+    """If only some of several equal texts are left, their IDs are unknown."""
     found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
     program.function("drop IDs", found, [Context("Yes.")])
     assert "which of them they are is unknown" in str(program.retrieval().error)
 
 
 def test_of_equal_texts_those_in_use_are_meant(program: Any) -> None:
-    """Documents that a step has dropped do not count as candidates."""
+    """A document without an ID is matched with those in use, not with dropped ones."""
     found = program.retrieve(Context("Yes.", id="x"), Context("Yes.", id="y"))
     kept = program.function("keep the last", found, found[1:])
     program.function("number", [Context("Yes.")], "Source 1", answers=True)
@@ -142,7 +142,7 @@ def test_of_equal_texts_those_in_use_are_meant(program: Any) -> None:
 
 
 def test_a_document_of_an_equal_text_and_another_id_is_another(program: Any) -> None:
-    """A document that no step returned is not the known document with the same text."""
+    """A returned document with a known text and a new ID is not the known document."""
     with program.call():
         program.retrieve(Context("Yes.", id="x"))
         program.function("rerank", [Context("Yes.", id="y")], None)
@@ -152,7 +152,7 @@ def test_a_document_of_an_equal_text_and_another_id_is_another(program: Any) -> 
 
 
 def test_joined_chunks_of_one_id_are_one_document(program: Any) -> None:
-    """At the rank of the first of them, as `id_key` of a source has them."""
+    """Joined chunks of one ID are one document, at the rank of the first."""
     chunks = [
         Context("The last boat leaves at ten past four in winter.", id="times"),
         Context("A bicycle costs three crowns on deck.", id="bicycles"),

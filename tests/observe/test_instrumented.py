@@ -1,4 +1,4 @@
-"""Instrumented applications that are evaluated, captured in blocks, and read from files."""
+"""Instrumented applications are evaluated, captured in blocks, and read from files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = [
 
 
 def test_an_evaluation_asks_an_instrumented_application(tracing: Tracing) -> None:
-    """`evaluate` asks it side by side; a failure is that sample's own."""
+    """`evaluate` asks an application concurrently, and a failure is that sample's own."""
 
     def application(question: str) -> str:
         return (
@@ -52,7 +52,7 @@ def test_an_evaluation_asks_an_instrumented_application(tracing: Tracing) -> Non
 
 @pytest.mark.parametrize("application", [Documents().ainvoke, fusion().aretrieve])
 def test_an_async_application(application: Any, tracing: Tracing) -> None:
-    """It is awaited in the event loop of its caller; questions side by side keep apart."""
+    """An async application is awaited in its caller's loop, and questions are kept apart."""
 
     async def both() -> list[Retrieval]:
         observed = tracing.processor.observed(application)
@@ -67,7 +67,7 @@ def test_an_async_application(application: Any, tracing: Tracing) -> None:
 
 
 def test_an_id_in_the_metadata(tracing: Tracing) -> None:
-    """`id_key` names the key, as in the adapters."""
+    """`id_key` names the metadata key of the ID, as in the adapters."""
     Documents(count=2).invoke("q")
     Nodes(2).retrieve("q")
     spans = tracing.spans.get_finished_spans()
@@ -77,7 +77,7 @@ def test_an_id_in_the_metadata(tracing: Tracing) -> None:
 
 
 def test_a_block_records_what_runs_in_it(tracing: Tracing) -> None:
-    """Within an application's own span, too, whose trace goes on."""
+    """A block inside an application's own span records its steps, and the outer trace continues."""
     with tracing.provider.get_tracer("test").start_as_current_span("request"):
         Documents(count=1).invoke("before")
         with tracing.processor.capture() as seen:
@@ -89,7 +89,7 @@ def test_a_block_records_what_runs_in_it(tracing: Tracing) -> None:
 
 @pytest.mark.parametrize("retrieve", [Documents(count=80).invoke, Nodes(40).retrieve])
 def test_beyond_128_attributes_a_list_is_not_whole(retrieve: Any, tracing: Tracing) -> None:
-    """Unscored, with what to set."""
+    """A list of more than 128 attributes is unscored, with the setting that allows more."""
     retrieve(QUESTION)
     (sample,) = tracing.exported()
     assert sample.retrieved_context_ids is None
@@ -100,7 +100,7 @@ def test_beyond_128_attributes_a_list_is_not_whole(retrieve: Any, tracing: Traci
 
 @pytest.mark.parametrize("hidden", ["OUTPUTS", "OUTPUT_TEXT", "INPUTS"])
 def test_hidden_values(hidden: str, tracing: Tracing, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Documents hidden by OPENINFERENCE_HIDE_* are unscored; a hidden input leaves the list."""
+    """Documents hidden by OPENINFERENCE_HIDE_* are unscored; a hidden input is not needed."""
     instrumentor = LangChainInstrumentor()
     instrumentor.uninstrument()
     monkeypatch.setenv(f"OPENINFERENCE_HIDE_{hidden}", "true")
@@ -120,7 +120,7 @@ def test_hidden_values(hidden: str, tracing: Tracing, monkeypatch: pytest.Monkey
 
 
 def test_a_file_of_spans_is_scored_with_labels(tracing: Tracing, tmp_path: Path) -> None:
-    """OTLP JSON as the exporter writes it: the same samples, joined by ID, else by question."""
+    """A file of OTLP JSON gives the same samples, joined with labels by ID or question."""
     application = chain()
     for question in ("a", "b", "b", "unlabeled"):
         application.invoke(question)

@@ -1,6 +1,6 @@
-"""Spans of the real instrumentors of LangChain and LlamaIndex: the lists of the adapters' records.
+"""Spans of the real instrumentors of both frameworks give the lists of the adapters' records.
 
-A test that shows a loss of an instrumentor names it.
+A test names each value that an instrumentor omits.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("name", LANGCHAIN)
 def test_langchain(name: str, tracing: Tracing) -> None:
-    """Live, exported, and by the adapter: one record."""
+    """Live spans, exported spans, and the LangChain adapter give one record."""
     application, sample = LANGCHAIN[name](), Sample(user_input=QUESTION)
     seen = as_retriever(tracing.processor.observed(application.invoke)).retrieve(sample)
     assert seen.error is None
@@ -63,7 +63,7 @@ def test_langchain(name: str, tracing: Tracing) -> None:
 
 @pytest.mark.parametrize("name", LLAMA_INDEX)
 def test_llama_index(name: str, tracing: Tracing) -> None:
-    """Live, exported, and by the adapter: one record."""
+    """Live spans, exported spans, and the LlamaIndex adapter give one record."""
     application, sample = LLAMA_INDEX[name](), Sample(user_input=QUESTION)
     seen = as_retriever(tracing.processor.observed(asked(application))).retrieve(sample)
     assert seen.error is None
@@ -124,7 +124,7 @@ def test_one_number(name: str, tracing: Tracing) -> None:
 
 
 class ToolCalling(FakeMessagesListChatModel):
-    """A model that calls tools as its messages say."""
+    """A model that calls the tools that its messages contain."""
 
     def bind_tools(self, tools: Any, **_: Any) -> Any:
         """Return this model."""
@@ -145,7 +145,7 @@ def agent() -> Any:
 
 
 def test_a_fallback_is_known_to_the_adapter_alone(tracing: Tracing) -> None:
-    """Spans name the construct's caller as that of each attempt, so the trace is unscored."""
+    """Spans do not show a fallback, so its trace is unscored; the adapter recovers it."""
     application = Documents(fails=True).with_fallbacks([OtherDocuments(count=2)])
     application.invoke(QUESTION)
     spans = tracing.spans.get_finished_spans()
@@ -158,7 +158,7 @@ def test_a_fallback_is_known_to_the_adapter_alone(tracing: Tracing) -> None:
 
 
 def test_an_agent_of_langchain(tracing: Tracing) -> None:
-    """Its question, its answer, and the union of its tools' documents."""
+    """An agent's trace has its question, its answer, and the union of its tools' documents."""
     sample = Sample(user_input=QUESTION)
 
     def application(question: str) -> Any:
@@ -173,7 +173,7 @@ def test_an_agent_of_langchain(tracing: Tracing) -> None:
 
 
 def test_each_trace_is_a_sample(tracing: Tracing) -> None:
-    """Side by side, too: each question with its own list and answer."""
+    """Concurrent traces are samples with their own question, list and answer."""
     application = chain(RunnableLambda(first_two))
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(application.invoke, (f"q{n}" for n in range(8))))

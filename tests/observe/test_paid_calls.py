@@ -1,4 +1,4 @@
-"""Which steps of a run are calls that were paid for, and which lists are those of one call."""
+"""Each retrieval of a run is one paid call, with one list."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def test_a_tool_that_sorts_what_it_is_given_is_no_further_call(program: Any, docs: Any) -> None:
-    """It did not retrieve: the search after it is the second call, not the third."""
+    """A tool that only sorts its input is no call: the search after it is the second call."""
     found = program.retrieve(docs["a"], docs["b"])
     program.function("sort", found, found[::-1], kind="tool")
     program.retrieve(docs["c"])
@@ -18,7 +18,7 @@ def test_a_tool_that_sorts_what_it_is_given_is_no_further_call(program: Any, doc
 def test_two_searches_of_an_agent_are_two_even_if_one_has_all_of_the_other(
     program: Any, docs: Any
 ) -> None:
-    """Its next step is given the second list alone, which does not replace both."""
+    """Two searches of an agent are two calls, even if the second list contains the first."""
     with program.call():
         for letters in ("b", "ab"):
             with program.step("tool", "search") as tool:

@@ -1,4 +1,4 @@
-"""The span processor beside anything: threads, any order, spans that end twice, memory."""
+"""The span processor works with threads, any order of spans, repeated ends, and little memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUNS = int(os.environ.get("FULLRECALL_RUNS", "8"))
 
 
 class Application:
-    """Makes traces by hand, span by span."""
+    """An application that makes traces by hand, span by span."""
 
     def __init__(self) -> None:
         self.processor = RetrievalProcessor()
@@ -36,7 +36,7 @@ class Application:
         context = None if parent is None else otel.set_span_in_context(parent)
         span = self._tracer.start_span(name, context or otel.set_span_in_context(otel.INVALID_SPAN))
         span.set_attribute("openinference.span.kind", "RETRIEVER" if ids else "CHAIN")
-        # Each call has a query of its own: asked again, the same query would recover a failure.
+        # Each call has its own query, since the same query again would recover a failure.
         span.set_attribute("input.value", " ".join([name, *ids]))
         for n, own in enumerate(ids):
             span.set_attribute(f"retrieval.documents.{n}.document.id", own)
@@ -44,7 +44,7 @@ class Application:
 
 
 def ids_of(seen: SpanCapture) -> list[Any]:
-    """Return the retrieved IDs in any order: no order of calls is a rank."""
+    """Return the retrieved IDs in any order, since the order of concurrent calls is no rank."""
     return sorted(context.id or "" for context in seen.retrieval().contexts or ())
 
 
@@ -59,11 +59,11 @@ def test_any_interleaving_gives_each_block_its_own(seed: int) -> None:
             root = app.start(f"q{number}")
             ids = [f"{number}.{n}" for n in range(rng.randint(1, 4))]
             work = [app.start("search", root, (own,)) for own in ids]
-            work += rng.sample(work, k=rng.randint(0, len(work)))  # some are ended twice
+            work += rng.sample(work, k=rng.randint(0, len(work)))  # Some spans are ended twice.
             rng.shuffle(work)
             with ThreadPoolExecutor(4) as pool:
                 list(pool.map(lambda span: span.end(), work))
-                list(pool.map(app.processor.on_end, work))  # a provider that reports an end twice
+                list(pool.map(app.processor.on_end, work))  # This provider reports an end twice.
             root.end()
         assert ids_of(seen) == ids
 
@@ -78,7 +78,7 @@ def test_any_interleaving_gives_each_block_its_own(seed: int) -> None:
 
 
 def test_threads_without_the_context_belong_by_their_parents() -> None:
-    """An instrumentor starts spans there; a span of another block stays its own."""
+    """Spans of threads without the context belong to the block of their parent."""
     app = Application()
     with app.processor.capture() as seen, ThreadPoolExecutor(1) as pool:
         root = app.start("q")
@@ -94,7 +94,7 @@ def test_threads_without_the_context_belong_by_their_parents() -> None:
     [["c", "a"], [("c", 0.9), ("a", 0.1)], {"answer": "x", "hits": [{"id": "c"}, {"id": "a"}]}],
 )
 def test_what_an_application_returns_counts_in_any_form(result: Any) -> None:
-    """IDs and rows name documents that its spans have."""
+    """IDs and rows that an application returns name documents of its spans."""
     application = Application()
 
     def ask(question: str) -> Any:
@@ -107,7 +107,7 @@ def test_what_an_application_returns_counts_in_any_form(result: Any) -> None:
 
 
 def test_spans_that_never_end_are_let_go() -> None:
-    """With their block; those outside of blocks are never held."""
+    """Spans that never end are freed with their block, and those outside of blocks at once."""
     app = Application()
     with app.processor.capture() as seen:
         spans = [app.start(f"q{n}") for n in range(10)]
@@ -135,7 +135,7 @@ def test_documents_that_the_application_reports_count(documents: Any) -> None:
 
 
 def test_tools_of_an_application() -> None:
-    """A function reads the documents of one tool; the second tool does not retrieve."""
+    """A function reads the documents of one tool, and another tool does not retrieve."""
     app = Application()
     processor = RetrievalProcessor(
         tool_documents={"kb": lambda text: text.split(";")}, other_tools=["weather"]

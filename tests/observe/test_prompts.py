@@ -1,4 +1,4 @@
-"""The prompts of models: they cut lists, bring them back, and tell what was read."""
+"""The prompts of models cut lists, restore replaced lists, and show the contexts read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fullrecall import Context
 
 
 def test_container_keeps_what_the_prompt_had(program: Any, docs: Any) -> None:
-    """A mapping beside lists that a model read does not drop them."""
+    """Lists that a model read are not dropped if a mapping is returned beside them."""
     with program.call() as call:
         first = program.retrieve(docs["a"])
         second = program.retrieve(docs["b"], query="q2")
@@ -21,7 +21,7 @@ def test_container_keeps_what_the_prompt_had(program: Any, docs: Any) -> None:
 
 
 def test_text_without_a_model_was_handed_on(program: Any, docs: Any) -> None:
-    """A tool that returns the text of some of its documents handed on those."""
+    """A tool that returns the text of some of its documents passed on those."""
     with program.step("tool", "lookup", query="q") as tool:
         found = program.retrieve(docs["a"], docs["b"], docs["c"])
         tool.returns(joined(found[:2]))
@@ -29,7 +29,7 @@ def test_text_without_a_model_was_handed_on(program: Any, docs: Any) -> None:
 
 
 def test_an_answer_cuts_nothing(program: Any, docs: Any) -> None:
-    """A text after a model read the documents is an answer, even if it quotes one."""
+    """A text after a model read the documents is an answer, even if it quotes one of them."""
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"])
         program.ask(joined(found))
@@ -55,7 +55,7 @@ def test_read(program: Any, docs: Any) -> None:
 
 
 def test_a_prompt_inside_a_retriever_is_no_reading(program: Any, docs: Any) -> None:
-    """A model that rewrites the query, or ranks, is not the one that answers."""
+    """A model inside a retriever, which rewrites the query or ranks, is not the answering one."""
     with program.step("retriever", "ranked", query="q") as outer:
         found = program.retrieve(docs["a"], docs["b"])
         program.ask(joined(found))
@@ -75,7 +75,7 @@ def test_prompt_in_json(program: Any) -> None:
 
 
 def test_a_part_beside_the_whole_is_not_guessed_at(program: Any, docs: Any) -> None:
-    """Which of two lists was passed on is unknown, unless a prompt shows it."""
+    """If a part is beside the whole list, the list passed on is unknown without a prompt."""
     found = [docs["a"], docs["b"]]
     program.function("search", "q", {"found": found, "kept": found[:1]})
     assert "kept" in (program.retrieval().error or "")
@@ -84,7 +84,7 @@ def test_a_part_beside_the_whole_is_not_guessed_at(program: Any, docs: Any) -> N
 
 
 def test_a_part_beside_the_whole_and_a_prompt_of_all(program: Any, docs: Any) -> None:
-    """A model that was sent all of it read the whole."""
+    """A model whose prompt has all documents read the whole list."""
     found = [docs["a"], docs["b"]]
     program.function("search", "q", {"found": found, "kept": found[:1]})
     program.ask(joined(found))
@@ -101,7 +101,7 @@ def test_a_function_that_cuts_and_formats(program: Any, docs: Any) -> None:
 
 
 def test_the_three_lists(program: Any, docs: Any) -> None:
-    """The retrieved documents, those kept, and those in the prompt."""
+    """A record has three lists: retrieved, kept, and in the prompt."""
     with program.call() as call:
         first = program.retrieve(docs["a"], docs["b"], docs["c"])
         second = program.retrieve(docs["d"], docs["a"], query="q2")

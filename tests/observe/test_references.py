@@ -19,7 +19,7 @@ class TestReferences:
     """Samples joined with references."""
 
     def test_the_same_question_twice_is_one_group(self) -> None:
-        """Two traces of one question are not independent."""
+        """Two traces of one question are one group, since they are not independent."""
         asked = [Sample(id=n, user_input="q", retrieved_context_ids=[n]) for n in "12"]
         joined = list(
             datasets.with_references(asked, [Sample(user_input="q", reference_context_ids=["1"])])
@@ -27,7 +27,7 @@ class TestReferences:
         assert [(each.id, each.group) for each in joined] == [("1", "q"), ("2", "q")]
 
     def test_an_id_goes_before_the_question(self) -> None:
-        """Of two references, the one of the sample's ID."""
+        """Of two references, the one with the sample's ID is joined."""
         references = [Sample(id=n, user_input="q", reference_context_ids=[n]) for n in "12"]
         (first, missing) = datasets.with_references(
             [Sample(id="2", user_input="q", retrieved_context_ids=["2"])], references
@@ -36,7 +36,7 @@ class TestReferences:
         assert (missing.id, missing.retrieval_error) == ("1", "no trace asks this question")
 
     def test_what_is_ambiguous(self) -> None:
-        """A question of two references identifies neither."""
+        """A question that two references share joins neither."""
         references = [Sample(id=n, user_input="q", reference_context_ids=[n]) for n in "12"]
         with pytest.raises(InputError, match="2 references ask 'q'"):
             list(datasets.with_references([Sample(id="3", user_input="q")], references))
@@ -44,7 +44,7 @@ class TestReferences:
             list(datasets.with_references([], [references[0], references[0]]))
 
     def test_what_was_retrieved_stays_as_it_was(self) -> None:
-        """The record, the answer, and the metadata of both."""
+        """The joined sample keeps the record, the answer, and the metadata of both."""
         trace = read(*SPANS)
         reference = Sample(user_input="q", reference_context_ids=["a"], metadata={"lang": "en"})
         joined = datasets.with_references([trace, Sample(retrieved_context_ids=[])], [reference])
@@ -61,7 +61,7 @@ class TestReferences:
 
 @pytest.mark.rooms
 def test_the_command_line_joins_traces_with_labels(tmp_path: Path) -> None:
-    """`evaluate traces.json --references labels.jsonl`: scored, unscored and left-out samples."""
+    """`evaluate traces.json --references labels.jsonl` scores the samples with labels."""
     from fullrecall.cli import app
 
     traces, labels = tmp_path / "traces.json", tmp_path / "labels.jsonl"
@@ -85,7 +85,7 @@ def test_the_command_line_joins_traces_with_labels(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_the_command_line_takes_ids_from_metadata(tmp_path: Path) -> None:
-    """`--id-key`, as `id_key` in Python."""
+    """`--id-key` reads IDs from metadata, as `id_key` does in Python."""
     from fullrecall.cli import app
 
     traces, labels = tmp_path / "traces.json", tmp_path / "labels.jsonl"

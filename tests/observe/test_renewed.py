@@ -1,4 +1,4 @@
-"""Documents that a later step gives new IDs: renamed, merged, rewritten, stored again."""
+"""Documents with new IDs are followed: renamed, merged, rewritten, or stored again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_document_has_each_of_its_ids_at_every_stage(program: Any, docs: Any) 
 
 
 def test_a_merged_text_is_each_of_its_parts_at_one_rank(program: Any, docs: Any) -> None:
-    """Or the whole, where a reference names that."""
+    """A merged text counts as each of its parts, at one rank, or as the whole if referenced."""
     found = program.retrieve(docs["a"], docs["b"], docs["c"])
     whole = Context(f"{found[0].text}\n{found[1].text}", id="chapter")
     program.function("merge", found, [whole, found[2]], kind="reranker")
@@ -56,7 +56,7 @@ def test_a_merged_text_is_each_of_its_parts_at_one_rank(program: Any, docs: Any)
 def test_a_merged_text_without_an_id_of_its_own_is_its_parts(
     program: Any, docs: Any, own_id: str | None
 ) -> None:
-    """Its ID is that of a part, or it has none."""
+    """A merged text with a part's ID, or without an ID, counts as its parts."""
     found = program.retrieve(docs["a"], docs["b"], docs["c"])
     whole = Context(f"{found[0].text}\n{found[1].text}", id=own_id)
     program.function("merge", found, [whole], kind="reranker")
@@ -64,7 +64,7 @@ def test_a_merged_text_without_an_id_of_its_own_is_its_parts(
 
 
 def test_a_rewritten_text_under_the_same_id_is_the_same_document(program: Any, docs: Any) -> None:
-    """A model that masks or translates keeps the ID."""
+    """A text that a model masked or translated under the same ID is the same document."""
     found = program.retrieve(docs["a"], docs["b"])
     program.function("translate", found, [Context("Ein Blatt.", id="a")], kind="reranker")
     record = program.retrieval()
@@ -73,7 +73,7 @@ def test_a_rewritten_text_under_the_same_id_is_the_same_document(program: Any, d
 
 
 def test_new_ids_with_other_words_are_unscored(program: Any, docs: Any) -> None:
-    """Which of the documents a model put into its own words is unknown."""
+    """A text in other words under a new ID is unscored, since its document is unknown."""
     found = program.retrieve(docs["a"], docs["b"])
     briefly = [Context("Paper stops it.", id=made(1)), Context("They crossed.", id=made(2))]
     program.function("compress", found, briefly, kind="reranker")
@@ -88,14 +88,14 @@ def test_new_ids_with_other_words_are_unscored(program: Any, docs: Any) -> None:
 def test_other_documents_that_a_store_returned_are_scored(
     program: Any, docs: Any, given: Context
 ) -> None:
-    """A summary leads to its chunk, and a document names the one it belongs to."""
+    """A summary that leads to its chunk, and a document with its parent's ID, are scored."""
     found = program.retrieve(docs["a"])
     program.function("look up", found, [given], kind="reranker")
     assert recall(program.retrieval(), given.id or "") == 1.0
 
 
 def test_texts_that_were_stored_again_are_the_documents_before(program: Any, docs: Any) -> None:
-    """Corrective RAG cuts the texts into a new store, and searches that."""
+    """Texts that are cut into a new store and searched there are the documents before."""
     program.retrieve(docs["a"], docs["b"], docs["c"])
     program.function("split", None, None, stores=True)
     program.retrieve(Context(docs["a"].text, id=made(1)), name="new store")
@@ -105,21 +105,21 @@ def test_texts_that_were_stored_again_are_the_documents_before(program: Any, doc
 
 
 def test_equal_texts_of_two_stores_are_two_documents(program: Any, docs: Any) -> None:
-    """No text was stored between the searches."""
+    """Equal texts of two stores are two documents if no text was stored between the searches."""
     program.retrieve(docs["a"], docs["b"])
     program.retrieve(Context(docs["a"].text, id=made(1)))
     assert program.ids() == ["a", made(1), "b"]
 
 
 def test_documents_that_are_answered_from_count_whoever_found_them(program: Any, docs: Any) -> None:
-    """A neighbor comes from a docstore, beside the found one."""
+    """A neighbor from a docstore counts as retrieved if the model answers from it."""
     (found,) = program.retrieve(docs["a"])
     program.function("answer", [found, docs["b"]], "It does.", answers=True)
     assert program.ids() == ["a", "b"]
 
 
 def test_a_list_that_a_filter_emptied_was_a_stage(program: Any, docs: Any) -> None:
-    """The final list is empty, and the retrieved documents are known."""
+    """If a filter empties the list, the final list is empty, and the retrieved one is known."""
     found = program.retrieve(docs["a"])
     program.function("cutoff", found, [], kind="reranker")
     record = program.retrieval()
@@ -127,7 +127,7 @@ def test_a_list_that_a_filter_emptied_was_a_stage(program: Any, docs: Any) -> No
 
 
 def test_the_prompt_of_the_answer_tells_what_was_read(program: Any, docs: Any) -> None:
-    """Prompts that chose among the documents do not count; those of parts of the answer do."""
+    """The prompts of the answer, or of its parts, show the contexts read."""
     found = program.retrieve(docs["a"], docs["b"], docs["c"])
     for each in found:
         program.ask(f"Is this relevant? {each.text}")
@@ -136,7 +136,7 @@ def test_the_prompt_of_the_answer_tells_what_was_read(program: Any, docs: Any) -
 
 
 def test_a_prompt_for_each_document_reads_all(program: Any, docs: Any) -> None:
-    """No later prompt shows them again."""
+    """If each document has its own prompt, all were read."""
     found = program.retrieve(docs["a"], docs["b"])
     for each in found:
         program.ask(f"Summarize: {each.text}")
@@ -145,7 +145,7 @@ def test_a_prompt_for_each_document_reads_all(program: Any, docs: Any) -> None:
 
 
 def test_escapes_of_markup_count_as_read(program: Any) -> None:
-    """A template engine escapes texts for XML, and a client writes that as JSON."""
+    """Documents with markup count as read if a prompt has them escaped for XML or JSON."""
     (found,) = program.retrieve(Context('Tom & Jerry say "a < b" in every single film.', id="t"))
     escaped = found.text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     program.ask(json.dumps(f"<document>{escaped}</document>"))
@@ -153,7 +153,7 @@ def test_escapes_of_markup_count_as_read(program: Any) -> None:
 
 
 def test_a_text_that_was_cut_within_words_is_its_document(program: Any, docs: Any) -> None:
-    """A splitter by characters begins and ends anywhere."""
+    """A text that a splitter cut within words is matched with its document."""
     found = program.retrieve(docs["a"], docs["b"])
     program.function("cut", found, [Context(found[1].text[7:-9], id=made(1))], kind="reranker")
     record = program.retrieval()
@@ -161,7 +161,7 @@ def test_a_text_that_was_cut_within_words_is_its_document(program: Any, docs: An
 
 
 def test_a_merged_document_that_is_numbered_is_the_merged_one(program: Any, docs: Any) -> None:
-    """Its parts are in its text as well: it is one document, and not a new one from outside."""
+    """A merged document that gets a number is the merged one, not a new document."""
     found = program.retrieve(docs["a"], docs["b"], docs["c"])
     merged = Context(f"{found[0].text}\n{found[1].text}", id=made(1))
     program.function("merge", found, [merged, found[2]])
@@ -173,7 +173,7 @@ def test_a_merged_document_that_is_numbered_is_the_merged_one(program: Any, docs
 
 
 def test_a_cut_text_to_answer_from_is_the_document_that_it_quotes(program: Any, docs: Any) -> None:
-    """Also with words around it: neither text contains the other."""
+    """A cut text with words around it is the document that it quotes."""
     found = program.retrieve(docs["a"], docs["b"])
     cut = f"<source>{str(found[1].text)[:60]}"
     program.function("answer", [cut], "x", answers=True)

@@ -1,4 +1,4 @@
-"""Spans in every shape: conventions, and values that were cut, hidden, or lost."""
+"""Spans of each convention are read, and cut, hidden, or lost values are noticed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ CONVENTIONS: dict[str, Span] = {
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_conventions(name: str) -> None:
-    """Each convention's words for a retriever, its question and its documents; no distance."""
+    """Each convention's names for a retriever, its question and its documents are read."""
     sample = read(CONVENTIONS[name])
     assert sample.user_input == "q"
     assert sample.retrieved_context_ids == ("a", "b")
@@ -76,7 +76,7 @@ def test_conventions(name: str) -> None:
 
 
 def test_a_later_reranker_has_the_final_list() -> None:
-    """Its documents count; its stages are the retrieved lists and its input."""
+    """A reranker's documents are the final list; the retrieved lists are its stages."""
     reranker = span(
         5,
         "rerank",
@@ -94,7 +94,7 @@ def test_a_later_reranker_has_the_final_list() -> None:
 
 
 def test_a_reranker_of_another_list_leaves_this_one() -> None:
-    """The other list stays a list of its own: they are united, and neither is ranked first."""
+    """A reranker of another list leaves this one, and the two lists are united."""
     reranker = span(
         5,
         "rerank",
@@ -111,14 +111,14 @@ def test_a_reranker_of_another_list_leaves_this_one() -> None:
 
 
 def test_an_outer_retriever_counts() -> None:
-    """The lists below it are its stages."""
+    """The list of the outer retriever counts, and the lists below it are its stages."""
     sample = read(retriever(1, None, "a", end=9), retriever(2, 1, "a", "b"), retriever(3, 1, "c"))
     assert sample.retrieved_context_ids == ("a",)
     assert [stage.name for stage in sample.stages] == ["search 2", "search 3"]
 
 
 def test_a_span_that_is_exported_twice_counts_once() -> None:
-    """An exporter tries again after a lost answer."""
+    """A span that is exported twice, after a lost answer, counts once."""
     assert read(retriever(1, None, "a"), retriever(1, None, "a")).ranks is None
 
 
@@ -188,8 +188,8 @@ UNSCORED: dict[str, tuple[list[Span], str]] = {
 
 
 @pytest.mark.parametrize("name", UNSCORED)
-def test_what_is_not_whole_is_unscored(name: str) -> None:
-    """With a reason that names the way out; never an empty list."""
+def test_an_incomplete_trace_is_unscored(name: str) -> None:
+    """A trace that is not whole is unscored with the fix, never an empty list."""
     spans, why = UNSCORED[name]
     sample = read(*spans)
     assert why in str(sample.retrieval_error)
@@ -202,14 +202,14 @@ def tool(number: int, **given: Any) -> Span:
 
 
 def test_a_tool_that_failed_and_was_called_again() -> None:
-    """With the same arguments: it is one tool, so the second call recovered the failure."""
+    """A tool that failed and was called again with the same arguments recovered."""
     sample = read(ROOT, tool(2, error="TimeoutError"), tool(4, end=9), retriever(5, 4, "a"))
     assert sample.retrieval_error is None
     assert sample.retrieved_context_ids == ("a",)
 
 
 def test_a_retriever_that_failed_beside_one_of_its_name() -> None:
-    """Two stores of one class have one name, which does not show that the second was a retry."""
+    """A failed retriever is not recovered by one of the same class, which may be another store."""
     failed = retriever(2, 1, error="TimeoutError", name="Store.retrieve")
     sample = read(ROOT, failed, retriever(3, 1, "a", name="Store.retrieve"))
     assert "1 of 2 calls failed (Store: TimeoutError)" in str(sample.retrieval_error)
@@ -217,7 +217,7 @@ def test_a_retriever_that_failed_beside_one_of_its_name() -> None:
 
 @pytest.mark.parametrize("error", ["GeneratorExit()", "GraphInterrupt: (Interrupt(value='?'),)"])
 def test_a_stream_or_a_graph_that_was_left_early(error: str) -> None:
-    """The stream was not read to its end, or a human was asked: the retrieved documents count."""
+    """Documents count if a stream was not read to its end, or if a graph asked a human."""
     kind = {"openinference.span.kind": "CHAIN", "input.value": "q"}
     graph = span(2, "graph", 1, end=9, error=error, attributes=kind)
     sample = read(ROOT, graph, retriever(3, 2, "a"))
@@ -226,7 +226,7 @@ def test_a_stream_or_a_graph_that_was_left_early(error: str) -> None:
 
 
 def test_a_tool_that_reports_its_failure() -> None:
-    """It retrieved, raised, and a message reported it: its documents are discarded."""
+    """The documents of a tool that raised, and whose failure a message reported, are discarded."""
     message = {"content": "Error: down", "type": "tool", "status": "error"}
     failed = span(
         2,
@@ -245,7 +245,7 @@ def test_a_tool_that_reports_its_failure() -> None:
 
 @pytest.mark.parametrize("order", ["children first", "parents first"])
 def test_times_of_a_coarse_clock(order: str) -> None:
-    """Spans of one millisecond keep the order of their export below their parent."""
+    """Spans with equal times keep the order of their export below their parent."""
     spans = [
         span(1, "chain", start=5, end=5, attributes={"input.value": "q"}),
         retriever(2, 1, "a", "b", start=5, end=5, name="a search"),
@@ -289,7 +289,7 @@ def test_failed_calls_may_be_left_out() -> None:
 
 
 def test_a_parent_in_another_process_is_no_cut() -> None:
-    """A request that another service made."""
+    """A parent span in another service does not make a trace incomplete."""
     assert read(retriever(2, 1, "a", remote_parent=True)).retrieved_context_ids == ("a",)
 
 
@@ -301,7 +301,7 @@ def prompt(number: int, parent: int, *texts: str, **given: Any) -> Span:
 
 
 def test_what_the_prompt_had() -> None:
-    """By the model's messages, except those of a model inside of a retriever."""
+    """The models' messages are the prompt, except those of a model inside a retriever."""
     search = retriever(2, 1, "a", "b")
     found = read(ROOT, search, prompt(3, 2, "text b"), prompt(4, 1, "… text a …"))
     assert found.retrieval.read == ("yes", "no")  # type: ignore[union-attr]
@@ -309,7 +309,7 @@ def test_what_the_prompt_had() -> None:
 
 @pytest.mark.parametrize("given", [{"dropped": 1}, {}])
 def test_a_prompt_that_is_not_whole_says_nothing(given: dict[str, Any]) -> None:
-    """Messages that were dropped or hidden may have had every context."""
+    """A prompt with dropped or hidden messages shows nothing, since it may have every context."""
     text = "text a" if given else "__REDACTED__"
     found = read(ROOT, retriever(2, 1, "a"), prompt(3, 1, text, **given))
     assert found.retrieval.read is None  # type: ignore[union-attr]
@@ -330,7 +330,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("value", QUESTIONS)
 def test_questions(value: str) -> None:
-    """The outermost span's input, if it holds only one possible question."""
+    """The question is the outermost span's input, if that has only one possible question."""
     root = span(1, "chain", attributes={"input.value": value})
     assert read(root, retriever(2, 1, "a")).user_input in (QUESTIONS[value], "q")
     assert read(root).user_input == QUESTIONS[value]
@@ -347,7 +347,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize("value", ANSWERS)
 def test_answers(value: str) -> None:
-    """The outermost span's output."""
+    """The answer is the outermost span's output."""
     root = span(1, "chain", attributes={"output.value": value})
     assert read(root, retriever(2, 1, "a")).response == ANSWERS[value]
 
@@ -390,7 +390,7 @@ def test_another_name_of_an_attribute(name: str) -> None:
 
 
 def test_documents_without_new_texts_or_known_ids() -> None:
-    """A step that returned documents of others under new IDs alone: which they are is unknown."""
+    """If a step returns documents under new IDs alone, they are unknown."""
     attributes = {
         "input.value": json.dumps([{"page_content": "text a", "id": "a"}]),
         "output.value": "Document(id=new, content=...)",

@@ -1,4 +1,4 @@
-"""Spans from files, frames, and the observations and calls of other tools."""
+"""Spans are read from files, from frames, and from the records of other tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fullrecall.observe.span import Span
 
 @pytest.mark.parametrize("form", ["lines", "one object", "array", "indented", "base64", "gzip"])
 def test_files_of_otlp(form: str, tmp_path: Path) -> None:
-    """However the exporter wrote them: children first, over the whole file."""
+    """OTLP files are read in any layout of the exporter, children first, over the whole file."""
     objects = [otlp(each, encoded=form == "base64") for each in SPANS]
     text = "\n".join(map(json.dumps, objects))
     path = tmp_path / "traces.json"
@@ -40,7 +40,7 @@ def test_files_of_otlp(form: str, tmp_path: Path) -> None:
     if form != "gzip":
         path.write_text(text, encoding="utf-8")
     (sample,) = datasets.read(path)
-    if form != "base64":  # as protobuf's own JSON has IDs: they stay as they are
+    if form != "base64":  # Protobuf's own JSON has these IDs, and they stay unchanged.
         assert sample == read(*SPANS)
         assert sample.id == TRACE
     assert (sample.user_input, sample.response) == ("q", "42")
@@ -49,7 +49,7 @@ def test_files_of_otlp(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX named pipes")
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    """Samples come through it whole, and so do spans."""
+    """A pipe is read once, with all its samples or spans."""
 
     def through(text: str) -> Path:
         pipe = tmp_path / f"{len(list(tmp_path.iterdir()))}.jsonl"
@@ -96,7 +96,7 @@ def phoenix_document(own: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", ["pandas", "polars", "rows", "parquet", "jsonl"])
 def test_frames_of_phoenix(form: str, tmp_path: Path) -> None:
-    """As it hands them out, and as they are saved."""
+    """Frames of Phoenix are read as returned by its client, and as saved."""
     import pandas as pd
     import polars as pl
 
@@ -116,7 +116,7 @@ def test_frames_of_phoenix(form: str, tmp_path: Path) -> None:
 
 
 def test_traces_stand_in_the_order_of_their_start() -> None:
-    """Traces are ordered by their start, whatever the order of their export."""
+    """Traces are ordered by their start, for any order of their export."""
     other = Span(trace_id="ff" * 16, span_id="f" * 16, name="later", start=500)
     assert [each.id for each in datasets.from_spans([other, *SPANS])] == [TRACE, "ff" * 16]
 
@@ -130,14 +130,14 @@ def test_traces_stand_in_the_order_of_their_start() -> None:
         ([{"context.span_id": None, "context.trace_id": "x"}], "expected a span with a trace_id"),
     ],
 )
-def test_what_is_no_span(given: Any, why: str) -> None:
-    """The error names the item and the expected type."""
+def test_a_wrong_item_is_an_error(given: Any, why: str) -> None:
+    """An item that is not a span is an error that names the item and the expected type."""
     with pytest.raises(InputError, match=why):
         list(datasets.from_spans(given))
 
 
 def test_a_file_of_samples_is_no_file_of_spans(tmp_path: Path) -> None:
-    """It is read as before; a file of spans has no columns to rename."""
+    """A file of samples is read as before, and a file of spans has no columns to rename."""
     samples, spans = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     samples.write_text('{"user_input": "q", "retrieved_ids": ["a"]}\n', encoding="utf-8")
     spans.write_text(json.dumps(otlp(SPANS[1])), encoding="utf-8")
@@ -192,7 +192,7 @@ LANGFUSE: dict[str, Any] = {
 
 @pytest.mark.parametrize("form", LANGFUSE)
 def test_observations_of_langfuse(form: str) -> None:
-    """Children first, in either case, nested or as text, with NaN for a missing parent."""
+    """Langfuse's observations are read in any order, in either case of names, nested or as text."""
     (sample,) = datasets.from_spans(LANGFUSE[form])
     assert sample.retrieved_context_ids == ("a", "b")
     assert [context.text for context in sample.retrieved_contexts or ()] == ["t", "u"]
@@ -200,7 +200,7 @@ def test_observations_of_langfuse(form: str) -> None:
 
 
 def test_observations_in_a_file(tmp_path: Path) -> None:
-    """A JSON list, a trace, or a line each; a level of ERROR is unscored with its message."""
+    """Observations are read from a JSON list, a trace, or lines; an ERROR is unscored."""
     failed = observation(
         2, "RETRIEVER", 1, input={"query": "q"}, level="ERROR", statusMessage="the index is gone"
     )
@@ -219,7 +219,7 @@ def test_observations_in_a_file(tmp_path: Path) -> None:
 
 
 def test_a_sample_with_a_type_is_no_observation() -> None:
-    """Only Langfuse's own types, with the ID of a trace, are."""
+    """A sample with a `type` is an observation only with Langfuse's type and a trace's ID."""
     plain = {"id": "1", "type": "retriever", "user_input": "q"}
     assert not is_span_row(plain)
     assert not is_span_row({**plain, "traceId": "t", "type": "faq"})
@@ -284,7 +284,7 @@ LANGCHAIN_CALLS = [
 
 @pytest.mark.parametrize("calls", [CALLS, LANGCHAIN_CALLS], ids=["ops", "LangChain"])
 def test_calls_of_weave(calls: list[dict[str, Any]], tmp_path: Path) -> None:
-    """An op of the kind "search" is the retriever: in memory, and as lines of a file."""
+    """A Weave op of the kind "search" is the retriever, in memory and in a file."""
     path = tmp_path / "calls.jsonl"
     path.write_text("".join(f"{json.dumps(one)}\n" for one in calls), encoding="utf-8")
     for (sample,) in (list(datasets.from_spans(calls)), list(datasets.read(path))):
@@ -294,7 +294,7 @@ def test_calls_of_weave(calls: list[dict[str, Any]], tmp_path: Path) -> None:
 
 
 def test_a_call_of_weave_that_failed() -> None:
-    """Its exception is JSON: the reason names its type and its message."""
+    """A failed Weave call is unscored, with the type and message of its exception."""
     exception = json.dumps({"type": "ValueError", "message": "down", "traceback": []})
     failed = {**CALLS[0], "output": None, "exception": exception}
     (sample,) = datasets.from_spans([failed, CALLS[1]])
@@ -303,7 +303,7 @@ def test_a_call_of_weave_that_failed() -> None:
 
 
 def test_a_call_of_weave_that_names_no_kind() -> None:
-    """An op that returns documents retrieved them; the texts of an op may be anything."""
+    """A Weave op without a kind retrieved if it returns documents; texts alone do not count."""
     unnamed = {**CALLS[0], "attributes": {}}
     (sample,) = datasets.from_spans([unnamed, CALLS[1]])
     assert sample.retrieved_context_ids == ("a", "b")

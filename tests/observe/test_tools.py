@@ -37,7 +37,7 @@ PLAN = "Search the guide for the tower, then compare the prices of both museums 
     ],
 )
 def test_hits_of_any_usual_form_are_documents(result: Any) -> None:
-    """As values, or as the JSON text of them."""
+    """Hits in each usual form are documents, as values or as JSON text."""
     for form in (result, result if isinstance(result, str) else json.dumps(result)):
         assert [hit.id for hit in hits_in(form) or ()] == ["a", "b"]
 
@@ -57,26 +57,26 @@ def test_hits_of_any_usual_form_are_documents(result: Any) -> None:
     ],
 )
 def test_anything_else_is_no_list_of_hits(result: Any) -> None:
-    """Plans, rows, messages, numbers."""
+    """Plans, rows, messages, and numbers are no hits."""
     assert hits_in(result) is None
 
 
 def test_an_empty_envelope_is_a_search_that_found_nothing(program: Any) -> None:
-    """The sample is scored."""
+    """An empty envelope is a search without results, which is scored."""
     program.function("kb", "q", json.dumps({"results": []}), kind="tool", query="q")
     assert program.ids() == []
 
 
 @pytest.mark.parametrize("form", [lambda each: each, json.dumps])
 def test_a_tool_of_hits_retrieved_them(program: Any, form: Any) -> None:
-    """In order, for any name of the tool."""
+    """A tool that returns hits retrieved them, in order, for any name of the tool."""
     output = form({"results": [{**A, "title": "A"}, {**B, "title": "B"}]})
     program.function("kb", "q", output, kind="tool", query="q")
     assert program.ids() == ["a", "b"]
 
 
 def test_a_function_of_the_user_reads_other_results(program: Any) -> None:
-    """By the name of the tool; the built-in reading does not apply."""
+    """A user's function reads the tool of its name instead of the built-in reading."""
     program.function("kb", "q", "a;b " + "words " * 40, kind="tool", query="q")
     assert program.ids() is None
     read = {"kb": lambda result: result.split(" ")[0].split(";")}
@@ -84,7 +84,7 @@ def test_a_function_of_the_user_reads_other_results(program: Any) -> None:
 
 
 def test_a_function_that_fails_leaves_the_sample_unscored(program: Any) -> None:
-    """The reason names the tool."""
+    """A function that fails leaves the sample unscored, and the reason names the tool."""
     program.function("kb", "q", "x", kind="tool", query="q")
     with pytest.raises(Exception, match=r"tool_documents\['kb'\]: ZeroDivisionError"):
         program.retrieval(tool_documents={"kb": lambda _: 1 / 0})
@@ -95,7 +95,7 @@ def test_a_function_that_fails_leaves_the_sample_unscored(program: Any) -> None:
 def test_a_tool_that_returns_the_words_of_its_caller_retrieved_nothing(
     program: Any, docs: Any
 ) -> None:
-    """A plan from its arguments, an expert's answer from a model."""
+    """A tool whose text comes from its arguments or a model's answer retrieved nothing."""
     program.retrieve(docs["a"])
     todos = [{"id": 1, "text": PLAN, "done": False}]
     program.function("write_todos", None, json.dumps(todos), kind="tool", query=repr(todos))
@@ -106,7 +106,7 @@ def test_a_tool_that_returns_the_words_of_its_caller_retrieved_nothing(
 
 
 def test_a_tool_of_unknown_text_leaves_the_sample_unscored(program: Any, docs: Any) -> None:
-    """Its words are not those of its caller."""
+    """A tool whose text does not come from its caller leaves the sample unscored."""
     program.retrieve(docs["a"])
     program.function("kb", None, "Unknown words of a document. " * 9, kind="tool", query="words")
     assert "returned text of which no document is known: 'kb'" in program.retrieval().error
@@ -114,7 +114,7 @@ def test_a_tool_of_unknown_text_leaves_the_sample_unscored(program: Any, docs: A
 
 
 def test_a_tool_that_searches_nothing_may_fail(program: Any, docs: Any) -> None:
-    """`other_tools` excuses its failure too."""
+    """`other_tools` excuses a tool that does not search, even if it fails."""
     program.retrieve(docs["a"])
     program.fail("weather", kind="tool")
     assert program.ids() is None
@@ -123,7 +123,7 @@ def test_a_tool_that_searches_nothing_may_fail(program: Any, docs: Any) -> None:
 
 @pytest.mark.parametrize("used", [True, False])
 def test_a_tool_that_withholds_what_it_retrieved(program: Any, docs: Any, *, used: bool) -> None:
-    """A human may have refused: the documents count only if a model is sent them later."""
+    """Documents that a tool retrieved and did not return count only if a model gets them later."""
     with program.call() as call:
         program.retrieve(docs["a"])
         with program.step("tool", "search") as tool:
@@ -135,7 +135,7 @@ def test_a_tool_that_withholds_what_it_retrieved(program: Any, docs: Any, *, use
 
 
 def test_a_tool_that_sums_up_what_its_model_read_is_not_unknown(program: Any, docs: Any) -> None:
-    """The contexts in the prompt of the tool's model are known, though its text quotes none."""
+    """A summarizing tool's documents are known from its model's prompt."""
     with program.step("tool", "research", query="q") as tool:
         found = program.retrieve(docs["a"])
         program.ask(docs["a"].text, answer="noted")
@@ -145,7 +145,7 @@ def test_a_tool_that_sums_up_what_its_model_read_is_not_unknown(program: Any, do
 
 
 def test_a_hand_off_of_llama_index_in_a_trace() -> None:
-    """It is known by its own arguments, whatever the tool of that name says."""
+    """LlamaIndex's hand-off is known by its arguments, whatever text the tool returns."""
     handoff = {"tool_name": "handoff", "raw_input": {"kwargs": {"to_agent": "b", "reason": "c"}}}
     assert hands_over(handoff)
     assert not hands_over({**handoff, "raw_input": {"kwargs": {"query": "b"}}})

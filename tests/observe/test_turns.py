@@ -1,4 +1,4 @@
-"""Which steps of a replayed conversation belong to the question, and which agents hand over."""
+"""Steps of a replayed conversation belong to the question or to earlier turns."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _ids(program: Any, question: str | None) -> list[str | None]:
 def test_an_earlier_turn_does_not_count(
     program: Any, docs: Any, question: str, expected: list[str]
 ) -> None:
-    """Where the model's prompt shows which turns came before the question."""
+    """Searches of earlier turns do not count if the prompt shows those turns."""
     with program.call():
         _turn(program, "first?", docs["a"])
         _turn(program, "second?", docs["b"], _user("first?"), ("ai", "One."))
@@ -42,7 +42,7 @@ def test_an_earlier_turn_does_not_count(
 
 
 def test_a_search_beside_the_model_belongs_to_its_turn(program: Any, docs: Any) -> None:
-    """A function that searches first, and asks a model then, in each turn."""
+    """A function that searches and then asks a model belongs to that model's turn."""
     with program.call():
         program.retrieve(docs["a"], query="first?")
         program.ask(_user("first?"))
@@ -52,7 +52,7 @@ def test_a_search_beside_the_model_belongs_to_its_turn(program: Any, docs: Any) 
 
 
 def test_a_message_of_a_planner_begins_no_turn(program: Any, docs: Any) -> None:
-    """The question came first: all that follows it counts."""
+    """A planner's message begins no turn: all steps after the question count."""
     with program.call():
         _turn(program, "question?", docs["a"])
         _turn(program, "Now the price.", docs["b"], _user("question?"), ("ai", "One."))
@@ -60,7 +60,7 @@ def test_a_message_of_a_planner_begins_no_turn(program: Any, docs: Any) -> None:
 
 
 def _asking(program: Any, query: str | None) -> Any:
-    """Begin an outermost run that was asked this."""
+    """Begin an outermost run with this question."""
     return program.step("chain", "bot", query=query)
 
 
@@ -70,7 +70,7 @@ def _of_question(program: Any, question: str) -> list[str | None]:
 
 
 def test_runs_that_asked_another_question_are_left_out(program: Any, docs: Any) -> None:
-    """As those of a batch; a resumed run has no question of its own."""
+    """Runs of other questions, as in a batch, are left out; a resumed run has no question."""
     for query, found in (("other?", "a"), ("question?", "b"), (None, "c")):
         with _asking(program, query):
             program.retrieve(docs[found])
@@ -78,7 +78,7 @@ def test_runs_that_asked_another_question_are_left_out(program: Any, docs: Any) 
 
 
 def test_runs_that_serve_a_later_one_count(program: Any, docs: Any) -> None:
-    """A sub-question whose answer is in a prompt, and a search whose documents are."""
+    """Runs count whose answer, or whose documents, are in a later prompt."""
     with _asking(program, "part?") as run:
         program.retrieve(docs["a"])
         run.returns("Yes.")
@@ -90,7 +90,7 @@ def test_runs_that_serve_a_later_one_count(program: Any, docs: Any) -> None:
 
 
 def test_a_hand_off_is_no_search(program: Any, docs: Any) -> None:
-    """A tool that sends the run to another agent returns the documents found before."""
+    """A tool that hands over to another agent does not search; it returns earlier documents."""
     command = {"graph": "__parent__", "update": {"found": [docs["a"]]}, "goto": "prices"}
     program.function("search", None, [docs["a"]], kind="tool")
     program.function("transfer_to_prices", None, command, kind="tool")
@@ -102,7 +102,7 @@ def test_a_hand_off_is_no_search(program: Any, docs: Any) -> None:
     "output", [None, "goto", {"goto": "x"}, {"update": {}, "goto": ()}, [Context("text")]]
 )
 def test_other_outputs_hand_nothing_over(output: Any) -> None:
-    """A command that only writes into the state stays with its agent."""
+    """A command that only writes into the state does not hand over to another agent."""
     assert not hands_over(output)
 
 
@@ -118,14 +118,14 @@ _AGENT = [
     ("question", "messages"),
     [
         ("When does it leave?", 3),
-        ("does it leave?", 3),  # a template has put words around it
+        ("does it leave?", 3),  # A template has put words around the question.
         ("Now find the price.", 1),
         ("Unknown?", 1),
         (None, 1),
     ],
 )
 def test_a_turn_begins_at_the_question(question: str | None, messages: int) -> None:
-    """Not at any message of a user: planners and reminders write some too."""
+    """A turn begins at the question, not at a user message of a planner or reminder."""
     turn = turn_of({"messages": _AGENT}, question)
     assert turn is not None
     assert len(turn.messages) == messages
@@ -133,7 +133,7 @@ def test_a_turn_begins_at_the_question(question: str | None, messages: int) -> N
 
 
 def test_a_summary_hides_the_beginning_of_a_turn() -> None:
-    """A summary that replaced the question says so; one before the question does not matter."""
+    """A summary that replaced the question makes the record partial; an earlier one does not."""
     summary = {
         "role": "user",
         "content": "Summary: At four.",

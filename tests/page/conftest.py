@@ -29,7 +29,7 @@ ROME = "The Colosseum stands in Rome."
 
 @dataclass(frozen=True)
 class Diagnosed:
-    """One diagnosed miss, of the shape that the page reads."""
+    """One diagnosed miss, with the fields that the page reads."""
 
     sample: str
     score: str
@@ -41,7 +41,7 @@ class Diagnosed:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A diagnosis, of the shape that the page reads."""
+    """A diagnosis, with the fields that the page reads."""
 
     misses: tuple[Diagnosed, ...]
     changes: tuple[Any, ...] = ()
@@ -90,7 +90,7 @@ def claim_result(sample: Sample) -> Result:
 
 
 def report_of(samples: list[Sample]) -> Report:
-    """Return a report by IDs, characters, and claims; the claims only for samples with contexts."""
+    """Return a report by IDs, characters, and claims; claims need contexts."""
     report = Report([IDS.method, SPANS.method, CLAIMS])
     for position, sample in enumerate(samples, start=1):
         if sample.retrieved_contexts:

@@ -1,4 +1,4 @@
-"""How a page looks: on small windows, in light and dark, on paper, and to a screen reader."""
+"""A page is readable on small windows, in light and dark, on paper, and by a screen reader."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_it_fits_its_window(
 
 
 def test_light_and_dark(opened: Any, report: Report) -> None:
-    """It takes the reader's preference, and a button changes it without storing the choice."""
+    """The page follows the reader's preference, and a button changes it without storing it."""
     ground = "getComputedStyle(document.body).backgroundColor"
     dark = opened(report.to_html(), scheme="dark")
     light = opened(report.to_html(), scheme="light")
@@ -64,7 +64,7 @@ def test_the_first_screen_answers(opened: Any) -> None:
     assert one.page.locator("#what-fails .big").inner_text().startswith("10 of 60")
     change = one.page.locator(".change-list li").first
     assert change.bounding_box()["y"] < 600
-    assert change.inner_text().startswith("Drop duplicates")  # it costs no context
+    assert change.inner_text().startswith("Drop duplicates")  # This change adds no context.
     assert one.page.locator("#failing-worst a").all_inner_texts() == [
         "q0",
         "q6",

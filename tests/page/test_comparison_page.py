@@ -151,7 +151,7 @@ def test_a_comparison_answers_first() -> None:
 
 
 def test_several_reports_have_their_names_and_verdicts() -> None:
-    """Columns and curves have the names of the reports; a loss stands out, no change does not."""
+    """Columns and curves have the reports' names; a loss is marked, no change is not."""
 
     def found(first: str) -> Report:
         samples = [

@@ -21,7 +21,7 @@ FILES = Path(__file__).parents[2] / "src" / "fullrecall" / "page" / "files"
 
 
 def hash_of(source: str) -> str:
-    """Return a source's hash, worked out apart from the code under test."""
+    """Return a source's hash, computed independently of the code under test."""
     return "'sha256-" + b64encode(sha256(source.encode()).digest()).decode() + "'"
 
 
@@ -118,7 +118,7 @@ def test_hostile_texts_open_no_element_and_end_no_script(
 
 
 def test_what_is_hidden_in_a_heading_is_shown(hostile: Report) -> None:
-    """A character that reorders or hides text is shown by its number, and the text is isolated."""
+    """An invisible or reordering character is shown by its number, and the text is isolated."""
     page = hostile.to_html(title="a\u202eb")
     heading = page[page.index("<h1>") : page.index("</h1>")]
     assert heading == '<h1><bdi>a<span class="code">U+202E</span>b</bdi>'

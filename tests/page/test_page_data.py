@@ -89,7 +89,7 @@ def test_every_value_is_that_of_the_result(report: Report) -> None:
 
 
 def test_misses_are_those_within_the_k_of_the_measure(report: Report) -> None:
-    """A target beyond k or only partly within it is missed; one the measure ignores is not."""
+    """A target beyond k, or partly within it, is missed; an ignored target is not."""
     cells = cells_of(report.to_html(measures=MEASURES))
     for row in report:
         for result, (_, _, missed) in zip(row.results, cells[row.label], strict=True):

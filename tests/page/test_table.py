@@ -23,7 +23,7 @@ def test_it_loads_and_counts(opened: Any, report: Report) -> None:
 
 
 def test_it_sorts_by_a_score_with_the_unmeasured_last(opened: Any, report: Report) -> None:
-    """Samples without a score stay last in both directions; aria-sort names the direction."""
+    """Samples without a score are last in both directions; aria-sort names the direction."""
     one = opened(report.to_html(measures=[Recall @ 2]))
     head = one.page.get_by_role("columnheader", name="id_recall@2")
     head.get_by_role("button").click()

@@ -1,4 +1,4 @@
-"""Random judgments and runs: ties, grades, queries that only one side has."""
+"""Random judgments and runs, with ties, grades, and queries that only one side has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beside ir_measures, cwl-eval, ranx, Haystack and Spark, on random judgments and runs.
+"""Measures equal those of ir_measures, cwl-eval, ranx, Haystack and Spark on random runs.
 
 Opt-in: `-m peers`, with these as packages; Perl for ERR, Java for Spark.
 """
@@ -26,7 +26,7 @@ def report_of(qrels: Numbers, run: Scores) -> Report:
 
 
 def by_query(report: Report, measure: Measure) -> dict[str | None, float]:
-    """Return the value of each query, 0.0 where nothing is relevant."""
+    """Return the value of each query, 0.0 for a query without relevant documents."""
     values = report.values(measure(zero_division=0.0)).tolist()
     return dict(zip(report.table.ids, values, strict=True))
 
@@ -43,16 +43,16 @@ def by_query(report: Report, measure: Measure) -> dict[str | None, float]:
         ("IPrec@0.4", parse("IPrec@0.4"), 1e-12),
         ("Rprec", parse("Rprec"), 1e-12),
         ("SetF", parse("SetF"), 1e-12),
-        ("ERR@20", parse("ERR@20"), 6e-6),  # gdeval prints five digits
+        ("ERR@20", parse("ERR@20"), 6e-6),  # gdeval prints five digits.
     ],
     ids=str,
 )
 def test_ir_measures(theirs: str, measure: Measure, digits: float) -> None:
-    """By its own default providers."""
+    """Each measure equals that of ir_measures by its default providers."""
     import ir_measures
 
     qrels, run = merged(Random(5), 200, least_grade=0)
-    run = untied(run) if theirs.startswith("ERR") else run  # gdeval's ties follow other rules
+    run = untied(run) if theirs.startswith("ERR") else run  # gdeval orders ties differently.
     values = by_query(report_of(qrels, run), measure)
     parsed = ir_measures.parse_measure(theirs)
     scored = [*ir_measures.iter_calc([parsed], qrels, run)]
@@ -65,7 +65,7 @@ def test_ir_measures(theirs: str, measure: Measure, digits: float) -> None:
 
 @pytest.mark.parametrize("theirs", ["RBP(p=0.8,rel=1)", "RBP(p=0.95,rel=1)", "P@10", "RR"])
 def test_cwl_eval(theirs: str) -> None:
-    """Through ir_measures, which has RBP from it."""
+    """RBP equals that of cwl-eval, which ir_measures provides."""
     import ir_measures
 
     qrels, run = merged(Random(11), 200, least_grade=0)
@@ -81,11 +81,11 @@ def test_cwl_eval(theirs: str) -> None:
 
 
 def test_judged_of_ir_measures() -> None:
-    """A query without a relevant document has a share of judged ones, too."""
+    """The share of judged documents equals that of ir_measures, even without relevant ones."""
     import ir_measures
 
     qrels, run = merged(Random(6), 200)
-    run = untied(run)  # its order of equal scores is another one
+    run = untied(run)  # ir_measures orders equal scores differently.
     values = by_query(report_of(qrels, run), Judged @ 5)
     scored = [*ir_measures.iter_calc([ir_measures.Judged @ 5], qrels, run)]
     assert len(scored) > 300
@@ -98,7 +98,7 @@ RANX = ("hits", "hit_rate", "precision", "recall", "f1", "mrr", "map", "ndcg", "
 
 
 def test_ranx() -> None:
-    """Its precision divides by k where a list is shorter, too."""
+    """Each measure equals that of ranx, whose precision divides by k for a short list, too."""
     import ranx
 
     qrels, run = merged(Random(8), 150, least_grade=0)
@@ -115,11 +115,11 @@ def test_ranx() -> None:
             measure = measure(denominator="k")
         values = by_query(report, measure)
         for query, value in theirs.scores[name].items():
-            if isnan(value):  # 0 of the 0 documents that are judged irrelevant
+            if isnan(value):  # Fullrecall gives 0 of the 0 documents that are judged irrelevant.
                 assert (name, 0 in qrels[query].values()) == ("bpref", False)
             else:
                 assert value == pytest.approx(values[query], abs=1e-9), (name, query)
-    # Its RBP weighs by grade, which the paper does not.
+    # The RBP of ranx weighs by grade, unlike the paper.
     binary = {q: {d: min(grade, 1) for d, grade in row.items()} for q, row in qrels.items()}
     theirs = ranx.Run(run)
     ranx.evaluate(ranx.Qrels(binary), theirs, "rbp.95")
@@ -139,7 +139,7 @@ def lists_of(seed: int) -> tuple[Report, list[list[str]], list[list[str]]]:
 
 
 def test_haystack() -> None:
-    """Its evaluators, of documents by their content."""
+    """Each measure equals that of Haystack's evaluators, which compare documents by content."""
     from haystack import Document
     from haystack.components.evaluators import (
         DocumentMAPEvaluator,
@@ -174,7 +174,7 @@ def spark() -> Iterator[Any]:
 
 
 def test_spark(spark: Any) -> None:
-    """Each metric by the name that Spark has for it."""
+    """Each metric equals Spark's, under Spark's name."""
     from pyspark.mllib.evaluation import RankingMetrics
     from pyspark.sql import SparkSession
 

@@ -1,9 +1,10 @@
-"""The tests of measures that peers ship, run on our numbers: those of ir_measures and cwl-eval.
+"""The tests that ir_measures and cwl-eval ship pass on fullrecall's numbers.
 
 Opt-in: `-m peers`. pip downloads the source distribution of the installed ir_measures into a
-temporary folder; where it cannot be had, the tests fail. cwl-eval installs its tests.
-pytrec_eval-terrier, ranx, haystack-ai and torchmetrics ship none of their measures:
-`test_trec_eval.py`, `test_libraries.py` and `test_torchmetrics.py` run their functions beside ours.
+temporary folder; without it, the tests fail. cwl-eval installs its tests.
+pytrec_eval-terrier, ranx, haystack-ai and torchmetrics ship no tests of measures:
+`test_trec_eval.py`, `test_libraries.py` and `test_torchmetrics.py` compare their functions with
+fullrecall's.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from fullrecall.read import from_qrels_run
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 
 NOT_OURS = {"NumQ", "SetAP", "infAP", "relative SetP"}
-# The tests that each file has.
+# The number of tests in each file.
 FILES = {"pytrec_eval": 13, "gdeval": 2, "ranx": 1, "judged": 1, "aggregate": 1}
 
 
@@ -39,14 +40,15 @@ def name_of(measure: Any) -> str:
 
 
 def ours(measure: Any, provider_name: str) -> Measure:
-    """Return the measure that one of ir_measures means, by the provider that a test asks."""
+    """Return the measure that equals one of ir_measures, by the provider that a test asks."""
     name, given = measure.NAME, measure.params
     if name == "NumRet" and "rel" in given:
         return RelevantRetrieved(min_grade=given["rel"])
     options: dict[str, Any] = {"zero_division": 0.0}
     found = parse(f"IPrec@{given['recall']}" if name == "IPrec" else name)
     if "beta" in given:
-        found, options["beta"] = FBeta, given["beta"] ** 0.5  # trec_eval's is the square
+        # The discount of trec_eval is the square.
+        found, options["beta"] = FBeta, given["beta"] ** 0.5
     if "rel" in given:
         options["min_grade"] = given["rel"]
     if given.get("dcg") == "exp-log2" or (provider_name, name) == ("gdeval", "nDCG"):
@@ -71,15 +73,15 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def provider(name: str, peer: Any, theirs: set[str]) -> Any:
-    """Return a provider of ir_measures whose numbers are ours.
+    """Return a provider of ir_measures with fullrecall's numbers.
 
-    A measure that ours does not have is the peer's, so that the rest of its test runs, and is added
-    to `theirs`. In place of gdeval, the numbers have its five digits.
+    A measure that fullrecall lacks is computed by the peer, so that the rest of its test runs, and
+    is added to `theirs`. Numbers in place of gdeval's have its five digits.
     """
     from ir_measures import Metric, providers
     from ir_measures.util import QrelsConverter, RunConverter
 
-    # Tests ask for equal floats, for any order of their sums; ranx' has all digits.
+    # The tests compare floats for equality, for any order of their sums; ranx has all digits.
     digits = {"gdeval": 5, "ranx": 17}.get(name, 12)
 
     class OurEvaluator(providers.Evaluator):  # type: ignore[misc]
@@ -119,7 +121,7 @@ def provider(name: str, peer: Any, theirs: set[str]) -> Any:
 
 def prepared(measure: Any, qrels: Numbers, run: Scores) -> tuple[Numbers, Scores]:
     """Return judgments and a run as a measure's gains and its `judged_only` change them."""
-    if measure.params.get("judged_only"):  # a grade below 0 is no judgment
+    if measure.params.get("judged_only"):  # A grade below 0 is no judgment.
         run = {
             query: {name: score for name, score in row.items() if qrels[query].get(name, -1) >= 0}
             for query, row in run.items()
@@ -133,7 +135,7 @@ def prepared(measure: Any, qrels: Numbers, run: Scores) -> tuple[Numbers, Scores
 
 
 def base() -> ModuleType:
-    """Return the module of their tests' base class, which the source distribution lacks."""
+    """Return the module of the shipped tests' base class, which the source distribution lacks."""
 
     class BaseMeasureTest(unittest.TestCase):
         def assertMetrics(self, found: Any, expected: Any, **options: bool) -> None:  # noqa: N802
@@ -156,7 +158,7 @@ def base() -> ModuleType:
 
 @pytest.mark.parametrize("name", FILES)
 def test_ir_measures(name: str, shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test of the file passes on our numbers, and on theirs for `NOT_OURS` alone."""
+    """Every test of the file passes on fullrecall's numbers, and on theirs for `NOT_OURS` only."""
     import ir_measures
 
     theirs: set[str] = set()
@@ -175,7 +177,7 @@ def test_ir_measures(name: str, shipped: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 class OurPrecision:
-    """cwl-eval's precision at k, by our number of it."""
+    """cwl-eval's precision at k, with fullrecall's number."""
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -190,7 +192,7 @@ class OurPrecision:
 
 
 def test_cwl_eval(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its tests of precision, the only measure that it has tests of."""
+    """cwl-eval's tests of precision, the only measure that it tests, pass."""
     module = import_module("cwl.tests.common_metric_test")
     monkeypatch.setattr(module, "PrecisionCWLMetric", OurPrecision)
     result = unittest.TestResult()

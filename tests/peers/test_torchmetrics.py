@@ -1,4 +1,4 @@
-"""Beside torchmetrics, on random judgments and runs.
+"""Measures equal those of torchmetrics on random judgments and runs.
 
 Opt-in: `-m peers`, with torchmetrics and PyTorch for the CPU.
 """
@@ -30,7 +30,7 @@ MEASURES: dict[str, Measure] = {
 @pytest.mark.parametrize("k", [1, 3, 10])
 @pytest.mark.parametrize("name", MEASURES)
 def test_each_query_at_k(name: str, k: int) -> None:
-    """Of lists that have each relevant document, since torchmetrics counts no other."""
+    """Each query's measures at k are equal if its list has every relevant document."""
     import torchmetrics.functional.retrieval as functions
 
     theirs = getattr(functions, f"retrieval_{name}")
@@ -39,7 +39,7 @@ def test_each_query_at_k(name: str, k: int) -> None:
 
 
 def test_r_precision() -> None:
-    """Over the whole list."""
+    """R-precision of the whole list is equal."""
     from torchmetrics.functional.retrieval import retrieval_r_precision
 
     for scores, grades, value in cases(RPrecision, is_graded=False):
@@ -47,7 +47,7 @@ def test_r_precision() -> None:
 
 
 def cases(measure: Measure, *, is_graded: bool) -> list[tuple[Any, Any, float]]:
-    """Return the scores, the relevance and our value of each query of random runs."""
+    """Return the scores, the relevance and fullrecall's value of each query of random runs."""
     import torch
 
     qrels, run = merged(Random(12), 200, least_grade=0)
@@ -55,7 +55,7 @@ def cases(measure: Measure, *, is_graded: bool) -> list[tuple[Any, Any, float]]:
     qrels = {query: qrels[query] for query in queries}
     unranked = {query: sorted(qrels[query].keys() - run[query]) for query in queries}
     run = untied({q: {**run[q], **dict.fromkeys(unranked[q], 0.0)} for q in queries})
-    # torchmetrics takes no document of a score of 0 or below for relevant.
+    # torchmetrics ignores relevant documents with a score of 0 or below.
     run = {q: {name: 100 + score for name, score in row.items()} for q, row in run.items()}
     report = evaluate(from_qrels_run(qrels, run), IdRecall(), progress=False)
     values = dict(zip(report.table.ids, report.values(measure).tolist(), strict=True))

@@ -38,13 +38,13 @@ class Exchange(openai_protocol.Exchange):
             self.say(self.right())
 
     def say(self, content: str | None, *, finish: str = "stop", refusal: str | None = None) -> None:
-        """Send a chat completion with this message."""
+        """Answer with a chat completion that has this message."""
         self.send(200, self.completion(content, finish=finish, refusal=refusal))
 
     def completion(
         self, content: str | None, *, finish: str = "stop", refusal: str | None = None
     ) -> bytes:
-        """Return the body of a chat completion; to Anthropic's client, that of a message."""
+        """Return the body of a chat completion, or of a message for Anthropic's client."""
         if self.path.startswith("/v1/messages"):
             text = {"type": "text", "text": content}
             return json.dumps(
@@ -62,7 +62,7 @@ class Exchange(openai_protocol.Exchange):
         return json.dumps(body).encode()
 
     def right(self, more: int = 0) -> str:
-        """Return the right answer: of the two claims, as many as `number % 3` are supported.
+        """Return the right answer, by which `number % 3` of the two claims are supported.
 
         It has `more` verdicts than claims to judge, or fewer if `more` is negative.
         """
@@ -81,7 +81,7 @@ class Exchange(openai_protocol.Exchange):
 
 
 class FaultyEndpoint:
-    """The samples that get a fault, once or always, and the number of requests of each sample."""
+    """An endpoint that gives faults to some samples, and counts the requests of each sample."""
 
     def __init__(self) -> None:
         self.base_url = ""
@@ -93,7 +93,7 @@ class FaultyEndpoint:
         self._lock = threading.Lock()
 
     def strikes(self, fault: Fault, struck: frozenset[int], *, always: bool) -> None:
-        """Answer the struck samples with the fault: always, or the first time that they ask."""
+        """Answer these samples with the fault: always, or for the first request only."""
         self._fault, self._struck, self._always = fault, struck, always
 
     def is_due(self, number: int) -> bool:

@@ -1,4 +1,4 @@
-"""A model that answers with a delay, and samples for it: every two share a reference."""
+"""A model that answers with a delay, and samples of which every two share a reference."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DelayedModel:
         raise AssertionError(request)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the answer that depends on the request's text alone."""
+        """Return the answer, which depends on the request's text alone."""
         self.sent.append(request)
         number = len(self.sent)
         self.at_once += 1

@@ -14,7 +14,7 @@ Fault = Callable[[Exchange], None]
 
 
 class Case(NamedTuple):
-    """A fault; whether it hangs; whether it is an odd but right answer."""
+    """A fault, whether it hangs, and whether it is an odd but right answer."""
 
     fault: Fault
     hangs: bool = False
@@ -61,7 +61,7 @@ def raw(*pieces: bytes, forever: bool = False, pause: float = 0.0) -> Case:
                 exchange.wfile.write(pieces[-1])
                 exchange.wfile.flush()
         except OSError:
-            return  # the client has had enough
+            return  # The client stopped reading.
 
     return Case(fault, hangs=forever and pause > 0)
 

@@ -1,4 +1,4 @@
-"""Models that give up the requests that an endpoint does not answer, by their own clock."""
+"""Models whose requests time out, by their own clock, if the endpoint does not answer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 def giving_up(model: Any, endpoint: Any, seconds: float) -> Any:
-    """Make a model give up a faulty request after these seconds, and no other request.
+    """Make a model stop waiting for a faulty request after these seconds, and for no other.
 
-    On a busy machine, the other requests may take longer without being given up.
+    On a busy machine, the other requests may take longer without a timeout.
     """
     whole = model.acomplete
 

@@ -23,7 +23,7 @@ SAMPLES = [
     )
     for n in range(6)
 ]
-CALLS = 9  # three splits and six judgings
+CALLS = 9  # Three splits and six judgings.
 
 
 def answers(request: ChatRequest) -> str:
@@ -57,6 +57,6 @@ def saved(report: Report, folder: Path) -> bytes:
 
 
 def ask(model: str = "m", **changes: Any) -> Ask:
-    """Return an ask with this model name and these changes of its request."""
+    """Return a stored request with this model name and these changes of its fields."""
     request = ChatRequest((Message("system", "s"), Message("user", "u")), {"a": 1}, "items")
     return Ask(ScriptedChatModel(["x"], name=model), replace(request, **changes))

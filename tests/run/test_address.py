@@ -1,4 +1,4 @@
-"""Addresses of stores: one parser for Python and the command line, and no credential in a text."""
+"""Stores have one parser of addresses, for Python and the CLI, which shows no credential."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_command_line_says_the_same(url: str, tmp_path: Path) -> None:
 @pytest.mark.rooms
 @pytest.mark.parametrize("url", WITH_CREDENTIALS)
 def test_workers_get_no_credential(url: str) -> None:
-    """A batch scorer refuses such a URL too."""
+    """A batch scorer refuses a URL with a credential, too."""
     from fullrecall.batches import BatchScorer
 
     with pytest.raises(ParameterError, match="store must be a") as caught:
@@ -95,7 +95,7 @@ def test_workers_get_no_credential(url: str) -> None:
     ],
 )
 def test_urls_of_servers(given: str, url: str) -> None:
-    """A URL of a server is read in any case and with blanks around it, also out of a path."""
+    """A server's URL is read in any case, with blanks around it, and from a `Path`."""
     address = Address(given, "job")
     assert address.is_server
     assert address.url == url
@@ -107,7 +107,7 @@ def test_urls_of_servers(given: str, url: str) -> None:
     ["answers.sqlite", "C:/runs/a.sqlite", "C:\\runs\\a.sqlite", "a:b/c.sqlite", " a ", "redis"],
 )
 def test_paths_stay_paths(path: str) -> None:
-    """A drive, a blank or a colon in a name makes no URL."""
+    """A path with a drive, a blank or a colon stays a path."""
     address = Address(path, "")
     assert not address.is_server
     assert address.url == path
@@ -115,7 +115,7 @@ def test_paths_stay_paths(path: str) -> None:
 
 @pytest.mark.parametrize("store", ["a\0b", "redis://h\0/0", "\ud800"])
 def test_a_nul_is_an_error_of_ours(store: str) -> None:
-    """No path has a NUL character."""
+    """A path with a NUL character is refused with an error of fullrecall."""
     with pytest.raises(ParameterError, match="which no file can have"):
         Address(store, "")
 
@@ -124,7 +124,7 @@ def test_random_passwords_anywhere() -> None:
     """Passwords of any printable characters are in no message and no repr."""
     draw = random.Random(51)
     marks = "@:/?#&=%[]. \\'\""
-    for _ in range(100):  # each is kept as a secret, and every message looks for all of them
+    for _ in range(100):  # Each is kept as a secret, and every message is searched for all of them.
         secret = secrets.token_hex(6)
         password = "".join(draw.sample(marks, draw.randint(0, 4))) + secret
         password += "".join(draw.sample(marks, draw.randint(0, 3)))

@@ -35,7 +35,7 @@ def samples(numbers: list[int]) -> list[Sample]:
 
 
 class Model:
-    """Answers with `reply(claim, requests so far)`; counts requests."""
+    """A model that answers with `reply(claim, requests so far)`, and counts requests."""
 
     name = "told"
 
@@ -51,7 +51,8 @@ class Model:
         """Answer in a later turn of the loop."""
         claim = int(request.messages[1].content.rpartition("Claim ")[2].partition(".")[0])
         self.asked[claim] += 1
-        sent = self.asked.total()  # before others of this loop are counted, so that none is skipped
+        # Otherwise the count may skip numbers, because others of this loop are counted first.
+        sent = self.asked.total()
         await asyncio.sleep(0)
         return self.reply(claim, sent)
 
@@ -96,7 +97,7 @@ def scores(model: Model, numbers: list[int], store: Any, **options: Any) -> list
     "field", ["prompt_tokens", "completion_tokens", "requests", "detail", "wait"]
 )
 def test_an_answer_stands_whatever_it_says_of_itself(field: str, odd: Any) -> None:
-    """The paid text is kept; its other fields are kept or replaced by plain values."""
+    """A paid text is kept; its other fields are kept or replaced by plain values."""
     made = sound(Completion(VERDICTS, **{field: odd}))
     assert (made.text, made.failure) == (VERDICTS, None)
     counts = made.prompt_tokens, made.completion_tokens, made.requests
@@ -108,7 +109,7 @@ def test_an_answer_stands_whatever_it_says_of_itself(field: str, odd: Any) -> No
 
 @pytest.mark.parametrize("odd", [10**400, float("nan"), [[1]], 2**63])
 def test_an_odd_answer_is_kept_and_served(tmp_path: Path, odd: Any) -> None:
-    """It is paid once, by the first of three runs."""
+    """An odd answer is stored and paid once, by the first of three runs."""
     sent = []
     for _ in range(3):
         model = Model(lambda *_: Completion(VERDICTS, odd, odd, None, odd, odd))
@@ -170,7 +171,7 @@ def _raise(error: Exception) -> Completion:
 @pytest.mark.long
 @pytest.mark.parametrize("name", REJECTIONS)
 def test_a_resume_never_raises_where_the_run_did_not(tmp_path: Path, name: str) -> None:
-    """Six of forty are always turned away; a resume fails only these, in any order."""
+    """If six of forty requests are always rejected, a resumed run fails only these."""
     bad = set(random.Random(name).sample(range(40), 6))
 
     def reply(claim: int, _: int) -> Completion:

@@ -1,4 +1,4 @@
-"""Budgets: a run's bounds, the reasons of unscored samples, and the next run with a store."""
+"""A budget bounds a run, unscored samples have the reason, and the next run resumes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Slow(ScriptedChatModel):
 
 
 def run(model: Any, budget: Budget | None, *, retries: int = 0, **options: Any) -> Report:
-    """Evaluate all samples with one claim each: one request for each sample."""
+    """Evaluate samples of one claim each, so that each sample takes one request."""
     scorer = ClaimRecall(judge=LLMJudge(model))
     return evaluate(SAMPLES, scorer, budget=budget, retries=retries, progress=False, **options)
 
@@ -65,7 +65,7 @@ def test_never_more_calls_than_the_budget(max_concurrency: int) -> None:
 
 
 def test_requests_that_are_sent_again_count(tmp_path: Path) -> None:
-    """A model that fails every first request gets no more requests than the budget allows."""
+    """Requests that are sent again count against the budget, if each first attempt fails."""
 
     def flaky(request: ChatRequest) -> Completion | Exception:
         asked = sum(other == request for other in model.requests)
@@ -93,7 +93,7 @@ def test_a_later_run_goes_on_where_the_budget_ended_the_first(
 
 @pytest.mark.parametrize("max_concurrency", [1, 4, 64])
 def test_tokens_are_bounded_by_what_earlier_requests_took(max_concurrency: int) -> None:
-    """Requests of one size never exceed the budget once the size of the first is known."""
+    """Tokens stay within the budget if requests have one size, once the first is known."""
     model = Slow((1_000, 100))
     report = run(model, Budget(tokens=8_000), max_concurrency=max_concurrency)
     (score,) = report.summary()
@@ -107,16 +107,16 @@ def test_tokens_are_bounded_by_what_earlier_requests_took(max_concurrency: int) 
 
 
 def test_a_model_that_counts_no_tokens_is_charged_by_length() -> None:
-    """A token for four characters, so that a local server without counts is bounded too."""
+    """A model that counts no tokens is charged one token for four characters."""
     model = Slow((0, 0))
     report = run(model, Budget(tokens=1_500), max_concurrency=1)
     assert 0 < report.summary()[0].scored < len(SAMPLES)
 
 
 def test_cost_is_bounded_and_told() -> None:
-    """By the prices that the user gives, for a million tokens each."""
+    """The cost follows from the user's prices, for a million tokens each."""
     model = Slow((1_000, 100), name="small")
-    budget = Budget(cost=0.01, prices={"small": (1.0, 10.0)})  # 0.002 a request
+    budget = Budget(cost=0.01, prices={"small": (1.0, 10.0)})  # Each request costs 0.002.
     report = run(model, budget, max_concurrency=1)
     assert report.summary()[0].scored == 5
     assert report.spent is not None
@@ -138,7 +138,7 @@ def test_what_the_store_answers_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_model_without_a_price_is_refused_before_the_first_call() -> None:
-    """Also inside a panel; the message has the option to write."""
+    """A model without a price is refused before the first call, even inside a panel."""
     model = ScriptedChatModel([VERDICTS], name="large")
     budget = Budget(cost=1.0, prices={"small": (1, 2)})
     panel = Panel([LLMJudge(Slow(name="small")), LLMJudge(model)])
@@ -149,7 +149,7 @@ def test_a_model_without_a_price_is_refused_before_the_first_call() -> None:
 
 
 def test_prices_go_by_the_endpoint_s_name_too() -> None:
-    """Users know a model by `OpenAIChatModel.model`; its `name` has its parameters too."""
+    """Prices may name a model by `OpenAIChatModel.model`, without the parameters in its `name`."""
 
     class Named(ScriptedChatModel):
         model = "gpt"
@@ -174,8 +174,8 @@ def test_prices_go_by_the_endpoint_s_name_too() -> None:
         ({"prices": {"m": "12"}}, "prices"),
     ],
 )
-def test_what_is_no_bound_is_refused(options: dict[str, Any], problem: str) -> None:
-    """The error names the parameter."""
+def test_a_wrong_bound_is_refused(options: dict[str, Any], problem: str) -> None:
+    """A wrong bound is an error that names the parameter."""
     with pytest.raises(ParameterError, match=problem):
         Budget(**options)
     with pytest.raises(ParameterError, match=r"Budget\(calls=100\)"):
@@ -191,7 +191,7 @@ def test_what_is_no_bound_is_refused(options: dict[str, Any], problem: str) -> N
 def test_what_goes_beyond_the_budget_is_one_request_s_error(
     sizes: list[tuple[int, int]], bound: int, side_by_side: int
 ) -> None:
-    """With any number of requests in flight, at most one exceeds the budget."""
+    """At most one request exceeds the budget, for any number of requests in flight."""
     account = Account(Run((), Limits(budget=Budget(tokens=bound))))
     sent: list[int] = []
     spent_before: list[int] = []
@@ -223,7 +223,7 @@ def test_what_goes_beyond_the_budget_is_one_request_s_error(
 @pytest.mark.parametrize("bound", [20_000, 60_000, 200_000])
 @pytest.mark.parametrize("seed", range(5))
 def test_whatever_sizes_come_side_by_side_one_request_overshoots(bound: int, seed: int) -> None:
-    """With unpredictable sizes and a slow endpoint, for tokens and for cost."""
+    """At most one request exceeds the budget, with unpredictable sizes and a slow endpoint."""
     chance = random.Random(seed)
     sizes = [(chance.randint(100, 3_000), chance.randint(10, 3_000)) for _ in range(200)]
 
@@ -246,7 +246,7 @@ def test_whatever_sizes_come_side_by_side_one_request_overshoots(bound: int, see
     "usage", [(-5_000, -5_000), (float("nan"), 1.5), ("many", None), ([], {}), (10**30, 2**63)]
 )
 def test_a_usage_that_is_none_switches_no_budget_off(usage: Any) -> None:
-    """The request is charged by length, and the run's totals have only counted tokens."""
+    """A request with an invalid usage is charged by length, and only counted tokens are totaled."""
     model = Slow(usage)
     report = run(model, Budget(tokens=1_500), max_concurrency=4)
     assert 0 < len(model.requests) < len(SAMPLES)
@@ -255,11 +255,11 @@ def test_a_usage_that_is_none_switches_no_budget_off(usage: Any) -> None:
 
 
 def test_far_from_the_bound_as_many_are_sent_as_without_one() -> None:
-    """The reserve delays no request if there is room; it begins with one, then two, then four."""
+    """Far from the bound, the reserve delays requests only until the first are answered."""
     began: list[tuple[int, int]] = []  # requests in flight, and answered before
 
     class Patient(Slow):
-        """Answers once all requests that may be in flight at the same time have been sent."""
+        """A model that answers once all allowed requests are in flight."""
 
         async def acomplete(self, request: ChatRequest) -> Completion:
             self.at_once += 1
@@ -268,7 +268,8 @@ def test_far_from_the_bound_as_many_are_sent_as_without_one() -> None:
             async with asyncio.timeout(60):
                 while self.at_once < min(4, 1 + answered) and len(began) < len(SAMPLES):  # noqa: ASYNC110 - a test
                     await asyncio.sleep(0.001)
-            for _ in range(10):  # turns of the loop, for a request that should not be sent
+            # These turns of the loop give a request time that should not be sent.
+            for _ in range(10):
                 await asyncio.sleep(0)
             self.at_once -= 1
             return self.complete(request)

@@ -1,4 +1,4 @@
-"""`choose`: the best retriever and its cost, over any number of calls."""
+"""`choose` names the best retriever and its cost, over any number of calls."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def questions(count: int, start: int = 0) -> list[Sample]:
 
 
 def search_of(share: float, seed: str, asked: Counter[str] | None = None) -> Search:
-    """Return a retriever that finds each document with this probability, the same each time."""
+    """Return a retriever that finds each target with this probability, always the same ones."""
 
     def search(question: str) -> list[Any]:
         number = question.split()[1]
@@ -82,15 +82,15 @@ def test_the_better_one_is_named_with_its_recall_and_cost() -> None:
     assert (plain["outcome"], plain["winner"]) == ("chosen", "good")
 
 
-def test_without_questions_nothing_is_said_of_their_order() -> None:
+def test_without_questions_the_reason_names_them() -> None:
     """The sentence says that no question was asked, not that none would decide."""
     choice = choose([], IdRecall(), {"a": search_of(0.7, "a"), "b": search_of(0.7, "b")})
     assert choice.winner is None
     assert choice.sentence.endswith("after 0 questions: there was none to ask")
 
 
-def test_even_ones_cannot_be_told_apart() -> None:
-    """A tie is CANNOT TELL, with all intervals and an estimate of the questions needed."""
+def test_equal_retrievers_cannot_be_told_apart() -> None:
+    """Equal retrievers give CANNOT TELL, with intervals and the number of questions needed."""
     found = choose(
         questions(40),
         IdRecall(),
@@ -105,7 +105,7 @@ def test_even_ones_cannot_be_told_apart() -> None:
 
 
 def test_several_within_a_tolerance_are_named_the_cheapest_first(tmp_path: Path) -> None:
-    """Two equal retrievers are named, one far behind is not; the file keeps the tolerance."""
+    """Two equal retrievers are named, the cheapest first, and one far behind is not."""
 
     def dear(question: str) -> list[Any]:
         return [*search_of(0.8, "a")(question), {"id": "y", "text": "y" * 400}]
@@ -153,7 +153,7 @@ def test_async_functions_and_retrievers_are_asked_too() -> None:
 
 
 def test_it_goes_on_from_its_file_with_new_questions(tmp_path: Path) -> None:
-    """Old questions are not asked again, and their results are kept."""
+    """With new questions, `choose` resumes from its file and asks only these."""
     asked = Counter[str]()
     file = tmp_path / "race.json"
     retrievers = {"a": search_of(0.7, "a", asked), "b": search_of(0.8, "b")}
@@ -197,12 +197,12 @@ def test_samples_of_a_group_and_of_one_id_are_one_question() -> None:
     assert choose(doubled, IdRecall(), retrievers, progress=False).questions == 5
     named = questions(2)
     grouped = [replace(named[0], group="g")]
-    for mixed in (named + grouped, grouped + named):  # one sample gives the group of its ID
+    for mixed in (named + grouped, grouped + named):  # One sample gives the group for its ID.
         assert choose(mixed, IdRecall(), retrievers, progress=False).questions == 2
 
 
 def test_questions_without_targets_or_text_count_for_nobody() -> None:
-    """Undefined samples are left out, and so are samples without a question."""
+    """Undefined samples, and those without a question, are left out."""
     undefined = [
         Sample(id=f"u{n}", user_input="question 0", reference_context_ids=[]) for n in "ab"
     ]
@@ -213,7 +213,7 @@ def test_questions_without_targets_or_text_count_for_nobody() -> None:
 
 
 def test_a_failing_retriever_is_neither_dropped_nor_hides_its_failures() -> None:
-    """Unscored questions do not count against it; the reason is below the table."""
+    """Unscored questions are no losses of a retriever, and the reason is below the table."""
 
     def broken(question: str) -> list[Any]:
         raise ConnectionError(f"no index for {question!r}")
@@ -228,7 +228,7 @@ def test_a_failing_retriever_is_neither_dropped_nor_hides_its_failures() -> None
 
 
 def test_tokens_are_what_a_contexts_metadata_tell() -> None:
-    """The retriever's count, else a quarter of the characters."""
+    """Tokens are the retriever's count in the metadata, or a quarter of the characters."""
     contexts = [Context("a" * 40, id="d0", metadata={"tokens": 7}), Context("abcd", id="x")]
     retrievers = {"a": lambda _: contexts, "b": lambda _: contexts}
     choice = choose(questions(5), IdRecall(), retrievers, progress=False)
@@ -309,12 +309,13 @@ print(choose(samples, IdRecall(), both, file="race.json", progress=False, max_co
     assert done.returncode == 0, done.stderr
     asked = Counter((tmp_path / "asked.txt").read_text("utf-8").splitlines())
     assert len(asked) == 2 * 64
-    assert sum(asked.values()) <= 2 * 64 + 4  # one retriever's questions since the last look
+    # One retriever's questions since the last interim analysis are asked again.
+    assert sum(asked.values()) <= 2 * 64 + 4
     assert "after 64 questions" in done.stdout
 
 
 def test_a_kill_within_a_long_look_loses_few_answers(tmp_path: Path) -> None:
-    """With 2,000 questions, a look takes 125: the answers so far are in the file."""
+    """After a kill, the file has the answers since the last analysis, of up to 125 questions."""
     asked: Counter[str] = Counter()
 
     class Killed(BaseException):
@@ -345,7 +346,7 @@ def search_none(_: str) -> list[str]:
 
 
 def test_what_changed_since_the_last_call_is_refused_by_name(tmp_path: Path) -> None:
-    """Another retriever, measure, scorer, or confidence is another race."""
+    """Another retriever, measure, scorer, or confidence is refused, since it is another race."""
     file = tmp_path / "race.json"
     a, b = search_of(0.6, "a"), search_of(0.65, "b")
     choose(questions(10), IdRecall(), {"a": a, "b": b}, file=file, progress=False)
@@ -382,7 +383,7 @@ def test_a_version_says_that_a_retriever_is_the_same(tmp_path: Path) -> None:
 
 
 def test_an_identity_tells_settings_apart_and_not_what_a_retriever_remembers() -> None:
-    """Code, closed-over numbers and texts, and arguments count; lists and counters do not."""
+    """A retriever is identified by code, closed-over numbers and texts, and arguments."""
     log: list[str] = []
 
     def make(k: int) -> Search:
@@ -412,7 +413,7 @@ def test_an_identity_tells_settings_apart_and_not_what_a_retriever_remembers() -
 
 
 def test_a_file_that_is_something_else_is_left_as_it_is(tmp_path: Path) -> None:
-    """A damaged file, or another one, is refused by name."""
+    """A damaged file, or one of another kind, is refused by name and not changed."""
     retrievers = {"a": search_of(0.6, "a"), "b": search_of(0.65, "b")}
     for text in ("{", "[]", '{"format": "else"}'):
         file = tmp_path / "race.json"
@@ -440,7 +441,7 @@ def test_bad_arguments_are_refused_before_anything_is_asked() -> None:
 
 
 class Crashes(RuleBasedStateMachine):
-    """A race whose process dies at any moment, beside one without interruption."""
+    """Two equal races: one whose process dies at any moment, and one without interruption."""
 
     @initialize(shares=st.lists(st.sampled_from([0.3, 0.6, 0.65, 0.9]), min_size=2, max_size=4))
     def start(self, shares: list[float]) -> None:
@@ -452,7 +453,7 @@ class Crashes(RuleBasedStateMachine):
 
     @rule(more=st.integers(1, 30), crashes=st.lists(st.integers(1, 12), max_size=3))
     def ask(self, more: int, crashes: list[int]) -> None:
-        """Ask with more questions; crash at each of these moments, and go on."""
+        """Ask more questions; crash at each of these moments, and resume."""
         self.count += more
         for moment in crashes:
             with pytest.MonkeyPatch.context() as patch:
@@ -470,7 +471,7 @@ class Crashes(RuleBasedStateMachine):
 
     @invariant()
     def both_are_equal(self) -> None:
-        """Accounts, answers, and calls are the same."""
+        """Both races have the same accounts, answers, and calls."""
         if not getattr(self, "count", 0):
             return
         crashed, straight = (
@@ -488,7 +489,7 @@ class Crashes(RuleBasedStateMachine):
 
 
 def dying(save: Callable[[Race, Path], None], moment: int) -> Callable[[Race, Path], None]:
-    """Return a `save` that raises in call `moment`: before it writes if odd, else after it."""
+    """Return a `save` that raises in its call `moment`: before writing if odd, else after."""
     calls: Iterator[int] = iter(range(1, 10_000))
 
     def die(race: Race, path: Path) -> None:

@@ -66,7 +66,7 @@ NEW = chunked(GUIDE, 120)
 
 
 def test_a_rechunked_corpus_leaves_its_labels_unscored() -> None:
-    """Chunks of another size have the same names and other words: no sample scores 0."""
+    """Chunks of another size leave samples unscored, though their names are the same."""
     samples = [
         labeled(OLD, "guide:0", retrieved_context_ids=["guide:1"]),
         labeled(OLD, "guide:2", retrieved_context_ids=["guide:2"]),
@@ -110,13 +110,13 @@ def test_a_corpus_comes_in_many_forms(kind: str, tmp_path: Path) -> None:
 
 
 def test_a_corpus_that_is_not_there_ends_it_before_anything_is_scored(tmp_path: Path) -> None:
-    """A wrong path is an error, not a corpus without documents."""
+    """A wrong path is an error before the first sample, not an empty corpus."""
     with pytest.raises(InputError, match="no such file or folder"):
         evaluate([], IdRecall(), corpus=tmp_path / "missing")
 
 
 def test_spans_are_held_against_the_text_of_their_document() -> None:
-    """A span whose characters moved is stale for span recall; one that stayed is scored."""
+    """A span whose characters moved is stale for span recall; an unmoved one is scored."""
     span = Context(text=GUIDE[SEAL:], source="guide", start=SEAL, end=len(GUIDE))
     fields: dict[str, Any] = {"retrieved_contexts": [span], "reference_contexts": [span]}
     same = {"guide": GUIDE}
@@ -142,7 +142,7 @@ class Custom:
 
 @pytest.mark.rooms
 def test_only_scores_that_read_a_stale_label_are_left_out() -> None:
-    """A renamed chunk makes its ID stale; texts and claims of the same sample are scored."""
+    """A renamed chunk makes the ID score stale; texts and claims of the sample are scored."""
     text = "Paris is the capital of France."
     sample = Sample(
         retrieved_contexts=[Context(id="new", text=text)],
@@ -179,7 +179,7 @@ def test_only_scores_that_read_a_stale_label_are_left_out() -> None:
 
 
 def test_samples_without_references_are_as_without_a_corpus() -> None:
-    """A sample without labels cannot be stale, and neither can a reference of grade 0."""
+    """A sample without labels is not stale, and neither is one whose reference has grade 0."""
     samples = [
         {"retrieved_context_ids": ["a"], "reference_context_ids": []},
         {"retrieved_context_ids": ["a"]},
@@ -209,7 +209,7 @@ def test_a_saved_report_keeps_its_corpus(name: str, tmp_path: Path) -> None:
 
 
 def test_a_comparison_says_that_the_corpora_differ() -> None:
-    """For two reports of two corpora; not for one corpus, nor if one is unknown."""
+    """A comparison notes two different corpora, and nothing if one is unknown."""
     samples = [{"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}]
     one, two = ({"a": "A"}, {"a": "A", "b": "B"})
     before, after = (evaluate(samples, IdRecall(), corpus=corpus) for corpus in (one, two))
@@ -277,7 +277,7 @@ def test_the_command_takes_a_corpus(tmp_path: Path) -> None:
 @pytest.mark.rooms
 @pytest.mark.parametrize("seed", range(14))
 def test_random_changes_leave_unscored_what_they_touched_and_nothing_else(seed: int) -> None:
-    """Chunks are renamed, edited, reflowed or dropped: a sample is unscored iff a label broke."""
+    """After random changes of chunks, a sample is unscored if and only if a label broke."""
     chance = random.Random(seed)
     old = {f"d{n}": f"Document {n} says {chance.random()} and no more." for n in range(30)}
     contexts = [Context(id=name, text=text) for name, text in old.items()]
@@ -309,7 +309,7 @@ def test_random_changes_leave_unscored_what_they_touched_and_nothing_else(seed: 
 
 
 def _changed(old: Mapping[str, str], chance: random.Random) -> tuple[dict[str, str], set[str]]:
-    """Return the corpus after random changes, and the names that no longer have their words."""
+    """Return the randomly changed corpus, and the names whose text changed."""
     new, broken = {}, set()
     for name, text in old.items():
         kind = chance.choice(["same", "same", "reflowed", "renamed", "edited", "dropped"])

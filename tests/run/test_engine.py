@@ -1,4 +1,4 @@
-"""Many samples in flight: their order, the event loops they run in, flat memory."""
+"""Many samples are in flight, in any event loop, in order, and in bounded memory."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from tests.run.delayed_model import DelayedModel, samples, scorer
 
 
 class TestOrder:
-    """Rows in the samples' order, the same report at any concurrency."""
+    """Rows are in the samples' order, and the report is the same at any concurrency."""
 
     def test_reports_are_the_same_to_the_byte(self, tmp_path: Path) -> None:
-        """At 1, 4 and 16 in flight, with replies in any order, sync and async."""
+        """Reports are byte-equal at 1, 4 and 16 in flight, for any order of replies."""
         saved = []
         for concurrency in (1, 4, 16):
             model = DelayedModel(lambda number: (number * 7 % 5) / 1000)
@@ -47,7 +47,7 @@ class TestOrder:
         assert [row.label for row in report] == [f"s{number}" for number in range(40)]
 
     def test_two_scorers_of_one_judging_pay_once(self) -> None:
-        """An ask that two scorers share is sent once, and is in the usage of both."""
+        """A request that two scorers share is sent once, and is in the usage of both."""
         model = DelayedModel()
         judge = LLMJudge(model)
         asked = [ClaimRecall(judge=judge), ClaimRecall(judge=judge, name="other")]
@@ -58,7 +58,7 @@ class TestOrder:
         assert (report.spent.calls, report.spent.prompt_tokens) == (3, 7 + 11 + 11)
 
     def test_a_stream_is_read_as_far_as_it_is_needed(self) -> None:
-        """No more of a stream is read ahead than the samples in flight and those done."""
+        """A stream is read ahead only by the samples in flight and those done."""
         drawn = finished = 0
 
         def stream() -> Iterator[Sample]:
@@ -83,7 +83,7 @@ class TestOrder:
         assert (len(report), finished) == (60, 60)
 
     def test_a_slow_first_sample_holds_up_no_other(self) -> None:
-        """The later samples are judged meanwhile; only their rows wait."""
+        """A slow first sample delays only the rows of the later samples, not their judging."""
 
         class FirstIsLast(DelayedModel):
             async def acomplete(self, request: ChatRequest) -> Completion:
@@ -113,10 +113,10 @@ class TestOrder:
 
 
 class TestLoops:
-    """With an event loop, without, and inside a running one."""
+    """`evaluate` works with an event loop, without one, and inside a running one."""
 
     def test_evaluate_inside_a_running_loop(self) -> None:
-        """A notebook's cell and a server's handler may call `evaluate`."""
+        """`evaluate` works inside a running loop, as in a notebook's cell or a server's handler."""
         model = DelayedModel()
 
         async def cell() -> float | None:
@@ -126,7 +126,7 @@ class TestLoops:
         assert model.closed == 1, "the connections of the loop that was made are closed"
 
     def test_aevaluate_blocks_nothing(self) -> None:
-        """The loop turns while samples are read, and while a scorer computes."""
+        """The loop runs on while `aevaluate` reads samples, and while a scorer computes."""
         turns, turned = 0, threading.Semaphore(0)
 
         def slow() -> Iterator[Sample]:
@@ -180,13 +180,13 @@ class TestLoops:
 
     @pytest.mark.rooms
     def test_scorers_that_ask_nobody_need_no_loop(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Neither IDs nor the built-in judge start one."""
+        """Scorers without a model, by ID or with the built-in judge, start no event loop."""
         monkeypatch.setattr(asyncio, "new_event_loop", None)
         report = evaluate(samples(3), [IdRecall(), ClaimRecall()], progress=False)
         assert [row.results[1].status for row in report] == [Status.SCORED] * 3
 
     def test_an_exception_of_the_samples_comes_after_what_is_in_flight(self) -> None:
-        """The samples before a bad item are judged and kept."""
+        """An exception of the input is raised after the samples before it are judged and kept."""
         asked = [*samples(5), None]
         with pytest.raises(InputError, match="sample 6") as caught:
             evaluate(asked, scorer(DelayedModel(lambda _: 0.01)), progress=False)  # type: ignore[list-item]

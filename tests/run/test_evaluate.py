@@ -36,7 +36,7 @@ def report_of() -> Report:
 
 
 class TestEvaluate:
-    """Samples in, a report out."""
+    """`evaluate` takes samples and returns a report."""
 
     def test_rows_come_in_the_samples_order(self) -> None:
         """One row for each sample, with any status."""
@@ -55,7 +55,7 @@ class TestEvaluate:
         assert evaluate(rows, [IdRecall()], progress=False).summary()["id_recall"].mean == 1.0
 
     def test_a_stream_is_read_once_and_lazily(self) -> None:
-        """A generator of samples is enough."""
+        """A generator of samples is read once, lazily."""
         drawn = []
 
         def stream() -> Iterator[Sample]:
@@ -74,13 +74,13 @@ class TestEvaluate:
             (7, "got int"),
         ],
     )
-    def test_what_is_no_collection_of_samples(self, samples: Any, message: str) -> None:
-        """A path, one sample, or a mapping: the error says what to pass."""
+    def test_arguments_that_are_no_samples_are_refused(self, samples: Any, message: str) -> None:
+        """A path, one sample, or a mapping is an error that says what to pass."""
         with pytest.raises(InputError, match=message):
             evaluate(samples, IdRecall())
 
     def test_a_bad_item_loses_nothing(self) -> None:
-        """The error names the position and has the report of the samples before it."""
+        """A bad item is an error with its position and the report of the samples before it."""
         with pytest.raises(InputError, match=r"(?s)sample 3: .*columns: colour") as caught:
             evaluate([*SAMPLES[:2], {"colour": "red"}, SAMPLES[3]], IdRecall(), progress=False)
         assert caught.value.report is not None
@@ -105,18 +105,18 @@ class TestEvaluate:
     def test_scorers_are_checked_before_anything_is_scored(
         self, scorers: Any, message: str
     ) -> None:
-        """Classes, twins and names are refused with the way out."""
+        """Classes, sync twins and names are refused before the first sample, with the fix."""
         with pytest.raises(ParameterError, match=message):
             evaluate(SAMPLES, scorers)
 
     def test_progress_is_shown_on_a_terminal_only(self, capfd: pytest.CaptureFixture[str]) -> None:
-        """No bar goes to a log file."""
+        """A progress bar is shown on a terminal, and not written to a log file."""
         evaluate(SAMPLES, IdRecall(), progress=True)
         assert capfd.readouterr() == ("", "")
 
 
 class TestSummary:
-    """Means, with their coverage."""
+    """A summary has means, with their coverage."""
 
     def test_means_and_coverage(self) -> None:
         """Only scored samples enter the means; undefined and unscored ones are counted."""
@@ -127,7 +127,7 @@ class TestSummary:
         assert means == pytest.approx({1: 1 / 6, 3: 1 / 3, 5: 1 / 3, 10: 1 / 3})
 
     def test_any_measure_can_be_asked_for(self) -> None:
-        """Measures come in the order of the arguments; the error for another one lists them."""
+        """Measures are in the order of the arguments; the error for an unknown one lists them."""
         score = report_of().summary(RR, Recall @ 1)["id_recall"]
         assert list(score) == [RR, Recall @ 1]
         assert score[RR].mean == 0.5
@@ -138,14 +138,14 @@ class TestSummary:
                 _ = score[other]
 
     def test_reasons_are_counted(self) -> None:
-        """Why samples are unscored is part of the summary and of its text."""
+        """The reasons of unscored samples are counted in the summary and in its text."""
         summary = report_of().summary()
         (reason, count), *others = summary["id_recall"].reasons.items()
         assert ("no retrieval observed" in reason, count, others) == (True, 1, [])
         assert "no retrieval observed" in str(summary)
 
-    def test_addresses_make_no_other_reason(self) -> None:
-        """A thread ID or an address in a library's words differs each time, and means nothing."""
+    def test_reasons_that_differ_in_an_address_are_one(self) -> None:
+        """Reasons that differ only in a thread ID or an address are counted as one."""
         reasons = [
             f"object at 0x7f{n}a8c1d2e of thread 14007952564{n}088: 3 of {n}" for n in (1, 1, 2)
         ]
@@ -172,7 +172,7 @@ class TestSummary:
             report_of().summary()["recall"]
 
     def test_summary_can_be_asked_for_between_rows(self) -> None:
-        """Rows added after a summary are in the next one, once."""
+        """Rows that are added after a summary are in the next summary, once."""
         report = report_of()
         first = report.summary().samples
         report.add(report.rows[0])
@@ -181,7 +181,7 @@ class TestSummary:
 
 
 class TestMissed:
-    """Missed targets, and their ranks beyond k."""
+    """`missed` lists missed targets, with their ranks beyond k."""
 
     def test_rank_beyond_k(self) -> None:
         """A target beyond k is missed with its rank; one not retrieved has no rank."""
@@ -193,7 +193,7 @@ class TestMissed:
         ]
 
     def test_of_one_score(self) -> None:
-        """Each scorer has its own targets: theirs are not added up."""
+        """Each scorer's missed targets are listed apart."""
         report = evaluate(SAMPLES, [IdRecall(), IdRecall(name="again")], progress=False)
         assert len(report.missed(score="again")) == len(report.missed()) / 2 == 2
 
@@ -204,10 +204,10 @@ class TestMissed:
 
 
 class TestFrames:
-    """Data frames of each library."""
+    """Reports become data frames of each library."""
 
     def test_one_row_per_sample_one_column_per_score(self) -> None:
-        """Scores, each k, status and reason; None is NaN, and the status tells why."""
+        """A frame has a row per sample with scores, each k, status and reason; None is NaN."""
         frame = report_of().to_frame()
         assert list(frame.columns) == [
             "sample",
@@ -225,7 +225,7 @@ class TestFrames:
         assert frame["id_recall@1"].mean() == pytest.approx(1 / 6)
 
     def test_columns_of_the_measures_asked_for(self) -> None:
-        """Named as feedback keys are."""
+        """The columns of a frame are the requested measures, named as feedback keys are."""
         frame = report_of().to_frame(Recall @ 2, nDCG(gain="exponential") @ 10, Precision)
         assert list(frame.columns[3:6]) == [
             "id_recall@2",
@@ -234,7 +234,7 @@ class TestFrames:
         ]
 
     def test_an_empty_report_has_the_same_columns(self) -> None:
-        """No rows, all columns."""
+        """An empty report has no rows and all columns."""
         empty = evaluate([], IdRecall(), progress=False)
         assert list(empty.to_frame().columns) == list(report_of().to_frame().columns)
 
@@ -242,7 +242,7 @@ class TestFrames:
     @pytest.mark.parametrize("backend", ["polars", "pyarrow"])
     @pytest.mark.parametrize("empty", [False, True], ids=["rows", "no rows"])
     def test_each_library_gets_the_same_cells(self, backend: Backend, *, empty: bool) -> None:
-        """Scores, targets, misses: the cells of pandas, in columns of the same types."""
+        """Each library gets the same cells as pandas, in columns of the same types."""
         from fullrecall import diagnose
 
         report = evaluate([], IdRecall(), progress=False) if empty else report_of()
@@ -257,13 +257,13 @@ class TestFrames:
             assert not any(kind == nw.Unknown for kind in frame.schema.values())
 
     def test_half_an_emoji_is_written_as_its_escape(self) -> None:
-        """JSON may hold it, UTF-8 may not."""
+        """Half an emoji, which JSON may hold and UTF-8 may not, is written as its escape."""
         sample = Sample(user_input="\ud83d", retrieved_ids=["a"], expected_ids=["a"])
         report = evaluate([sample], IdRecall(), progress=False)
         assert report.to_frame(backend="polars")["user_input"][0] == r"\ud83d"
 
     def test_another_library_is_refused(self) -> None:
-        """The message has the choices."""
+        """An unknown library is an error that lists the choices."""
         expected = r"backend must be 'pandas' or 'polars' or 'pyarrow', got 'spark'"
         with pytest.raises(ParameterError, match=expected):
             report_of().to_frame(backend="spark")  # type: ignore[arg-type]
@@ -279,10 +279,10 @@ class TestFrames:
 
 
 class TestSaving:
-    """Reports as files."""
+    """Reports are saved as files and loaded."""
 
     def test_round_trip(self, tmp_path: Path) -> None:
-        """Everything is read back: results, findings, samples, methods."""
+        """A saved report loads equal: results, findings, samples, methods."""
         scorers = [IdRecall(), TextRecall()]
         samples = [*SAMPLES, Sample(contexts=["t\u2028x"], reference_contexts=["t\u2028x\x85"])]
         report = evaluate(samples, scorers, progress=False)
@@ -300,7 +300,7 @@ class TestSaving:
         assert Report.load(tmp_path / "r.jsonl").rows[0].sample == sample
 
     def test_a_failed_save_leaves_the_old_file(self, tmp_path: Path) -> None:
-        """The error names the value that JSON cannot hold, and the old report stays."""
+        """A failed save keeps the old report, and the error names the invalid value."""
         path = tmp_path / "r.jsonl"
         report_of().save(path)
         before = path.read_bytes()
@@ -311,7 +311,7 @@ class TestSaving:
         assert list(tmp_path.iterdir()) == [path]
 
     def test_each_row_is_on_disk_when_it_is_written(self, tmp_path: Path) -> None:
-        """A run that is killed keeps its finished rows."""
+        """A killed run keeps its finished rows, since each is written at once."""
         report = report_of()
         with JsonLinesWriter(tmp_path / "r.jsonl", report.methods) as writer:
             writer.write(report.rows[0].sample, report.rows[0].results)
@@ -326,7 +326,9 @@ class TestSaving:
             (b'{"kind": "fullrecall report", "version": 99, "methods": []}\n', "version 99"),
         ],
     )
-    def test_what_is_no_report(self, tmp_path: Path, content: bytes, message: str) -> None:
+    def test_other_files_and_newer_formats_are_refused(
+        self, tmp_path: Path, content: bytes, message: str
+    ) -> None:
         """Other files and newer formats are refused with the reason."""
         (tmp_path / "r.jsonl").write_bytes(content)
         with pytest.raises(ReportError, match=message):
@@ -343,7 +345,7 @@ class TestSaving:
         assert len(loaded) == 3
 
     def test_a_broken_line_in_the_middle_is_an_error(self, tmp_path: Path) -> None:
-        """Damage is named with its line, not skipped."""
+        """A broken line in the middle of a file is an error with its line, not skipped."""
         path = tmp_path / "r.jsonl"
         report_of().save(path)
         lines = path.read_text("utf-8").splitlines()

@@ -59,7 +59,7 @@ def breaks_off(exchange: Exchange) -> None:
 
 
 def twice(answer: str) -> str:
-    """Return an answer with a second verdict on each claim, which says otherwise."""
+    """Return an answer with a second, contradicting verdict on each claim."""
     verdicts = json.loads(answer)["verdicts"]
     others = [
         {**verdict, "verdict": "partial", "citations": [{"context": 2, "quote": "Nothing."}]}
@@ -140,7 +140,7 @@ def judged(
 @pytest.mark.parametrize("always", [False, True], ids=["once", "persistent"])
 @pytest.mark.parametrize("name", CASES)
 def test_no_score_is_wrong(faulty: FaultyEndpoint, name: str, *, always: bool) -> None:
-    """A passing fault costs no score; a lasting one exactly the struck samples, with the reason."""
+    """A passing fault costs no score; a lasting one only those of its samples, with the reason."""
     case = CASES[name]
     struck = frozenset(random.Random(name).sample(range(20), 4))
     faulty.strikes(case.fault, struck, always=always)
@@ -165,7 +165,7 @@ def test_no_score_is_wrong(faulty: FaultyEndpoint, name: str, *, always: bool) -
 def test_what_strikes_everybody_stops_the_run(
     faulty: FaultyEndpoint, code: int, concurrency: int
 ) -> None:
-    """With a bad key, model, or request: one message, and not a request for every sample."""
+    """A bad key, model, or request stops the run with one message, after a few requests."""
     faulty.strikes(status(code), frozenset(range(20)), always=True)
     with pytest.raises(RunStopped, match=r"openai:m@\S+ does not answer: .* \S+Error: ") as caught:
         judged(faulty, max_concurrency=concurrency)

@@ -1,4 +1,4 @@
-"""A process that may open few files at a time: no answer that was paid for is lost."""
+"""A process that may open few files at a time loses no paid answer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ print(sum(row.results[0].score is not None for row in report))
 def test_requests_stay_within_the_limit_of_open_files(
     faulty: FaultyEndpoint, tmp_path: Path, limit: int
 ) -> None:
-    """However many requests at a time are asked for, all samples are scored."""
+    """All samples are scored, for any number of concurrent requests asked for."""
     ended = subprocess.run(
         [sys.executable, "-c", PROGRAM, faulty.base_url, str(limit), str(tmp_path / "store")],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Hostile replies and transports, over real HTTP with the official client: one sample is struck.
+"""Hostile replies and transports affect one sample only, over real HTTP with the official client.
 
 In every case, the other samples are right, the event loop is never blocked, memory is bounded, and
 the run ends.
@@ -87,7 +87,7 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def clock() -> float:
-    """Return the seconds in which this thread ran, or waited for anything but a processor.
+    """Return the seconds in which this thread ran or waited, except for a processor.
 
     If the system does not report the waits for a processor, return the seconds of the clock.
     """
@@ -143,7 +143,7 @@ def _everything_at_hand() -> Iterator[None]:
     gc.unfreeze()
 
 
-def test_there_are_enough_cases() -> None:
+def test_the_list_has_at_least_sixty_cases() -> None:
     """There are at least 60 cases."""
     assert len(CASES) >= 60
 
@@ -156,7 +156,7 @@ def test_there_are_enough_cases() -> None:
 def test_only_the_struck_sample_suffers(
     faulty: FaultyEndpoint, blocks: list[float], client: type[RemoteModel], name: str
 ) -> None:
-    """The other samples are right; the loop turns, memory is bounded, the reason is short."""
+    """The other samples are right; the loop runs, memory is bounded, and the reason is short."""
     case = CASES[name]
     faulty.strikes(case.fault, frozenset({STRUCK}), always=True)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -181,7 +181,7 @@ def test_only_the_struck_sample_suffers(
 
 
 def test_a_redirect_takes_neither_question_nor_key_elsewhere(faulty: FaultyEndpoint) -> None:
-    """Only the user's endpoint gets requests; the reason names the redirect."""
+    """A redirect is not followed, and the reason names it."""
     elsewhere: list[str] = []
 
     class Elsewhere(BaseHTTPRequestHandler):
@@ -212,17 +212,17 @@ def test_a_redirect_takes_neither_question_nor_key_elsewhere(faulty: FaultyEndpo
 
 @pytest.mark.parametrize("name", ["a body that drips", "headers that drip", "silence"])
 def test_score_keeps_to_the_timeout_too(faulty: FaultyEndpoint, name: str) -> None:
-    """The sync path has the same bound on the whole request, even if its bytes drip."""
+    """`score` has the same bound on the whole request, even if its bytes arrive slowly."""
     faulty.strikes(CASES[name].fault, frozenset({STRUCK}), always=True)
     model = OpenAIChatModel("m", base_url=faulty.base_url, timeout=0.3)
-    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLES[STRUCK])  # a drip has no end
+    result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLES[STRUCK])  # A slow sender never ends.
     model.close()
     assert "timed out: no answer within 0.3 s" in result.reason
 
 
 @pytest.mark.parametrize("odd", [n for n, case in ENVELOPES.items() if "usage" in n])
 def test_odd_usages_are_stored_and_served(faulty: FaultyEndpoint, tmp_path: Any, odd: str) -> None:
-    """With any usage in the reply, an answer is paid once."""
+    """An answer with any usage in the reply is stored, and paid once."""
     faulty.strikes(ENVELOPES[odd].fault, frozenset(range(9)), always=True)
     calls = []
     for _ in range(3):

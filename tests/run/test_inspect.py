@@ -1,4 +1,4 @@
-"""`fullrecall summary REPORT`, and the options of `fullrecall evaluate` that keep and bound."""
+"""`fullrecall summary` notes incomplete reports, and `evaluate` keeps to its budget."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLES = [
 
 
 def answers(_: ChatRequest) -> Completion:
-    """Return a verdict that no claim is supported."""
+    """Return the verdict that no claim is supported."""
     return Completion(VERDICTS, 100, 20)
 
 
@@ -56,8 +56,10 @@ def test_a_report_that_was_cut_off_is_noted(tmp_path: Path) -> None:
         (None, "No such file"),
     ],
 )
-def test_what_is_no_report_is_refused(tmp_path: Path, content: bytes | None, problem: str) -> None:
-    """Exit code 2, and one sentence that names the file."""
+def test_a_file_that_is_not_a_report_is_refused(
+    tmp_path: Path, content: bytes | None, problem: str
+) -> None:
+    """A file that is not a report exits with 2 and one sentence that names the file."""
     path = tmp_path / "thing"
     if content is not None:
         path.write_bytes(content)
@@ -86,7 +88,7 @@ def base_url() -> Iterator[str]:
 def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
     tmp_path: Path, base_url: str
 ) -> None:
-    """Two calls, then the third sample in the next run."""
+    """With a budget of two calls, the third sample is scored in the next run."""
     file = tmp_path / "samples.jsonl"
     file.write_text("".join(json.dumps(sample.to_dict()) + "\n" for sample in SAMPLES))
 
@@ -125,8 +127,8 @@ def test_evaluate_stops_at_its_budget_and_goes_on_from_the_store(
         (["--judge", "openai:m", "--budget-calls", "0"], "calls"),
     ],
 )
-def test_a_budget_that_is_none_is_refused(tmp_path: Path, options: list[str], problem: str) -> None:
-    """Exit code 2 and the way out, before the file is read."""
+def test_a_wrong_budget_is_refused(tmp_path: Path, options: list[str], problem: str) -> None:
+    """A wrong budget exits with 2 and the fix, before the file is read."""
     (tmp_path / "samples.jsonl").write_text("no JSON", "utf-8")
     refused = run("evaluate", tmp_path / "samples.jsonl", "-s", "claim_recall", *options)
     assert refused.exit_code == 2

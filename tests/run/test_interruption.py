@@ -1,4 +1,4 @@
-"""Exceptions and Ctrl-C, which end a run early, and the report that they carry."""
+"""Exceptions and Ctrl-C end a run early, and carry its report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.run.delayed_model import DelayedModel, samples, scorer
 
 
 class TestExceptions:
-    """Exceptions of users' own code end the run, if they must, and lose no row."""
+    """Exceptions of users' code lose no row, and end the run if they must."""
 
     @pytest.mark.parametrize("asked", [IdRecall(), None], ids=["ids", "judged"])
     def test_samples_that_raise_midway(self, asked: IdRecall | None) -> None:
@@ -52,7 +52,7 @@ class TestExceptions:
         assert len(caught.value.report) == 3  # type: ignore[attr-defined]
 
     def test_a_callback_that_raises(self) -> None:
-        """It ends the run and the requests in flight; connections are closed."""
+        """A callback that raises ends the run, its requests in flight, and its connections."""
         model = DelayedModel(lambda number: 60.0 if number > 6 else 0.0)
 
         def failing(row: Row) -> None:
@@ -65,7 +65,7 @@ class TestExceptions:
         assert (model.at_once, model.closed) == (0, 1)
 
     def test_a_callback_that_evaluates(self) -> None:
-        """One run inside another, with a loop of its own."""
+        """A callback may run another evaluation, in a loop of its own."""
         means = []
 
         def another(row: Row) -> None:
@@ -78,7 +78,7 @@ class TestExceptions:
 
     @pytest.mark.parametrize("budget", [None, Budget(tokens=5_000)])
     def test_a_model_that_counts_no_tokens(self, tmp_path: Path, budget: Budget | None) -> None:
-        """None counts as no tokens: the run goes on, with a store and a budget too."""
+        """A usage of None counts as no tokens: the run continues, with a store and a budget too."""
 
         class Uncounted(DelayedModel):
             async def acomplete(self, request: ChatRequest) -> Completion:
@@ -94,20 +94,20 @@ class TestExceptions:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
 class TestCtrlC:
-    """Once: a clean stop with the partial report. Twice: at once."""
+    """The first Ctrl-C ends a run with the partial report, the second at once."""
 
     def test_the_partial_report_comes_with_it(self) -> None:
         """Samples in flight are unscored, finished ones kept, and the handler is restored."""
         before = signal.getsignal(signal.SIGINT)
 
         def pressed(number: int) -> float:
-            if number == 13:  # it is in flight at any load of the machine
+            if number == 13:  # This sample is in flight at any load of the machine.
                 os.kill(os.getpid(), signal.SIGINT)
             return 60.0 if number > 12 else 0.0
 
         model = DelayedModel(pressed)
         with pytest.raises(Interrupted) as caught:
-            # More than are read while the first are asked.
+            # The input has more samples than are read while the first are asked.
             evaluate(samples(2_000), scorer(model), progress=False, max_concurrency=2)
         rows = caught.value.report.rows
         assert [row.position for row in rows] == list(range(1, len(rows) + 1))
@@ -119,7 +119,7 @@ class TestCtrlC:
         assert isinstance(caught.value, KeyboardInterrupt)
 
     def test_while_a_request_is_on_its_way(self) -> None:
-        """The run does not wait for the reply."""
+        """Ctrl-C ends a run without waiting for the reply in flight."""
         model = DelayedModel(lambda _: 60.0)
         threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(Interrupted):
@@ -137,7 +137,7 @@ class TestCtrlC:
         assert len(caught.value.report) == 2
 
     def test_in_another_thread_nothing_is_handled(self) -> None:
-        """No signal arrives in another thread, and no handler is set there."""
+        """In another thread no signal handler is set, because no signal arrives there."""
         done = []
         thread = threading.Thread(
             target=lambda: done.append(evaluate(samples(4), scorer(DelayedModel()), progress=False))
@@ -148,11 +148,11 @@ class TestCtrlC:
 
 
 class _SignalAtLine:
-    """Presses Ctrl-C before the nth line that the main thread runs in `folders`.
+    """Sends Ctrl-C before the nth line that the main thread runs in `folders`.
 
-    A run that stops before that line gets it then. With `more`, the first Ctrl-C comes when the run
-    stops, the second before the nth line after that, and the rest of `more` before the following
-    lines. A run that goes on after the last has `hung`.
+    A run that waits before that line gets Ctrl-C while it waits. With `more`, the first Ctrl-C
+    comes at that point, the second before the nth line after that, and the rest of `more` before
+    the following lines. A run that continues after the last has `hung`.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class _SignalAtLine:
         sys.settrace(None)
         self._over.set()
         self._release()
-        self._watcher.join()  # it must not press Ctrl-C in the next run
+        self._watcher.join()  # This tracer must not send Ctrl-C in the next run.
 
     def _called(self, frame: FrameType, event: str, argument: object) -> Any:
         is_traced = any(folder in frame.f_code.co_filename for folder in self._folders)
@@ -191,7 +191,7 @@ class _SignalAtLine:
         self.lines_left -= event == "line" and self._counts
         is_due = event == "line" and self._counts and -max(1, self._more) < self.lines_left <= 0
         if is_due and (self._more or next(self._unpressed, False)):
-            # Called as Python would: `signal.raise_signal` would show the handler this frame.
+            # The handler is called as Python would: `signal.raise_signal` would pass it this frame.
             handler: Any = signal.getsignal(signal.SIGINT)
             handler(signal.SIGINT, frame)
         return self._line
@@ -253,7 +253,7 @@ def test_ctrl_c_before_any_line(kind: str) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("more", [1, 3])
 def test_more_of_ctrl_c_before_any_line(more: int) -> None:
-    """At any line, they interrupt the cleanup that the first Ctrl-C began."""
+    """Further Ctrl-C before any line interrupt the cleanup that the first one began."""
     folders = ("/fullrecall/run/", "/fullrecall/judge/models/", "/concurrent/", "/threading.py")
     for nth in range(1, 1_500, 2 * more):
         judged = scorer(DelayedModel(lambda _: 600.0))
@@ -269,7 +269,7 @@ def test_more_of_ctrl_c_before_any_line(more: int) -> None:
 # run ends before its next sample.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 class TestReading:
-    """An input that never ends, or never gives its next sample, defeats neither end of a run."""
+    """Ctrl-C and a deadline end a run whose input hangs or never ends."""
 
     @pytest.fixture(autouse=True)
     def _soon(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +286,7 @@ class TestReading:
     @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
     @pytest.mark.parametrize("chosen", [IdRecall(), None], ids=["ids", "judged"])
     def test_ctrl_c_while_samples_hang(self, chosen: IdRecall | None) -> None:
-        """The rows before are kept."""
+        """Ctrl-C ends a run whose input hangs, and the rows before are kept."""
         scorer_used = chosen or scorer(DelayedModel())
         with pytest.raises(Interrupted) as caught:
             evaluate(
@@ -296,7 +296,7 @@ class TestReading:
 
     @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
     def test_the_deadline_while_samples_hang(self, tmp_path: Path) -> None:
-        """The report says that samples are missing, and an output is finished by the next run."""
+        """The deadline ends a run whose input hangs; the next run finishes its output."""
         path = tmp_path / "rows.jsonl"
         report = evaluate(self.stuck(), IdRecall(), progress=False, deadline=0.05, output=path)
         assert (
@@ -312,7 +312,7 @@ class TestReading:
     def test_the_deadline_while_samples_never_end(
         self, chosen: IdRecall | None, *, is_async: bool
     ) -> None:
-        """Some samples after the deadline are unscored with that reason; then the run ends."""
+        """The deadline ends a run whose input never ends, after some unscored samples."""
         endless = (sample for _ in count() for sample in samples(2))
         options: Any = {"progress": False, "deadline": 1e-9}
         asked = chosen or scorer(DelayedModel())
@@ -324,7 +324,7 @@ class TestReading:
         assert "the deadline passed before all samples were read" in str(report.stopped)
 
     def test_the_deadline_of_an_awaited_run_whose_samples_hang(self) -> None:
-        """The rows before are kept, though the thread that reads hangs."""
+        """The deadline ends an awaited run whose input hangs, and the rows before are kept."""
         over = threading.Event()
 
         def stuck() -> Iterator[Sample]:
@@ -339,7 +339,7 @@ class TestReading:
 
     @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX systems")
     def test_ctrl_c_while_columns_are_compared(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """One mapping may have a million IDs."""
+        """Ctrl-C ends the comparison of columns within one sample of a million IDs."""
 
         def pressed(*_: object) -> None:
             os.kill(os.getpid(), signal.SIGINT)

@@ -18,7 +18,7 @@ from fullrecall.scorers.result import Status
 
 
 class LimitedModel(DelayedModel):
-    """Turns its first request away in a completion, as one too many."""
+    """A model whose first answer is a rate limit, in a completion."""
 
     def __init__(self, wait: float) -> None:
         super().__init__()
@@ -34,10 +34,10 @@ class LimitedModel(DelayedModel):
 
 
 class TestLimits:
-    """Rate limits, timeouts, deadlines."""
+    """Rate limits, timeouts, and deadlines bound a run."""
 
     def test_a_rate_limit_lowers_the_concurrency(self) -> None:
-        """With an endpoint that takes two requests at a time, every sample is scored."""
+        """With an endpoint of two requests at a time, every sample is scored."""
 
         def fails(_: int) -> Exception | None:
             return HttpError(429) if model.at_once > 2 else None
@@ -49,7 +49,7 @@ class TestLimits:
         assert 0 < report.spent.retries < 60
 
     def test_retry_after_holds_back_everybody(self) -> None:
-        """After a Retry-After no request is sent until then."""
+        """After a Retry-After, no request of the run is sent until then."""
         times: list[float] = []
 
         def fails(number: int) -> Exception | None:
@@ -61,7 +61,7 @@ class TestLimits:
         assert times[4] - times[2] >= 0.29, "one more may have been on its way"
 
     def test_a_model_of_ones_own_says_how_long_to_wait(self) -> None:
-        """`Completion.wait` holds back as `Retry-After` does; an absurdly long one does not."""
+        """`Completion.wait` delays requests as `Retry-After` does, unless it is absurdly long."""
         for wait, least in [(0.3, 0.29), (10**400, 0.0)]:
             model = LimitedModel(wait)
             report = evaluate(samples(2), scorer(model), progress=False, retries=QUICK)
@@ -76,7 +76,7 @@ class TestLimits:
         assert len(model.sent) <= 8
 
     def test_a_request_that_hangs_is_sent_once_more(self) -> None:
-        """It is sent again after its timeout, and then the sample is unscored with the way out."""
+        """A request that times out is sent once more, and then its sample is unscored."""
         model = DelayedModel(lambda number: 60.0 if number in (3, 9) else 0.0)
         report = evaluate(samples(6), scorer(model), progress=False, timeout=0.1, retries=QUICK)
         assert {row.results[0].status for row in report} == {Status.SCORED}
@@ -86,7 +86,7 @@ class TestLimits:
         assert len(stuck.sent) <= 2 * 16
 
     def test_the_deadline_ends_the_run_and_says_so(self) -> None:
-        """Every sample is in the report; those that came too late are unscored."""
+        """The deadline ends the run, and samples that were too late are in the report, unscored."""
         model = DelayedModel(lambda number: 60.0 if number > 6 else 0.0)
         report = evaluate(
             samples(8), [scorer(model), IdRecall()], progress=False, deadline=0.3, max_concurrency=1
@@ -102,7 +102,7 @@ class TestLimits:
          ("retries", -1), ("retries", "many")],
     )  # fmt: skip
     def test_options_out_of_range(self, option: str, value: Any) -> None:
-        """Each is refused by its name before anything is asked."""
+        """Each option out of range is refused by name before the first request."""
         model = DelayedModel()
         with pytest.raises(ParameterError, match=option):
             evaluate(samples(1), scorer(model), progress=False, **{option: value})
@@ -110,9 +110,9 @@ class TestLimits:
 
 
 class TestStopping:
-    """A model that never answers ends the run: once, with a clear error, without losing rows."""
+    """A model that never answers ends the run with one error, and no row is lost."""
 
-    def test_nobody_there(self) -> None:
+    def test_an_address_that_refuses_connections(self) -> None:
         """An address that refuses connections is not tried for every sample."""
         model = DelayedModel(fails=lambda _: ConnectionRefusedError("nobody"))
         with pytest.raises(RunStopped, match="ConnectionRefusedError: nobody"):
@@ -120,7 +120,7 @@ class TestStopping:
         assert len(model.sent) <= 4 * 5
 
     def test_one_bad_sample_is_not_the_runs_problem(self) -> None:
-        """A request that is always rejected, first of all too, costs its own sample alone."""
+        """A request that is always rejected, even as the first, costs its own sample alone."""
         model = DelayedModel(fails=lambda _: HttpError(400) if "says of 0." in told() else None)
 
         def told() -> str:
@@ -132,8 +132,8 @@ class TestStopping:
         assert len(model.sent) == 3 + 6 + 1
 
     @pytest.mark.parametrize("status", [400, 401])
-    def test_who_is_turned_away_before_the_first_answer_is_sent_again(self, status: int) -> None:
-        """The first failure is known before the first answer, and is no sign that none comes."""
+    def test_a_request_rejected_before_the_first_answer_is_sent_again(self, status: int) -> None:
+        """Requests that are rejected before the first answer are sent again after it."""
         model = DelayedModel(
             lambda number: 0.0 if number == 1 else 0.05,
             lambda number: HttpError(status) if number == 1 else None,
@@ -145,8 +145,8 @@ class TestStopping:
         assert report.spent is not None
         assert report.spent.retries == 1
 
-    def test_one_that_is_to_wait_for_years_after_others_were_answered_stops_nobody(self) -> None:
-        """Sent with the other requests, it is turned away after the last of them was answered."""
+    def test_an_absurd_wait_costs_one_sample(self) -> None:
+        """A request that would wait for years costs its own sample, after other answers."""
 
         class LastTurnedAway(DelayedModel):
             async def acomplete(self, request: ChatRequest) -> Completion:
@@ -164,14 +164,14 @@ class TestStopping:
         ]
 
     def test_without_retries_nothing_is_sent_again(self) -> None:
-        """Neither a request that fails for the moment nor one that is turned away."""
+        """With `retries=0`, neither a failed nor a rate-limited request is sent again."""
         model = DelayedModel(fails=lambda number: HttpError(400) if number == 9 else None)
         report = evaluate(samples(6), scorer(model), progress=False, retries=0)
         assert report.spent is not None
         assert (report.spent.retries, report.summary()[0].unscored) == (0, 1)
 
     def test_an_endpoint_that_dies_midway(self) -> None:
-        """The error's report has the samples scored before, and the rest is not asked for."""
+        """If an endpoint dies midway, the error's report has the samples scored before."""
         model = DelayedModel(fails=lambda number: HttpError(500) if number > 30 else None)
         with pytest.raises(RunStopped, match="in a row failed") as caught:
             evaluate(samples(400), scorer(model), progress=False, max_concurrency=4, retries=QUICK)

@@ -1,4 +1,4 @@
-"""Mappings as people have them: the scorers tell a column of IDs from one of answers."""
+"""In mappings, the scorers decide whether a column has IDs or answers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ QUESTIONS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("wrap", [list, iter])
 def test_a_column_that_may_hold_ids_does_where_ids_are_scored(wrap: Any) -> None:
-    """No option is needed where all scorers compare IDs."""
+    """A column that may hold IDs is read as IDs if all scorers compare IDs."""
     report = evaluate(wrap(QUESTIONS), IdRecall(), retriever=lambda _: ["vpn"], progress=False)
     assert [row.results[0].score for row in report] == [1.0, 0.0]
 
 
 @pytest.mark.rooms
 def test_other_scorers_leave_it_open() -> None:
-    """A word may be an answer too, and sentences are no IDs."""
+    """Other scorers leave the column ambiguous, and sentences are never IDs."""
     with pytest.raises(InputError, match="expected may hold IDs"):
         evaluate(QUESTIONS, [IdRecall(), ClaimRecall()], progress=False)
     texts = [{"question": "where?", "expected": ["in the old town"]}]

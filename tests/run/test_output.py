@@ -1,4 +1,4 @@
-"""A run that ended early goes on in its output; another run's output is never mixed with it."""
+"""A run that ended early resumes in its output, and other runs' outputs are refused."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def run(samples: Any, path: Path, **options: Any) -> Report:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("count", [0, 1, 10, 33])
 def test_an_interrupted_run_goes_on(name: str, count: int, tmp_path: Path) -> None:
-    """With samples of every kind: the report is the one of a run that was not interrupted."""
+    """An interrupted run resumes, and gives the report of an uninterrupted one."""
     path, samples = tmp_path / name, made.samples(40)
     with pytest.raises(Interrupted):
         run(until(samples, count), path)
@@ -73,7 +73,7 @@ def test_an_interrupted_run_goes_on(name: str, count: int, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_complete_report_is_read_again(name: str, tmp_path: Path) -> None:
-    """The same call gives the same report; samples that came since are scored after it."""
+    """The same call reads a complete report, and scores samples that were added since."""
     path, scored = tmp_path / name, []
     samples = [sample.with_retrieval([{"id": "d1"}]) for sample in questions(25)]
     first = run(samples[:12], path)
@@ -91,7 +91,7 @@ def searched(question: str) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_retriever_is_asked_for_the_rest(name: str, tmp_path: Path) -> None:
-    """A note says that rows are kept; a complete report is refused."""
+    """A retriever is asked for the remaining samples; a complete report is refused."""
     path, samples, asked = tmp_path / name, questions(30), []
 
     def search(question: str) -> list[str]:
@@ -119,7 +119,7 @@ def test_a_retriever_is_asked_for_the_rest(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("end", ["budget", "deadline", "model"])
 def test_samples_that_the_run_did_not_reach_are_scored(name: str, end: str, tmp_path: Path) -> None:
-    """After an end by a budget, a deadline, or a model that does not answer."""
+    """Samples after an end by a budget, a deadline, or a dead model are scored by the next run."""
     path, samples, is_down = tmp_path / name, paid.samples(list(range(12))), end == "model"
 
     def before(sent: int) -> None:
@@ -142,7 +142,7 @@ def test_samples_that_the_run_did_not_reach_are_scored(name: str, end: str, tmp_
 @pytest.mark.rooms
 @pytest.mark.parametrize("name", NAMES)
 def test_aevaluate_goes_on_too(name: str, tmp_path: Path) -> None:
-    """And judged samples keep their verdicts."""
+    """`aevaluate` resumes too, and judged samples keep their verdicts."""
     path = tmp_path / name
     samples = [
         Sample(
@@ -167,7 +167,7 @@ def test_aevaluate_goes_on_too(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_of_another_run_are_refused(name: str, tmp_path: Path) -> None:
-    """Other samples, an order of their own, fewer samples, scorers, and lists; the file stays."""
+    """Rows of other samples, another order, other scorers or lists are refused; the file stays."""
     path, samples = tmp_path / name, made.samples(20)
     before = list(run(samples, path))
     others = [
@@ -195,7 +195,7 @@ def test_rows_of_another_run_are_refused(name: str, tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="locks as on POSIX systems")
 @pytest.mark.parametrize("name", NAMES)
 def test_two_runs_do_not_write_to_one_output(name: str, tmp_path: Path) -> None:
-    """The second is refused while the first one writes, and goes on afterwards."""
+    """A second run is refused while the first one writes, and resumes afterwards."""
     path, scorers = tmp_path / name, [IdRecall(), TextRecall()]
     methods = [scorer.method for scorer in scorers]
     with saved.writer(path, methods), pytest.raises(ReportError, match="another run writes to"):
@@ -207,7 +207,7 @@ def test_two_runs_do_not_write_to_one_output(name: str, tmp_path: Path) -> None:
 def test_a_slow_judge_loses_less_than_a_minute(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows are written after a wait, even if they are few."""
+    """Rows are written within a minute, even if a slow judge gives few."""
     now = 1000.0
     for module in (row_writer, parquet):
         monkeypatch.setattr(module, "monotonic", lambda: now)

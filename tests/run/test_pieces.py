@@ -1,4 +1,4 @@
-"""Long computations: a deadline and Ctrl-C take effect inside a sample, and texts have a bound."""
+"""A deadline and Ctrl-C take effect inside a sample, and texts have a bound."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sample(references: list[str], contexts: list[str]) -> Sample:
 
 
 def counting(at: int, then: Callable[[], Any]) -> tuple[list[int], Callable[[str, str], float]]:
-    """Return the calls of a similarity, and the similarity, which calls `then` in call `at`."""
+    """Return a list of calls, and a similarity that logs them and calls `then` in call `at`."""
     calls: list[int] = []
 
     def compared(_: str, __: str) -> float:
@@ -45,7 +45,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_pieces")
 def test_ctrl_c_ends_a_sample_between_two_comparisons() -> None:
-    """The sample is unscored with that reason, and the rows before it are kept."""
+    """Ctrl-C ends a sample between two comparisons, unscored, and keeps the rows before it."""
     calls, compared = counting(5, lambda: os.kill(os.getpid(), signal.SIGINT))
     samples = [sample(["a"], ["b"]), sample(["a", "b"], [f"{n}" for n in range(1_000)])]
     with pytest.raises(KeyboardInterrupt) as caught:
@@ -61,7 +61,7 @@ def test_ctrl_c_ends_a_sample_between_two_comparisons() -> None:
 def test_a_deadline_ends_a_sample_between_two_comparisons(
     monkeypatch: pytest.MonkeyPatch, *, is_async: bool
 ) -> None:
-    """Later samples are unscored with that reason; no exception is raised."""
+    """A deadline ends a sample between two comparisons, without an exception."""
     real, shift = time.monotonic, [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: real() + shift[0])
     calls, compared = counting(5, lambda: shift.__setitem__(0, 1e6))
@@ -95,12 +95,12 @@ def test_a_cancelled_run_leaves_no_comparison_behind() -> None:
             await running
         return calls
 
-    calls = asyncio.run(main())  # which waits for no thread
+    calls = asyncio.run(main())  # This stops the loop without waiting for any thread.
     assert 5 <= len(calls) < 10**6
 
 
 def test_a_pause_outside_of_a_run_is_nothing() -> None:
-    """`pause` raises the exception of the innermost check, and none once the check has ended."""
+    """`pause` raises the exception of the innermost check, and none outside of a check."""
 
     def over() -> None:
         raise Unmeasured("over")
@@ -139,7 +139,7 @@ def test_pieces_change_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_texts_over_the_bound_are_unscored(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reason names both lengths; texts that differ in a short part are compared."""
+    """The reason names both lengths; texts that differ only in a short part are compared."""
     most = {"hamming": 9e-6, "damerau_levenshtein": 270.0}
     monkeypatch.setattr(similarity, "_MOST", most.get(name, 9.0))
     monkeypatch.setattr(similarity, "_LONG", 0.0)
@@ -156,7 +156,7 @@ def test_texts_over_the_bound_are_unscored(name: str, monkeypatch: pytest.Monkey
 
 
 def test_lengths_that_decide_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A book is not similar to a sentence, however long the book is."""
+    """A book and a sentence are compared, since their lengths alone decide."""
     monkeypatch.setattr(similarity, "_MOST", 100.0)
     monkeypatch.setattr(similarity, "_LONG", 0.0)
     book = "abcdefghij" * 100
@@ -168,7 +168,7 @@ def test_lengths_that_decide_are_compared(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_long_equal_texts_take_no_time() -> None:
-    """Half a million equal characters, and as many with one edit, are compared to the end."""
+    """Half a million equal characters, and as many with one edit, are compared fast."""
     text = "".join(random.Random(1).choice("abcdefgh ") for _ in range(500_000))
     edited = f"{text[:250_000]}!{text[250_001:]}"
     assert TextRecall(threshold=0.9).score(sample([text], [edited])).score == 1.0
@@ -177,7 +177,7 @@ def test_long_equal_texts_take_no_time() -> None:
 
 @pytest.mark.parametrize("kind", ["ids", "groups", "texts"])
 def test_a_long_row_has_pauses(kind: str) -> None:
-    """With IDs or texts as targets, a run that is to end leaves the row in the middle."""
+    """With IDs or texts as targets, a run that is ending leaves a long row in the middle."""
     many = [str(number) for number in range(60_000)]
     scorer: IdRecall | TextRecall = IdRecall()
     if kind == "texts":

@@ -1,4 +1,4 @@
-"""Features that other systems lack or refuse: forks, POSIX locks, file names, open files."""
+"""Fullrecall works without forks, POSIX locks, and some file names and open files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print(len(written), len(Report.open(folder / "report.jsonl")))
 
 
 def test_without_the_locks_and_limits_of_posix(tmp_path: Path) -> None:
-    """Stores, limits and streamed reports need neither of the modules."""
+    """Stores, limits and streamed reports work without `fcntl` and `resource`."""
     ended = subprocess.run(
         [sys.executable, "-c", WITHOUT, str(tmp_path)],
         capture_output=True,
@@ -68,7 +68,7 @@ ROWS: list[Any] = [{"retrieved_context_ids": ["a"], "reference_context_ids": ["a
 def test_names_with_backslashes_and_colons(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """On POSIX they are file names, and no other file is written."""
+    """On POSIX, backslashes and colons are part of a file's name, and no other file is written."""
     monkeypatch.chdir(tmp_path)
     report = evaluate(ROWS, IdRecall(), progress=False)
     for ending, save in (
@@ -95,7 +95,7 @@ def test_names_with_backslashes_and_colons(
 def test_a_file_that_another_program_has_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """If Windows refuses to replace it, the error says so, and only the old file stays."""
+    """If Windows refuses to replace an open file, the error says so, and the old file stays."""
     report = evaluate(ROWS, IdRecall(), progress=False)
     path = tmp_path / name
     save: Any = {".csv": report.to_csv, ".html": report.to_html}.get(path.suffix, report.save)

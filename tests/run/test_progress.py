@@ -11,7 +11,7 @@ from fullrecall import evaluate
 
 
 class TestProgress:
-    """With a bar, and without."""
+    """A run's progress bar is shown or hidden."""
 
     def test_a_short_run_says_nothing(self, capfd: pytest.CaptureFixture[str]) -> None:
         """A short run shows no bar, and with `progress=False` no run does."""
@@ -20,7 +20,7 @@ class TestProgress:
         assert capfd.readouterr() == ("", "")
 
     def test_a_bar_on_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """It shows the number of samples and the spending."""
+        """The bar shows the number of samples and the spending."""
         written: list[str] = []
 
         class Terminal:

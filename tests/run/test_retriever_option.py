@@ -1,4 +1,4 @@
-"""`fullrecall evaluate questions.jsonl --retriever app.py:search`: questions and a function."""
+"""`fullrecall evaluate questions.jsonl --retriever app.py:search` asks a function."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ QUESTIONS = [
 
 @pytest.fixture(autouse=True)
 def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Work in a folder with a module, one that it imports, and questions."""
+    """Work in a folder with questions, and a module that imports another one."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
     monkeypatch.setenv("COLUMNS", "400")
@@ -87,11 +87,11 @@ def evaluated(retriever: str, *options: str) -> Any:
     "retriever",
     ["app:search", "app.py:search", "./app.py:asearch", "app:index", "app:index.retrieve.__self__"],
 )
-def test_what_is_named_is_asked(retriever: str) -> None:
-    """A function, sync or async, or a retriever; it can import the modules beside it."""
+def test_a_named_retriever_is_asked(retriever: str) -> None:
+    """A function, sync or async, or a retriever is asked, and may import modules beside it."""
     result = evaluated(retriever, "--json", "--output", "report.jsonl")
     assert result.exit_code == 0, result.output
-    assert "0.75" in result.stdout  # of its prints, nothing
+    assert "0.75" in result.stdout  # The output has none of its prints.
     assert [row.sample.retrieved_context_ids for row in Report.load("report.jsonl")] == [
         ("d1",),
         ("d2",),
@@ -100,7 +100,7 @@ def test_what_is_named_is_asked(retriever: str) -> None:
 
 @pytest.mark.rooms
 def test_a_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The path names the file, which imports modules from its own folder."""
+    """A file in another folder is named by its path, and imports modules from its own folder."""
     other = tmp_path / "other"
     other.mkdir()
     Path("questions.jsonl").rename(other / "questions.jsonl")
@@ -127,8 +127,8 @@ def test_a_file_of_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("exits:search", "cannot load 'exits:search': SystemExit: usage: exits FILE"),
     ],
 )
-def test_what_cannot_be_asked_is_one_line(retriever: str, told: str) -> None:
-    """Wrong usage: exit 2, with the option and the value, without a call or a traceback."""
+def test_an_invalid_retriever_is_one_line(retriever: str, told: str) -> None:
+    """An object that cannot be asked exits with 2, with the option and the value in one line."""
     result = evaluated(retriever)
     assert result.exit_code == 2
     assert "--retriever" in result.stderr
@@ -138,7 +138,7 @@ def test_what_cannot_be_asked_is_one_line(retriever: str, told: str) -> None:
 
 @pytest.mark.rooms
 def test_a_function_that_raises_leaves_nothing_to_score() -> None:
-    """Not a score of 0, but the reason, and exit code 2."""
+    """A function that raises gives the reason and exit code 2, not a score of 0."""
     result = evaluated("app:fails")
     assert result.exit_code == 2
     assert "nothing could be scored" in result.stderr
@@ -147,7 +147,7 @@ def test_a_function_that_raises_leaves_nothing_to_score() -> None:
 
 @pytest.mark.rooms
 def test_a_run_has_its_retrieval() -> None:
-    """With --run, no retriever can be asked."""
+    """--run excludes a retriever, since a run has its retrieval."""
     result = evaluated("app:search", "--run", "questions.jsonl")
     assert result.exit_code == 2
     assert "--retriever: must be left out with --run" in result.stderr
@@ -155,7 +155,7 @@ def test_a_run_has_its_retrieval() -> None:
 
 @pytest.mark.rooms
 def test_without_a_retrieval_the_option_is_named() -> None:
-    """The error for questions alone names the option."""
+    """The error for questions without contexts names the option."""
     from fullrecall.cli import app
 
     Path("questions.jsonl").write_text('{"question": "q", "expected_ids": ["d1"]}\n', "utf-8")

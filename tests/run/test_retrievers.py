@@ -54,13 +54,13 @@ def search(question: str) -> list[Context]:
 
 
 async def asearch(question: str) -> list[dict[str, str]]:
-    """Return the same, in an event loop."""
+    """Return the document that the question names, in an event loop."""
     await asyncio.sleep(0.001 * (hash(question) % 3))
     return [{"id": "other"}, {"id": question}]
 
 
 class Searcher:
-    """A retriever by the protocol, which returns a whole record."""
+    """A retriever that follows the protocol, and returns a whole record."""
 
     def retrieve(self, sample: Sample) -> Retrieval:
         """Return a record of one call."""
@@ -70,7 +70,7 @@ class Searcher:
         )
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
-        """Return the same."""
+        """Return a record of one call."""
         await asyncio.sleep(0)
         return self.retrieve(sample)
 
@@ -111,7 +111,7 @@ def test_every_retriever_gives_the_same(run: Evaluate, name: str, max_concurrenc
 
 @WAYS
 def test_a_record_is_in_the_report(run: Evaluate) -> None:
-    """The report has the calls, and their answer."""
+    """The record that a retriever returns is in the report, with its calls and answer."""
     (row,) = run(questions(1), Searcher())
     assert row.sample.response == "It is d0."
     assert row.sample.retrieval is not None
@@ -120,7 +120,7 @@ def test_a_record_is_in_the_report(run: Evaluate) -> None:
 
 @WAYS
 def test_up_to_max_concurrency_are_asked_at_once(run: Evaluate) -> None:
-    """No more, and no fewer after the first answer; in the caller's context."""
+    """Up to `max_concurrency` questions are asked at once, in the caller's context."""
     lock, now, most = threading.Lock(), 0, 0
     together = threading.Barrier(4)
     contexts = set()
@@ -146,7 +146,7 @@ def test_up_to_max_concurrency_are_asked_at_once(run: Evaluate) -> None:
 @WAYS
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_failure_is_its_samples_own(run: Evaluate, *, asynchronous: bool) -> None:
-    """The sample has the reason, without a traceback; the other samples are scored."""
+    """A failure leaves its own sample unscored, with the reason and without a traceback."""
 
     def failing(question: str) -> Any:
         if question == "d1":
@@ -173,7 +173,7 @@ def test_a_failure_is_its_samples_own(run: Evaluate, *, asynchronous: bool) -> N
 @WAYS
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_call_that_hangs_is_given_up(run: Evaluate, *, asynchronous: bool) -> None:
-    """It is given up after `timeout` seconds; other calls go on, and the run ends."""
+    """A call ends after `timeout` seconds; the other calls and the run go on."""
     never = threading.Event()
 
     def hanging(question: str) -> Any:
@@ -199,7 +199,7 @@ def test_a_call_that_hangs_is_given_up(run: Evaluate, *, asynchronous: bool) -> 
 
 @WAYS
 def test_a_timeout_of_the_retrievers_own_is_its_own(run: Evaluate) -> None:
-    """It is not mistaken for the run's."""
+    """A retriever's own timeout is not mistaken for the run's."""
 
     async def late(question: str) -> Any:
         raise TimeoutError("the index took 5 s")
@@ -218,8 +218,8 @@ def database(path: Path) -> sqlite3.Connection:
 
 
 @WAYS
-def test_what_belongs_to_the_callers_thread_is_asked_there(run: Evaluate, tmp_path: Path) -> None:
-    """SQLite lets no other thread use a connection that the caller opened."""
+def test_a_retriever_of_the_callers_thread_is_asked_there(run: Evaluate, tmp_path: Path) -> None:
+    """An SQLite connection of the caller's thread is used in that thread only."""
     connections: list[sqlite3.Connection] = []
 
     def find(question: str) -> list[str]:
@@ -241,15 +241,15 @@ def test_what_belongs_to_the_callers_thread_is_asked_there(run: Evaluate, tmp_pa
 
 
 class Ending(BaseException):
-    """An exception that ends a program, not an error."""
+    """An exception that ends a program, unlike an error."""
 
 
 @pytest.mark.parametrize("kind", ["thread", "caller", "async"])
 @pytest.mark.parametrize("raised", [asyncio.CancelledError, Ending, GeneratorExit])
-def test_what_a_retriever_raises_beyond_errors_hangs_no_run(
+def test_an_exit_of_a_retriever_hangs_no_run(
     tmp_path: Path, kind: str, raised: type[BaseException]
 ) -> None:
-    """A retriever's own `CancelledError` leaves its sample unscored; the rest ends the run."""
+    """A retriever's own `CancelledError` leaves its sample unscored; other exits end the run."""
     connection = database(tmp_path / "a.db")
     calls: list[str] = []
 
@@ -275,7 +275,7 @@ def test_what_a_retriever_raises_beyond_errors_hangs_no_run(
 
 
 class Recorder:
-    """A retriever like an adapter's: its record has the exception of a call."""
+    """A retriever like an adapter's, whose record has the exception of a call."""
 
     def __init__(self, find: Callable[[str], Any]) -> None:
         self._find = find
@@ -286,20 +286,20 @@ class Recorder:
             found = tuple(self._find(str(sample.user_input)))
         except sqlite3.Error as error:
             call = Call("search", error=f"{type(error).__name__}: {error}")
-            # Another search answers in its place: no error in total, but the wrong documents.
+            # Another search answers instead: no error in total, but the wrong documents.
             return Retrieval([Context(id="other")], calls=[call])
         return Retrieval(found, calls=[Call("search", contexts=found)])
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
-        """Return the same, from another thread."""
+        """Return the record of one call, from another thread."""
         return await asyncio.to_thread(self.retrieve, sample)
 
 
 @WAYS
-def test_what_an_adapter_records_as_failed_for_its_thread_is_asked_there(
+def test_a_recorded_thread_error_is_asked_in_the_callers_thread(
     run: Evaluate, tmp_path: Path
 ) -> None:
-    """LangChain's retriever over an SQLite connection does not raise: its record has the error."""
+    """A retriever whose record has an SQLite thread error is asked in the caller's thread."""
     connections: list[sqlite3.Connection] = []
 
     def find(question: str) -> list[Context]:
@@ -320,8 +320,8 @@ def test_what_an_adapter_records_as_failed_for_its_thread_is_asked_there(
 
 
 @WAYS
-def test_what_works_in_no_thread_says_so(run: Evaluate) -> None:
-    """The reason is the library's message."""
+def test_a_retriever_that_works_in_no_thread_is_named(run: Evaluate) -> None:
+    """If a retriever works in no thread, the reason is the library's message."""
     here = threading.get_ident()
 
     def find(question: str) -> list[Context]:
@@ -338,7 +338,7 @@ def test_what_works_in_no_thread_says_so(run: Evaluate) -> None:
 
 @WAYS
 def test_nothing_is_asked_after_the_deadline(run: Evaluate) -> None:
-    """Samples not asked by then are unscored, and the run ends."""
+    """Samples that the deadline prevents from being asked are unscored, and the run ends."""
     asked = []
 
     def slow(question: str) -> list[Context]:
@@ -354,7 +354,7 @@ def test_nothing_is_asked_after_the_deadline(run: Evaluate) -> None:
 
 @WAYS
 def test_samples_are_not_read_far_ahead(run: Evaluate) -> None:
-    """A stream is read as it is asked, and its exception is raised after its samples."""
+    """A stream is read only as far as it is asked, and its exception comes after its samples."""
     drawn: list[int] = []
     seen: list[int] = []
 
@@ -372,7 +372,7 @@ def test_samples_are_not_read_far_ahead(run: Evaluate) -> None:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_run_that_is_left_leaves_nothing_behind(*, asynchronous: bool) -> None:
-    """A generator that is closed early ends its threads and its loop."""
+    """Closing the generator early ends its threads and its loop."""
     before = set(threading.enumerate())
     asked = retrieved(questions(100), asearch if asynchronous else search, max_concurrency=4)
     next(asked)
@@ -384,7 +384,7 @@ def test_a_run_that_is_left_leaves_nothing_behind(*, asynchronous: bool) -> None
 
 
 def test_a_cancelled_evaluation_cancels_its_calls() -> None:
-    """The tasks that ask end with `aevaluate`."""
+    """Canceling `aevaluate` cancels the tasks that ask."""
     cancelled = []
 
     async def hanging(question: str) -> Any:
@@ -415,14 +415,14 @@ def test_a_cancelled_evaluation_cancels_its_calls() -> None:
         (7, "retriever must be a Retriever or a function of the question, got 7"),
     ],
 )
-def test_what_is_no_retriever_is_refused(retriever: Any, why: str) -> None:
-    """Before anything is asked."""
+def test_an_object_that_is_not_a_retriever_is_refused(retriever: Any, why: str) -> None:
+    """An object that is not a retriever is refused before the first question."""
     with pytest.raises(ParameterError, match=why):
         run(questions(1), retriever)
 
 
 def test_a_hidden_coroutine_is_named() -> None:
-    """A lambda around an async function returns an awaitable."""
+    """A lambda around an async function is an error that names the returned awaitable."""
     (row,) = run(questions(1), lambda question: asearch(question[:]))
     assert "declare it with async def" in row.results[0].reason
 
@@ -455,7 +455,7 @@ def test_ctrl_c_waits_for_no_call(place: str, *, judged: bool) -> None:
 
     def press() -> None:
         reached.wait(600)
-        time.sleep(0.05)  # the run waits by now, or soon will: either way it ends
+        time.sleep(0.05)  # Whether the run waits already or will soon, it ends.
         signal.pthread_kill(main, signal.SIGINT)
 
     presser = threading.Thread(target=press)

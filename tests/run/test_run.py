@@ -1,4 +1,4 @@
-"""`evaluate` as a whole: its options, sink, totals, and resumed runs."""
+"""`evaluate` checks its options, calls its sink, counts its totals, and resumes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK = Retries(2, first_wait=0.001)
 
 
 class HttpError(Exception):
-    """A client's exception."""
+    """A client's exception for an HTTP status."""
 
     def __init__(self, status: int) -> None:
         super().__init__(f"HTTP {status}")
@@ -34,7 +34,7 @@ class HttpError(Exception):
 
 
 class Model:
-    """Answers, or raises `fails(claim, requests)`: the claim's number and its requests so far."""
+    """A model that answers, or raises `fails(claim, requests)`, by claim and requests so far."""
 
     def __init__(self, fails: Any = lambda _number, _times: None) -> None:
         self.name = "model"
@@ -78,8 +78,8 @@ class TestOptions:
         assert shown == {each.name: each.default for each in (*fields(Limits), *own)}
 
     @pytest.mark.rooms
-    def test_an_option_that_is_none_is_refused(self) -> None:
-        """The error suggests the right name."""
+    def test_an_unknown_option_is_refused(self) -> None:
+        """An unknown option is refused, and the error suggests the right name."""
         with pytest.raises(ParameterError, match="did you mean max_concurrency"):
             evaluate([], IdRecall(), max_concurency=3)  # type: ignore[call-arg]
         with pytest.raises(ParameterError, match="sink must be a function or None, got 3"):
@@ -87,7 +87,7 @@ class TestOptions:
 
 
 class TestSink:
-    """Rows as they are scored, for the user's own files and displays."""
+    """The sink gets rows as they are scored."""
 
     def test_each_row_once_and_in_order(self) -> None:
         """The sink gets each row once, in order."""
@@ -96,14 +96,14 @@ class TestSink:
         assert [row.position for row in rows] == list(range(1, 21))
 
     def test_in_an_event_loop_too(self) -> None:
-        """`aevaluate` calls it in the loop."""
+        """`aevaluate` calls the sink in the loop."""
         rows: list[Row] = []
         samples = [Sample(retrieved_context_ids=[1], reference_context_ids=[1])] * 3
         asyncio.run(aevaluate(samples, IdRecall(), progress=False, sink=rows.append))
         assert [row.position for row in rows] == [1, 2, 3]
 
-    def test_what_it_raises_ends_the_run(self) -> None:
-        """The exception has the report of the rows so far, the last one included."""
+    def test_an_exception_of_the_sink_ends_the_run(self) -> None:
+        """An exception of the sink ends the run, with the report of all rows so far."""
 
         def full(row: Row) -> None:
             if row.position == 3:
@@ -115,7 +115,7 @@ class TestSink:
 
 
 class TestResume:
-    """The same call with its store, after an incomplete run."""
+    """The same call with its store resumes an incomplete run."""
 
     def test_what_fails_no_more_is_answered(self, tmp_path: Path) -> None:
         """A failure noted in the store does not prevent a new request."""
@@ -145,7 +145,7 @@ class TestUsage:
         assert report.rows[0].results[0].usage == (6, 10, 5), "from the kept answer"
 
     def test_a_sample_that_stays_unscored_tells_what_it_took(self) -> None:
-        """Its requests are in its usage and in the run's."""
+        """The requests of an unscored sample are in its usage and in the run's."""
         model = Model(lambda number, _: HttpError(500) if number == 3 else None)
         report = run(model, 12)
         usages = [row.results[0].usage.calls for row in report]
@@ -154,7 +154,7 @@ class TestUsage:
         assert (report.spent.calls, report.spent.retries) == (sum(usages), 2)
 
     def test_score_tells_it_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """`score` without a run counts them too."""
+        """`score` without a run counts the requests too."""
         monkeypatch.setattr("fullrecall.judge.flow.Retries", lambda: QUICK)
         scorer = ClaimRecall(
             judge=LLMJudge(Model(lambda _, times: HttpError(503) if times < 3 else None))
@@ -184,7 +184,7 @@ class TestUsage:
             ("٧", 0),
         ],
     )
-    def test_what_counts_as_a_count(self, told: object, count: int) -> None:
+    def test_whole_numbers_count(self, told: object, count: int) -> None:
         """Whole numbers of any type count; other values do not."""
         assert token_count(told) == count
 
@@ -193,8 +193,8 @@ class TestReplies:
     """The replies of every model are checked in the same way."""
 
     @pytest.mark.parametrize("text", ["x" * (MOST_CHARACTERS + 1), None, 7, b"{}"])
-    def test_what_is_no_text_of_a_bearable_length(self, text: Any) -> None:
-        """A framework's model may return any value: then its sample is unscored."""
+    def test_a_reply_of_another_type_or_too_long_is_unscored(self, text: Any) -> None:
+        """A reply that is not a text, or is too long, leaves its sample unscored."""
 
         class Odd(Model):
             def complete(self, request: ChatRequest) -> Completion:
@@ -212,7 +212,7 @@ class TestReplies:
         )
 
     def test_replies_do_not_outlive_the_run(self) -> None:
-        """After the run, neither a cache nor a judge holds their texts."""
+        """After the run, neither a cache nor a judge holds the texts of replies."""
 
         class Marked(str):
             __slots__ = ()

@@ -1,4 +1,4 @@
-"""Keys and passwords, in every place where a user or an endpoint can put them, stay hidden."""
+"""Keys and passwords stay hidden, wherever a user or an endpoint puts them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def ways(secret: str) -> Iterator[str]:
 
 
 def written() -> Iterator[str]:
-    """Yield every secret in every encoding in which it may be written."""
+    """Yield all secrets in every encoding."""
     for secret in SECRETS:
         yield from ways(secret)
     yield base64.b64encode(f"user:{PASSWORD}".encode()).decode().rstrip("=")
@@ -75,7 +75,7 @@ def tell_tales() -> set[str]:
     for secret in SECRETS[:-1]:
         for way in ways(secret):
             pieces |= {way[n : n + 8] for n in range(len(way) - 7)}
-    # Not the pieces of ordinary words.
+    # Pieces of ordinary words are allowed.
     marked = {piece for piece in pieces if piece.lower() not in {"password", "s3cret-v"}}
     return {piece.lower() for piece in marked}
 
@@ -141,12 +141,12 @@ def everything(exchange: Exchange) -> str:
 
 
 def escaped(exchange: Exchange) -> str:
-    """Return the same as in the JSON of other servers."""
+    """Return the request's path, headers and secrets, escaped as in other servers' JSON."""
     return f"{exchange.path} " + " ".join(way for secret in SECRETS for way in ways(secret))
 
 
 def cut_off(length: int) -> Callable[[Exchange], None]:
-    """Return a fault that replies with a token, in all places, after `length` characters."""
+    """Return a fault that replies with a token everywhere, cut off after `length` characters."""
 
     def fault(exchange: Exchange) -> None:
         code = (400, 200)[length % 2]
@@ -164,7 +164,7 @@ def echoing_message(exchange: Exchange, code: int) -> None:
 
 
 def echoing_reply(exchange: Exchange) -> None:
-    """Answer, and quote the secrets as evidence."""
+    """Answer with the secrets quoted as evidence."""
     verdicts = json.loads(exchange.right())
     for verdict in verdicts["verdicts"]:
         verdict["verdict"] = "supported"
@@ -271,7 +271,8 @@ def test_no_secret_leaves(  # noqa: PLR0917 - fixtures
     except RunStopped as stopped:
         check(*everything_in(stopped))
         report = stopped.report or report
-    check(*(file.read_bytes().decode("latin-1") for file in tmp_path.glob("s*")))  # and its log
+    # The check includes the log of the store.
+    check(*(file.read_bytes().decode("latin-1") for file in tmp_path.glob("s*")))
     store.close()
     check(repr(model), model.name, repr(scorer), repr(scorer.method), hash(model), vars(scorer))
     check(repr(report), report.summary(), *(row.results[0] for row in report))
@@ -308,7 +309,7 @@ def test_no_secret_is_in_what_a_model_returns(faulty: FaultyEndpoint, name: str)
 
 
 def test_the_endpoint_gets_what_it_needs(faulty: FaultyEndpoint) -> None:
-    """It gets user and password as basic authorization, and the parameters unchanged."""
+    """The endpoint gets user and password as basic authorization, and the parameters unchanged."""
     seen: list[tuple[str, dict[str, str]]] = []
 
     def look(exchange: Exchange) -> None:
@@ -328,7 +329,7 @@ def test_the_endpoint_gets_what_it_needs(faulty: FaultyEndpoint) -> None:
 
 
 def test_no_secret_is_in_a_pickle(faulty: FaultyEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker reads its key from its own environment; a secret from elsewhere is refused."""
+    """A pickled model has no key: workers read it from their environment; others are refused."""
     url = faulty.base_url.replace("//", f"//user:{quote(PASSWORD, safe='')}@")
     model = OpenAIChatModel("m", base_url=faulty.base_url, api_key=ASCII_KEY)
     with pytest.raises(ParameterError, match=r"api_key holds secrets.*set OPENAI_API_KEY here"):
@@ -352,7 +353,7 @@ def test_no_secret_is_in_a_pickle(faulty: FaultyEndpoint, monkeypatch: pytest.Mo
 
 
 def test_a_copy_in_the_same_process_keeps_the_key(faulty: FaultyEndpoint) -> None:
-    """The copy does not leave the process."""
+    """A copy in the same process keeps the key, since it does not leave the process."""
     model = model_of(faulty)
     for copied in (copy.copy(model), copy.deepcopy(model)):
         assert copied.api_key == ASCII_KEY
@@ -360,8 +361,8 @@ def test_a_copy_in_the_same_process_keeps_the_key(faulty: FaultyEndpoint) -> Non
         assert copied == model
 
 
-def test_an_address_that_is_none_is_refused_without_its_password() -> None:
-    """The message shows the address without its secrets."""
+def test_an_invalid_address_is_refused_without_its_password() -> None:
+    """An invalid address is refused, and the message shows it without its secrets."""
     for address in (
         f"user:{PASSWORD}@host/v1",
         f"http://user:{PASSWORD[:4]}@[::1/v1",
@@ -372,10 +373,10 @@ def test_an_address_that_is_none_is_refused_without_its_password() -> None:
         check(caught.value)
 
 
-def test_what_the_environment_says_is_hidden_too(
+def test_secrets_from_the_environment_are_hidden(
     faulty: FaultyEndpoint, monkeypatch: pytest.MonkeyPatch, logged: pytest.LogCaptureFixture
 ) -> None:
-    """Keys, an address, headers, and a proxy's password; the proxy echoes all of them."""
+    """Keys, addresses, headers and proxy passwords from the environment are hidden."""
     host = faulty.base_url.removeprefix("http://").removesuffix("/v1")
     for name in ("no_proxy", "NO_PROXY", "all_proxy", "ALL_PROXY", "https_proxy", "HTTPS_PROXY"):
         monkeypatch.delenv(name, raising=False)
@@ -407,7 +408,7 @@ def test_what_the_environment_says_is_hidden_too(
 
 
 def test_a_secret_is_found_wherever_options_take_one(faulty: FaultyEndpoint) -> None:
-    """In a user that is a token, and in lists and bytes of the options."""
+    """Secrets are found in a user that is a token, and in lists and bytes of the options."""
     host = faulty.base_url.removeprefix("http://")
     model = OpenAIChatModel(
         "m",
@@ -441,8 +442,8 @@ def test_a_secret_is_found_wherever_options_take_one(faulty: FaultyEndpoint) -> 
         ("invalid x-api-key: 0123456789abcdef", "0123456789abcdef"),
     ],
 )
-def test_what_looks_like_a_secret_is_taken_out_of_messages(message: str, secret: str) -> None:
-    """Also for models whose key fullrecall does not know: those of the frameworks."""
+def test_texts_like_secrets_are_removed_from_messages(message: str, secret: str) -> None:
+    """Texts that look like secrets are removed from messages, for any framework's model."""
     assert secret not in redacted(message)
     assert "[redacted]" in redacted(message)
 
@@ -452,13 +453,13 @@ def test_what_looks_like_a_secret_is_taken_out_of_messages(message: str, secret:
     ["max_tokens=100", "the token limit is 4096", "the model refused: I cannot.",
      "Error code: 429 - no", "see https://host/v1/chat/completions", "keys: value", "sk-1"],
 )  # fmt: skip
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_ordinary_words_stay(text: str) -> None:
     """Ordinary words of a message are kept."""
     assert redacted(text) == text
 
 
 def test_a_reply_keeps_the_words_that_keys_are_made_of() -> None:
-    """A local server's key may be a word, and a context may quote a text that looks like a key."""
+    """A reply keeps words and keys that it quotes, since a local server's key may be a word."""
     OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", api_key="ollama")
     OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", api_key="Secret-42-key")
     text = "Use ollama with api_key=abc12345, or sk-abcdefghijkl."
@@ -476,7 +477,7 @@ def test_a_reply_keeps_the_words_that_keys_are_made_of() -> None:
     ],
 )
 def test_secrets_of_an_address_are_hidden_everywhere(url: str, secrets: tuple[str, ...]) -> None:
-    """A parameter without a value, and a user without a password, may be the secret."""
+    """A parameter without a value, and a user without a password, are hidden as secrets."""
     hide_url(url)
     told = redacted(f"{secrets}")
     assert not [secret for secret in secrets if secret in told]
@@ -491,12 +492,12 @@ def test_secrets_of_an_address_are_hidden_everywhere(url: str, secrets: tuple[st
     ],
 )
 def test_an_address_as_it_is_shown(url: str, shown: str) -> None:
-    """The URL's host and path, without its secrets."""
+    """A shown address has the URL's host and path, without its secrets."""
     assert public_url(url) == shown
 
 
 def test_a_completion_of_any_model_passes_the_same_door() -> None:
-    """The reply of a framework's model that echoes a known key is redacted too."""
+    """The reply of a framework's model that echoes a known key is redacted, too."""
 
     class Echo:
         name = "echo"

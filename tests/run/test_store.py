@@ -25,8 +25,8 @@ from fullrecall.run.work import Run
 from fullrecall.scorers.result import Status
 
 
-def test_the_second_run_asks_nobody(tmp_path: Path) -> None:
-    """Answers come from the store, with their original usage."""
+def test_the_second_run_sends_no_request(tmp_path: Path) -> None:
+    """The second run reads its answers from the store, with their original usage."""
     store = tmp_path / "runs.sqlite"
     first, second = run(store), run(store)
     assert saved(first, tmp_path) == saved(second, tmp_path) == saved(run(None), tmp_path)
@@ -37,7 +37,7 @@ def test_the_second_run_asks_nobody(tmp_path: Path) -> None:
 
 
 def test_without_a_store_a_run_asks_each_thing_once() -> None:
-    """Two scorers of the same judge share its answers, and samples their reference's claims."""
+    """Without a store, two scorers of one judge share its answers, and samples their claims."""
     model = ScriptedChatModel(answers)
     scorers = [ClaimRecall(judge=LLMJudge(model)), ClaimRecall(judge=LLMJudge(model), name="other")]
     report = evaluate(SAMPLES, scorers, progress=False)
@@ -46,7 +46,7 @@ def test_without_a_store_a_run_asks_each_thing_once() -> None:
 
 
 def test_claims_are_fixed_for_every_retriever(tmp_path: Path) -> None:
-    """A model that would now split differently is not asked: two runs judge the same claims."""
+    """The store fixes the claims: a second run judges the same claims without a new split."""
     store = tmp_path / "runs.sqlite"
     run(store)
 
@@ -66,8 +66,8 @@ def test_claims_are_fixed_for_every_retriever(tmp_path: Path) -> None:
     assert report.spent.calls == len(SAMPLES)
 
 
-def test_what_a_judge_knew_before_is_kept_too(tmp_path: Path) -> None:
-    """A split from a run without a store is in the store of the next one."""
+def test_a_split_known_before_is_kept_too(tmp_path: Path) -> None:
+    """A split from a run without a store is written to the store of the next run."""
     model = ScriptedChatModel(answers)
     scorer = ClaimRecall(judge=LLMJudge(model))
     evaluate(SAMPLES, scorer, progress=False)
@@ -86,12 +86,12 @@ def test_what_a_judge_knew_before_is_kept_too(tmp_path: Path) -> None:
         TimeoutError("down"),
     ],
 )
-def test_what_is_no_answer_is_never_kept(tmp_path: Path, bad: Any) -> None:
-    """After a run of malformed replies the next run asks anew and measures everything."""
+def test_a_malformed_reply_is_never_kept(tmp_path: Path, bad: Any) -> None:
+    """Malformed replies are not stored, so the next run asks anew and measures everything."""
     store = tmp_path / "runs.sqlite"
     try:
         broken = run(store, lambda _: bad)
-    except RunStopped as stopped:  # a model that never answers ends the run
+    except RunStopped as stopped:  # A model that never answers ends the run.
         broken = stopped.report or Report([])
     assert {row.results[0].status for row in broken.rows} == {Status.UNSCORED}
     assert len(answers_in(store)) == 0
@@ -110,16 +110,16 @@ def test_part_of_an_answer_is_kept_and_only_the_rest_asked(tmp_path: Path) -> No
             return json.dumps({"verdicts": plain["verdicts"][:1]})
         return OSError("down")
 
-    few = SAMPLES[:4]  # five failures in a row would end the run
+    few = SAMPLES[:4]  # Five failures in a row would end the run.
     assert {row.results[0].status for row in run(store, half, few).rows} == {Status.UNSCORED}
     report = run(store, samples=few)
     assert report.spent is not None
-    assert report.spent.calls == len(few)  # the missing verdict of each
+    assert report.spent.calls == len(few)  # The missing verdict of each sample.
     assert [row.results[0].score for row in report.rows] == [0.5] * len(few)
 
 
-def test_what_was_not_measured_is_asked_for_by_the_next_run(tmp_path: Path) -> None:
-    """If `min_measured` allows a score without some claims, a later run asks for them."""
+def test_unmeasured_claims_are_asked_for_by_the_next_run(tmp_path: Path) -> None:
+    """Claims that `min_measured` allowed to be unmeasured are asked for by the next run."""
     store = tmp_path / "s"
 
     def half(request: ChatRequest) -> Any:
@@ -163,7 +163,7 @@ def test_other_words_in_the_prompt_are_another_judge(tmp_path: Path) -> None:
     ],
 )
 def test_everything_that_decides_an_answer_is_in_its_key(other: Ask) -> None:
-    """Any change of model, messages, schema or number is another key."""
+    """Any change of model, messages, schema or number changes the key of an answer."""
     assert completion_key(other) != completion_key(ask())
     assert completion_key(ask()) == completion_key(ask())
 
@@ -175,7 +175,7 @@ def test_who_accepts_an_answer_does_not_change_its_key() -> None:
 
 @given(st.lists(st.text(), min_size=2, max_size=4), st.lists(st.text(), min_size=2, max_size=4))
 def test_keys_differ_exactly_where_the_texts_do(ours: list[str], theirs: list[str]) -> None:
-    """Requests that split a text into different messages have different keys, surrogates too."""
+    """Different messages have different keys, even if their joined texts are equal."""
     keys = [
         completion_key(ask(messages=tuple(Message("user", text) for text in texts)))
         for texts in (ours, theirs)
@@ -186,12 +186,12 @@ def test_keys_differ_exactly_where_the_texts_do(ours: list[str], theirs: list[st
 # --- the answers of a store
 
 
-@settings(deadline=None, max_examples=20)  # each syncs a disk
+@settings(deadline=None, max_examples=20)  # Each syncs a disk.
 @given(text=st.text(), detail=st.text(), tokens=st.integers(0, 2**40), failed=st.booleans())
 def test_a_completion_comes_back_as_it_was(
     text: str, detail: str, tokens: int, *, failed: bool
 ) -> None:
-    """With any text of a model, lone surrogates and NUL included."""
+    """A completion is read back with any text, lone surrogates and NUL included."""
     failure = Failure.CUT_OFF if failed else None
     completion = Completion(text, tokens, 3, failure, detail)
     with tempfile.TemporaryDirectory() as folder, SQLiteLedger(Path(folder) / "s") as store:
@@ -221,7 +221,7 @@ FIRST = Completion("first", 3, 4)
 
 
 def test_a_store_object_serves_several_runs(tmp_path: Path) -> None:
-    """It stays open until it is closed, and raises afterwards."""
+    """A store object serves several runs until it is closed, and raises afterwards."""
     with SQLiteLedger(tmp_path / "s") as store:
         assert [run(store).spent.calls for _ in range(2)] == [CALLS, 0]  # type: ignore[union-attr]
     store.close()
@@ -231,8 +231,8 @@ def test_a_store_object_serves_several_runs(tmp_path: Path) -> None:
         run(7)
 
 
-def test_what_is_added_to_a_request_s_body_is_in_the_model_s_name() -> None:
-    """`options` decide the answer; their `extra_headers` identify the sender and are left out."""
+def test_options_of_the_body_are_in_the_models_name() -> None:
+    """A model's name has its `options`, which decide the answer, without `extra_headers`."""
     names = [
         OpenAIChatModel("m", base_url="http://127.0.0.1:9/v1", options=options).name
         for options in (

@@ -1,4 +1,4 @@
-"""The file of a store: unusable files, read-only files, and full disks."""
+"""Unusable files, read-only files, and full disks are handled."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def cut_off(path: Path) -> None:
 def test_a_file_that_cannot_serve_is_refused_and_left_as_it_is(
     tmp_path: Path, make: Callable[[Path], Any], problem: str
 ) -> None:
-    """The error names the problem, no model is asked, and not a byte of the file changes."""
+    """The error names the problem; no model is asked, and the file stays byte for byte."""
     path = tmp_path / "runs.sqlite"
     make(path)
     before = path.read_bytes()
@@ -105,7 +105,7 @@ def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_bad_path_is_an_error_also_where_nobody_is_asked(tmp_path: Path) -> None:
-    """It is raised before a sample is scored; a good path works with any scorers."""
+    """A bad path is an error before the first sample, even for scorers without a model."""
     sample = Sample(retrieved_context_ids=[1], reference_context_ids=[1])
 
     def drawn() -> Iterator[Sample]:
@@ -146,7 +146,7 @@ def without_privileges(folder: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize("filled", [True, False], ids=["filled", "new"])
 def test_a_read_only_store_serves_what_it_has(folder: Path, *, filled: bool) -> None:
-    """One warning, all results, no stored answer lost, and no request sent twice."""
+    """A read-only store serves its answers, with one warning and all results."""
     store = folder / "runs.sqlite"
     if filled:
         run(store, samples=SAMPLES[:4])
@@ -164,7 +164,7 @@ def test_a_read_only_store_serves_what_it_has(folder: Path, *, filled: bool) -> 
 def test_a_full_disk_ends_the_keeping_and_not_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQLite's own "disk is full": one warning, all results, and earlier answers stay."""
+    """A full disk gives one warning and all results, and earlier answers stay."""
     path = tmp_path / "runs.sqlite"
     run(path, samples=SAMPLES[:2])
     kept = len(answers_in(path))
@@ -209,7 +209,7 @@ print(report.summary()[0].scored, report.summary()[0].unscored)
 
 
 def test_a_file_that_may_grow_no_further(tmp_path: Path) -> None:
-    """The system refuses to write (a quota, a full file system): warned once, results returned."""
+    """If the system refuses to write, by a quota or a full disk, results come with one warning."""
     program = FULL.format(folder=str(Path(__file__).parents[2]))
     store = tmp_path / "runs.sqlite"
     done = subprocess.run(
@@ -226,7 +226,7 @@ def test_a_file_that_may_grow_no_further(tmp_path: Path) -> None:
 def test_a_file_system_without_locks_is_named_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
-    """SQLite takes this error for a lock of another process, and would wait for half a minute."""
+    """A file system without locks is an error at once; SQLite would wait for half a minute."""
 
     def lockf(*_: object) -> None:
         raise OSError(code, os.strerror(code))
@@ -270,10 +270,10 @@ print(report.summary()[0].scored, report.spent.calls, opened[0].problem == "")
 
 @pytest.mark.parametrize("when", ["again", "at the end"])
 @pytest.mark.parametrize("room", [6, 8, 9])
-def test_what_a_full_disk_did_not_take_is_written_later(
+def test_answers_that_a_full_disk_refused_are_written_later(
     tmp_path: Path, when: str, room: int
 ) -> None:
-    """Once the disk has room, or at the end, all answers are kept: the next run pays nothing."""
+    """Answers that a full disk refused are written once there is room, so none is paid again."""
     program = FULL_FOR_A_WHILE.format(folder=str(Path(__file__).parents[2]))
     store = tmp_path / "runs.sqlite"
     done = subprocess.run(
@@ -288,8 +288,8 @@ def test_what_a_full_disk_did_not_take_is_written_later(
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory"])
-def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str) -> None:
-    """At once, without waiting for a writer at the other end."""
+def test_a_special_file_is_refused(tmp_path: Path, kind: str) -> None:
+    """A path that is not a regular file is refused at once, without waiting for a writer."""
     path = tmp_path / "runs.sqlite"
     if kind == "directory":
         path.mkdir()
@@ -300,7 +300,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_record_that_is_no_utf_8(tmp_path: Path) -> None:
-    """It counts as missing, and the other answers are returned."""
+    """A record that is not UTF-8 counts as missing, and the other answers are returned."""
     path = tmp_path / "runs.sqlite"
     answers = {f"answer:{n}": Completion(f"{n}: é", 900 + n, 90) for n in range(3)}
     with SQLiteLedger(path) as store:
@@ -318,7 +318,7 @@ def test_a_record_that_is_no_utf_8(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_a_store_that_is_gone_is_noticed(tmp_path: Path, how: str) -> None:
-    """It says so at once, and a file that took its place is left alone."""
+    """A store whose file is gone raises at once, and does not touch a new file in its place."""
     path = tmp_path / "runs.sqlite"
     store = SQLiteLedger(path)
     keep(store, "answer:1", Completion("1")).result(60)
@@ -336,7 +336,7 @@ def test_a_store_that_is_gone_is_noticed(tmp_path: Path, how: str) -> None:
 
 
 def test_a_store_that_is_opened_again_keeps_its_locks(tmp_path: Path) -> None:
-    """Otherwise the next process to close it would delete the log that this one writes to."""
+    """Opening a store twice keeps its locks, so no other process deletes the log in use."""
     path = tmp_path / "s"
 
     def counted_elsewhere() -> int:

@@ -22,7 +22,8 @@ from tests.run.ledgers import answers_in
 
 CONCURRENCY = 8
 SAMPLES = 120
-CALLS = SAMPLES + SAMPLES // 2  # a judging for each sample, a split for each question
+# The run takes a judging for each sample, and a split for each question.
+CALLS = SAMPLES + SAMPLES // 2
 
 PROGRAM = f"""
 import asyncio, http.client, json, sys
@@ -63,7 +64,7 @@ print(json.dumps(run.spent.to_dict()))
 
 
 class Server:
-    """Counts requests by their content, and starts the program that sends them."""
+    """A server that counts requests by content, and starts the program that sends them."""
 
     def __init__(self, port: int, folder: Path) -> None:
         self.port = port
@@ -104,7 +105,7 @@ class Server:
 
     def settle(self) -> None:
         """Wait until all earlier requests of any process are counted."""
-        # Connections are accepted in order: with this one, all of a killed process are.
+        # Connections are accepted in order: once this one is, all of a killed process are.
         last = HTTPConnection("127.0.0.1", self.port)
         last.request("GET", "/")
         last.getresponse().read()
@@ -142,9 +143,9 @@ def server(tmp_path: Path) -> Iterator[Server]:
             length = int(self.headers["Content-Length"])
             body = self.rfile.read(length)
             if len(body) < length:
-                return  # its process was killed during the request: it does not count
+                return  # Its process was killed during the request, which does not count.
             payload = served.take(body.decode()).encode()
-            with suppress(ConnectionError):  # its process was killed
+            with suppress(ConnectionError):  # The process of the request was killed.
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(payload)))
                 self.end_headers()
@@ -181,7 +182,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.mark.long
 def test_killed_eight_times_the_run_ends_as_if_nothing_had_happened(server: Server) -> None:
-    """Each kill costs at most the requests in flight; the report is the same to the byte."""
+    """Each of eight kills costs at most the requests in flight; the report is byte-equal."""
     _, whole = server.finish(server.start("", "whole.jsonl"), "whole.jsonl")
     assert server.asked.total() == len(server.asked) == CALLS
     server.asked.clear()
@@ -212,7 +213,7 @@ def test_killed_eight_times_the_run_ends_as_if_nothing_had_happened(server: Serv
 
 
 def test_two_processes_share_a_store(server: Server) -> None:
-    """Both make the same report, each answer is kept once, and no lock fails."""
+    """Two processes on one store make the same report, keep each answer once, and no lock fails."""
     store = server.folder / "runs.sqlite"
     processes = [server.start(store, f"{name}.jsonl") for name in "ab"]
     (_, first), (_, second) = (

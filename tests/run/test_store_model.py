@@ -192,12 +192,12 @@ class LedgerMachine(RuleBasedStateMachine):
         before = self.paid()
         with bounded():
             assert exits(child) in (0, -signal.SIGKILL)
-        # Paid at the moment of the kill, and not written: only requests in flight.
+        # The kill may lose only requests that were paid and not yet written: those in flight.
         self.lost += Counter({n: 1 for n in self.paid() - before if not self.kept(n)})
 
     @rule(numbers=KEYS)
     def kill_the_holder(self, numbers: list[int]) -> None:
-        """A child is killed while it holds the leases that a run of its parent waits for.
+        """A child is killed with leases that a run of its parent waits for, until they expire.
 
         They expire.
         """
@@ -243,7 +243,7 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_paid_twice(self) -> None:
-        """Except answers that a kill cut off between their payment and the disk."""
+        """No answer is paid twice, except those that a kill cut off between payment and disk."""
         assert not self.store.problem
         for number, count in self.paid().items():
             assert count <= 1 + self.lost[number], number
@@ -251,12 +251,12 @@ class LedgerMachine(RuleBasedStateMachine):
     @invariant()
     def nothing_that_was_written_is_lost(self) -> None:
         """Every answer that any process paid for is stored, except those lost in a kill."""
-        self.store.forget("", "").result(BOUND)  # earlier answers are written by then
+        self.store.forget("", "").result(BOUND)  # Earlier answers are written by then.
         missing = [n for n in self.paid() if not self.kept(n)]
         assert all(self.lost[number] for number in missing)
 
     def paid(self) -> Counter[int]:
-        """Return how often each claim was paid for, by any process."""
+        """Return how often any process paid for each claim."""
         return self.model().paid()
 
     def kept(self, number: int) -> bool:
@@ -281,10 +281,10 @@ LedgerMachine.TestCase.settings = settings(
 
 @posix
 class TestLedger(LedgerMachine.TestCase):  # type: ignore[name-defined,misc]
-    """Takes `FULLRECALL_STORE_STEPS` steps."""
+    """Random histories of `FULLRECALL_STORE_STEPS` steps hold the rules of the store."""
 
     def runTest(self) -> None:  # noqa: N802 - unittest's name for it
-        """Take the steps, again with another seed if too few were taken; each is bounded."""
+        """Take the steps, with another seed if too few were taken."""
         kinds = {"submit", "cancel", "cancel_a_shared_ask", "deadline", "ctrl_c", "two_threads",
                  "fork", "kill", "kill_the_holder", "reopen", "ask_again"}  # fmt: skip
         before = Counter(LedgerMachine.taken)
@@ -304,7 +304,7 @@ class TestLedger(LedgerMachine.TestCase):  # type: ignore[name-defined,misc]
 @posix
 @pytest.mark.parametrize("how", ["cancelled", "ctrl-c", "deadline"])
 def test_the_next_run_on_the_same_store_goes_on(tmp_path: Path, how: str) -> None:
-    """Eight times: a run that ends in the middle of a write leaves the store intact."""
+    """Eight runs that end in the middle of a write leave the store intact."""
     machine = LedgerMachine()
     chance = random.Random(how)
     try:

@@ -34,7 +34,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="forks and signals as
 
 @posix
 def test_two_processes_pay_a_hundred_for_a_hundred(tmp_path: Path) -> None:
-    """Both ask the same hundred at the same time, sixteen at a time: each is paid once."""
+    """Two processes that send the same hundred requests at once pay for each once."""
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", PROGRAM.format(folder=str(root)), str(tmp_path)]
     processes = [
@@ -67,7 +67,7 @@ print(sum(row.results[0].score == 0.0 for row in report), model.sent)
 
 
 def test_three_threads_pay_a_hundred_for_a_hundred(tmp_path: Path) -> None:
-    """Each thread with its own store on one file."""
+    """Three threads, each with its own store on one file, pay for each answer once."""
 
     def one(seed: int) -> None:
         numbers = list(range(100))
@@ -86,7 +86,7 @@ def test_three_threads_pay_a_hundred_for_a_hundred(tmp_path: Path) -> None:
 def test_a_lease_ends_some_seconds_after_its_owner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One lease is granted at a time; it is renewed while its owner lives, and ends after that."""
+    """One owner has a lease at a time, renewed while the owner lives, and expiring afterwards."""
     now = [1_000.0]
     monkeypatch.setattr("fullrecall.run.sqlite.seconds", lambda: now[0])
     with SQLiteLedger(tmp_path / "s") as owner, SQLiteLedger(tmp_path / "s") as other:
@@ -116,7 +116,7 @@ def test_a_lease_ends_some_seconds_after_its_owner(
 
 @posix
 def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Path) -> None:
-    """The store works in the children of a pool that a callback made."""
+    """The store works in child processes that a callback forks during a run."""
     codes = []
     with SQLiteLedger(tmp_path / "s") as store:
 
@@ -134,7 +134,7 @@ def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Pa
 
 
 def forks_in_a_run(folder: Path, chance: random.Random) -> int:
-    """Return how often a run was forked; parent and children ask for the same, on one store."""
+    """Return the number of forks in a run; parent and children send the same requests."""
     folder.mkdir()
     model, numbers, codes = Paid(folder / "p", lambda _: asyncio.sleep(0.01)), list(range(12)), []
     moments = chance.sample(range(1, 13), 3)
@@ -161,7 +161,7 @@ def forks_in_a_run(folder: Path, chance: random.Random) -> int:
 @posix
 @pytest.mark.long
 def test_two_hundred_forks_pay_nothing_twice(tmp_path: Path) -> None:
-    """At random moments of runs, while requests are in flight."""
+    """Forks at random moments of runs, with requests in flight, pay for no answer twice."""
     chance = random.Random(51)
     assert sum(forks_in_a_run(tmp_path / str(number), chance) for number in range(67)) > 200
 
@@ -216,7 +216,7 @@ def test_the_processes_of_a_machine_share_a_budget(tmp_path: Path, budget: Budge
 
 
 def test_the_threads_of_a_machine_share_a_rate(tmp_path: Path) -> None:
-    """Requests of two workers take turns: none is sent early."""
+    """Requests of two workers take turns by the rate, and none is sent early."""
     budget = Budget(rate=100.0)
     address, came = opened(tmp_path / "s", budget), []
 
@@ -235,7 +235,7 @@ def test_the_threads_of_a_machine_share_a_rate(tmp_path: Path) -> None:
 
 
 def test_an_account_that_is_gone_or_anothers_ends_the_job(tmp_path: Path) -> None:
-    """No request is sent, since the spending is unknown. The message says what happened."""
+    """A missing or foreign account ends the job without a request, and the message says why."""
     budget = Budget(calls=5)
     address, paid = opened(tmp_path / "s", budget), tmp_path / "p"
     others = Budget(calls=6)

@@ -1,4 +1,4 @@
-"""`evaluate(view=…)`: the list of a record that is scored."""
+"""`evaluate(view=…)` scores the chosen list of a record."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ VIEWS = {"retrieved": 1.0, "contexts": 0.5, "read": 0.25}
 @pytest.mark.rooms
 @pytest.mark.parametrize(("view", "score"), VIEWS.items())
 def test_each_view_scores_its_list(view: Any, score: float) -> None:
-    """Three scorers, with and without an event loop."""
+    """Each view scores its list, with three scorers, sync and async."""
     scorers = [IdRecall(), TextRecall(threshold=0.99), ClaimRecall()]
     for report in (
         evaluate([FULL], scorers, view=view),
@@ -82,20 +82,20 @@ def test_each_view_scores_its_list(view: Any, score: float) -> None:
     ],
 )
 def test_what_the_record_does_not_tell_is_unscored(sample: Sample, view: Any, reason: str) -> None:
-    """A list that was not observed is not an empty one."""
+    """A list that was not observed leaves the sample unscored; it is not an empty list."""
     result = evaluate([sample], IdRecall(), view=view).rows[0].results[0]
     assert result.status is Status.UNSCORED
     assert reason in (result.reason or "")
 
 
 def test_an_unknown_view_is_an_error() -> None:
-    """The names are those of `Retrieval.view`."""
+    """An unknown view is an error that lists the names of `Retrieval.view`."""
     with pytest.raises(ParameterError, match="'contexts' or 'retrieved' or 'read', got 'kept'"):
         evaluate([], IdRecall(), view="kept")  # type: ignore[arg-type]
 
 
 def test_what_a_retriever_returns_is_seen_in_a_view(tmp_path: Path) -> None:
-    """The view is of the record that the retriever made, in a saved report too."""
+    """A view applies to the record that the retriever returned, in a saved report too."""
 
     class Recording:
         """A retriever that keeps half of the contexts that it found."""
@@ -106,7 +106,7 @@ def test_what_a_retriever_returns_is_seen_in_a_view(tmp_path: Path) -> None:
             return FULL.retrieval
 
         async def aretrieve(self, sample: Sample) -> Retrieval:
-            """Return the same."""
+            """Return the record of a fixed retrieval."""
             return self.retrieve(sample)
 
     asked = [{"user_input": "Where?", "reference_context_ids": list("abcd")}]
@@ -133,7 +133,7 @@ def test_the_command_takes_a_view(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["report.jsonl", "report.parquet"])
 def test_the_summary_says_how_many_references_each_list_lost(name: str, tmp_path: Path) -> None:
-    """Over all references of the samples whose records have the lists; saved and loaded, too."""
+    """The summary has the references that each list lost, over the samples with these lists."""
     samples = [FULL, recorded("ab", "ab", "a", "ab"), Sample(retrieved_context_ids=["a"])]
     report = evaluate(samples, IdRecall())
     report.save(tmp_path / name)
@@ -147,6 +147,6 @@ def test_the_summary_says_how_many_references_each_list_lost(name: str, tmp_path
 
 
 def test_a_funnel_that_loses_nothing_is_not_shown() -> None:
-    """Nor is the funnel of records with one list only."""
+    """The funnel is not shown if it loses nothing, or if records have one list only."""
     for sample in (recorded("ab", "ab", "ab"), recorded(None, "ab", None)):
         assert evaluate([sample], IdRecall()).summary().funnel is None
