@@ -48,7 +48,7 @@ def test_what_a_user_puts_beside_another_tools_columns_is_kept() -> None:
         ({"expected": "d1", "retrieved": ["d2"]},
          {"reference_context_ids": "expected", "retrieved_context_ids": "retrieved"}),
         ({"retreived_ids": ["d1"]}, {"retrieved_context_ids": "retreived_ids"}),
-        ({"source": "d1"}, {"reference_context_ids": "source"}),
+        ({"source": "crm"}, {"reference_context_ids": "source"}),
     ],
 )  # fmt: skip
 def test_a_doubt_is_an_error_with_the_plan(columns: dict[str, Any], line: dict[str, str]) -> None:

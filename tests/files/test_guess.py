@@ -56,6 +56,88 @@ def test_references_by_names_and_values(columns: dict[str, Any], found: list[str
     assert not sample.has_retrieval
 
 
+ORDINARY: list[tuple[dict[str, Any], dict[str, str]]] = [
+    # IDs in columns with a noun for documents need no file's ending.
+    ({"question": "Who {n}?", "answer": "Ann {n}", "doc_id": "pricing-{n}"},
+     {"user_input": "question", "reference": "answer", "reference_context_ids": "doc_id"}),
+    ({"input": "Who {n}?", "expected": "Ann", "context_ids": ["doc_{n}"]},
+     {"user_input": "input", "reference": "expected", "reference_context_ids": "context_ids"}),
+    ({"query": "Who {n}?", "expected_chunks": ["chunk_{n}"]},
+     {"user_input": "query", "reference_context_ids": "expected_chunks"}),
+    ({"question": "Who {n}?", "answer": "Ann {n}", "metadata": {"source": "tides.md"}},
+     {"user_input": "question", "reference": "answer", "reference_context_ids": "metadata.source"}),
+    # A word that may mean answers or IDs is settled by its values.
+    ({"question": "Who {n}?", "gold": "Ann and {n}"},
+     {"user_input": "question", "reference": "gold"}),
+    ({"query": "Who {n}?", "relevant": ["kn-{n}"]},
+     {"user_input": "query", "reference_context_ids": "relevant"}),
+    ({"question": "Who {n}?", "answer": "Ann {n}", "reference": "doc-{n}"},
+     {"user_input": "question", "reference": "answer", "reference_context_ids": "reference"}),
+    ({"question": "Who {n}?", "expected_sources": ["a.md"], "expected_route": "vector"},
+     {"user_input": "question", "reference_context_ids": "expected_sources"}),
+    # A number of hits is not a retrieval; documents in all rows may be the only document.
+    ({"question": "Who {n}?", "min_hits": 2, "gold_doc_ids": ["d1"]},
+     {"user_input": "question", "reference_context_ids": "gold_doc_ids"}),
+]  # fmt: skip
+
+
+def filled(value: Any, number: int) -> Any:
+    """Return a value with a number in place of `{n}`."""
+    if isinstance(value, dict):
+        return {name: filled(each, number) for name, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each, number) for each in value]
+    return value.replace("{n}", str(number)) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize(("row", "line"), ORDINARY, ids=[", ".join(row) for row, _ in ORDINARY])
+def test_ordinary_columns_are_not_asked_about(row: dict[str, Any], line: dict[str, str]) -> None:
+    """Only one reading is plausible, for one row as for many."""
+    for count in (1, 2, 8):
+        samples = from_rows([filled(row, n) for n in range(count)])
+        assert len(list(samples)) == count
+        assert samples.plan is not None
+        assert dict(samples.plan.fields) == line
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"doc_version": "v{n}.2"},
+        {"paper_year": 2001},
+        {"documents_found": 3},
+        {"article": "der"},
+        {"doc_id": "d{n}", "label": 1},
+        {"doc_id": "d{n}", "latency_ms": 30},
+        {"chunk_ids": ["c{n}", "c2", "c3"]},
+    ],
+)
+def test_a_property_of_documents_is_never_a_reference_in_silence(columns: dict[str, Any]) -> None:
+    """Other words of a name, and what a run adds, speak against references."""
+    for count in (1, 2, 8):
+        rows = [
+            filled({"question": "Who {n}?", "answer": "Ann {n}", **columns}, n)
+            for n in range(count)
+        ]
+        try:
+            samples = list(from_rows(rows))
+        except InputError:
+            continue
+        assert not any(sample.reference_context_ids for sample in samples)
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [(["tides.md"], "reference_context_ids"), ("At high water", "reference")],
+)
+def test_a_mapping_of_questions(value: Any, field: str, tmp_path: Path) -> None:
+    """The keys of a mapping are questions unless they are IDs."""
+    (tmp_path / "faq.json").write_text(json.dumps({"When?": value, "Why does it open?": value}))
+    plan = plan_of(tmp_path / "faq.json")
+    assert plan.line == {"user_input": "key", field: "value"}
+    assert len(list(read(tmp_path / "faq.json"))) == 2
+
+
 def test_columns_that_no_field_takes_are_metadata(tmp_path: Path) -> None:
     """Columns that no field takes are metadata, unless left out; the index of pandas is dropped."""
     path = tmp_path / "a.csv"

@@ -172,6 +172,8 @@ def form_of(item: object) -> str:
     unspaced = len(_UNSPACED.findall(item[:_LOOKED_AT]))
     if unspaced and not has_mark(item):  # written without blanks between words
         return "texts" if ends_sentence(item) or unspaced >= _FEWEST_UNSPACED else ""
+    if ends_sentence(item) and len(words) >= _FEWEST_WORDS:  # it may name a file
+        return "texts"
     if has_mark(item) or (len(words) == 1 and len(item) <= 200):  # noqa: PLR2004 - an ID's length
         return "ids"
     return "texts" if len(words) >= _FEWEST_WORDS or ends_sentence(item) else ""

@@ -112,10 +112,10 @@ azure: retrieval_ground_truth retrieved_documents
   reference_context_ids = retrieval_ground_truth[].{id: document_id, grade: query_relevance_label}
   retrieved_context_ids = retrieved_documents[].document_id
 trulens: query expected_chunks
-  id = query_id
-  user_input = query
-  reference = expected_response
-  reference_contexts = expected_chunks[].text | expected_chunks
+  id > query_id
+  user_input > query
+  reference > expected_response
+  reference_contexts > expected_chunks[].text
   constants: {"expected_chunks": []}
 promptfoo: vars assert
   user_input = vars.query | vars.question | vars.input | vars.prompt

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from fullrecall.files.cells import TRUTHS, has_mark
-from fullrecall.files.columns import ASKING, ColumnValues, asks, has_value, is_pair, looks_gold
+from fullrecall.files.cells import TRUTHS
+from fullrecall.files.columns import (
+    ASKING,
+    ColumnValues,
+    asks,
+    form_of,
+    has_value,
+    is_pair,
+    looks_gold,
+)
 from fullrecall.files.formats import FORMATS, RawRow, format_of
 from fullrecall.files.objections import objections
 from fullrecall.files.objects import IDS, TEXTS
@@ -36,8 +44,7 @@ class _Guess(ReferencesPlan):
             self._follow(form.fields)
             self.left_out |= set(form.left_out) & set(self.names)
         if self.names == ["key", "value"]:
-            self.put("id", "key")
-            self.put(IDS, "value")
+            self._mapping()
         is_ours = set(self.names) <= Sample.names().keys()
         if is_ours:
             self._as_named()
@@ -67,6 +74,16 @@ class _Guess(ReferencesPlan):
         ]
         left_out = [n for n in self.names if n in self.left_out]
         return ReadPlan(self.fields, rows, self.doubts, kept, left_out, name, file)
+
+    def _mapping(self) -> None:
+        """Use the keys of a mapping as questions or their IDs, and its values."""
+        key, value = (self.columns.get(name) for name in ("key", "value"))
+        if key is not None:
+            is_id = all(form_of(item) == "ids" for item in key.items)
+            self.put("id" if is_id else "user_input", key.path)
+        if value is not None:
+            is_answer = value.is_all(str) and not value.has_lists and value.form != "ids"
+            self.put("reference" if is_answer else IDS, value.path)
 
     def _follow(self, paths: Mapping[str, str]) -> None:
         """Use the paths of a known format that the rows have."""
@@ -114,7 +131,7 @@ class _Guess(ReferencesPlan):
             is_objects = column.is_all(Mapping) and column.are_objects
             return is_objects or (column.are_numbers and len(self.top) > 1)
         if field == "retrieved_contexts" and column.name.endswith("documents"):
-            return column.is_all(str) and all(map(has_mark, column.items))
+            return column.form == "ids"
         is_object = any(isinstance(value, Mapping) for value in column.items)
         is_ids = field == "reference" and self.may_be_ids(column)
         return is_ids or (is_object and field in ("reference", "response", *TRUTHS))
@@ -171,31 +188,36 @@ class _Guess(ReferencesPlan):
     def _answers(self) -> None:
         """Use the columns named as answers: the reference answer, and the generated one."""
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
-        named = list(self.named(usual.ANSWERS))
-        if any(each.name == "b" for each in self.free()):  # the choices of a question: A, B, C
+        free = self.free()
+        short = [each for each in free if each.words <= usual.BARE and _has_short_texts(each)]
+        named = [each for each in (*self.named(usual.ANSWERS), *short) if self._has_answers(each)]
+        if any(each.name == "b" for each in free):  # the choices of a question: A, B, C
             named = [each for each in named if each.name != "a"]
         has_other = "reference" in self.fields or any(
-            each.is_all((str, int, float))
-            for each in named
-            if each.name not in ("answer", "answers")
+            each.name not in ("answer", "answers") for each in named
         )
         for column in self.named(usual.RESPONSES):
             if column.is_all(str) and column.above is None:
                 self.put("response", column.path)
         has_sides = has_retrieval or has_other
-        like = [each for each in self.free() if _is_answer(each, has_sides=has_sides)]
+        like = [
+            each
+            for each in self.free()
+            if _is_answer(each, has_sides=has_sides) and self._has_answers(each)
+        ]
         for column in (*named, *like):
             if column.name == "answer" and column.above is None and has_sides:
                 self.put("response", column.path)
-            elif (
-                column.is_all((str, int, float, date))
-                and not self.may_be_ids(column)
-                and not self.is_bare(column)
-            ):
-                lists = [value for value in column.values if isinstance(value, (list, tuple))]
-                several = any(len(value) > 1 for value in lists)
-                path = f"{column.path}[0]" if several else column.path
-                self.put("reference", path.replace("[]", "[0]"))
+                continue
+            lists = [value for value in column.values if isinstance(value, (list, tuple))]
+            several = any(len(value) > 1 for value in lists)
+            path = f"{column.path}[0]" if several else column.path
+            self.put("reference", path.replace("[]", "[0]"))
+
+    def _has_answers(self, column: ColumnValues) -> bool:
+        """Return whether a column has texts, numbers or dates that are not IDs."""
+        is_plain = column.is_all((str, int, float, date))
+        return is_plain and not self.may_be_ids(column) and not self.is_bare(column)
 
     def _answerable(self) -> None:
         if "answerable" in self.fields:
@@ -246,9 +268,16 @@ def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:
     if column.words & aside or column.name in usual.RESPONSES:
         return False
     if column.above is None:
-        return "answer" in column.words and not has_sides
+        is_answer = "answer" in column.words and not has_sides
+        return is_answer or (column.is_gold and "response" in column.words)
     is_below = column.above.name in usual.ANSWERS or bool(column.above.words & usual.ANSWER_WORDS)
     return "answer" in column.words or (is_below and column.name in usual.VALUES)
+
+
+def _has_short_texts(column: ColumnValues) -> bool:
+    """Return whether a column has one text in each row, and not only passages or IDs."""
+    is_plain = column.is_all(str) and not column.has_lists and not column.are_flags
+    return is_plain and column.form != "ids" and any(form_of(i) == "" for i in column.items)
 
 
 def _are_asked(column: ColumnValues) -> bool:

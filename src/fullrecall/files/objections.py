@@ -30,6 +30,10 @@ _IRRELEVANT = re.compile(
 _GRADES = frozenset({"relevance", "relevant", "judgment", "judgement", "gold", "positive", "grade"})
 _EXPECTED = usual.GOLD - {"cite", "cited", "citation", "answer", "reference", "support"}
 _GENERATED = frozenset({"bot", "llm", "model", "assistant", "generated", "prediction", "pred"})
+_MEASURED = frozenset(
+    {"cost", "distance", "label", "latency", "rank", "score", "similarity", "token"}
+)
+"""Numbers that a run adds to the documents it retrieved."""
 _CHOICES = frozenset({"choice", "option", "candidate"})
 _RETRIEVED = ("retrieved_context_ids", "retrieved_contexts")
 
@@ -176,8 +180,13 @@ class _GuessedFields:
                 yield Doubt(field, f"{gold[0]} may say which of {path} are meant")
 
     def of_an_answer(self) -> Iterator[Doubt]:
-        """Doubt documents beside a generated answer: they may be its sources."""
-        named = [each.path for each in self.all_columns if each.words & _GENERATED]
+        """Doubt documents beside a generated answer or a run's numbers: it may have found them."""
+        named = [
+            each.path
+            for each in self.all_columns
+            if each.words & _GENERATED
+            or (each.words & _MEASURED and each.are_numbers and each.above is None)
+        ]
         response = self.fields.get("response", next(iter(named), None))
         for field, path, column in self.chosen([IDS]):
             if response is not None and column.name not in FIELDS and not column.words & _EXPECTED:
@@ -203,11 +212,12 @@ class _GuessedFields:
     def rows_of_the_file(self) -> Iterator[Doubt]:
         """Doubt reference IDs that are the IDs of the rows themselves."""
         ids = [each for each in self.all_columns if each.name in usual.IDS]
-        for field, path, _ in self.chosen([IDS]):
+        for field, path, column in self.chosen([IDS]):
             own = set(chain.from_iterable(self.at(path)))
             for each in ids:
                 shared = len(own & set(map(str, each.items)))
-                if each.path != path and shared > 1 and shared > len(own) / 2:
+                is_named = column.is_gold and column.words & usual.DOCUMENTS
+                if each.path != path and not is_named and shared > 1 and shared > len(own) / 2:
                     yield Doubt(field, f"{path} has the IDs of rows, which {each.path} has")
 
     def parallel(self) -> Iterator[Doubt]:
@@ -231,7 +241,8 @@ class _GuessedFields:
         for field, path, column in self.chosen([IDS]):
             sizes = {len(each) for each in self.at(path)}
             is_open = not column.is_gold and column.is_all((str, int))
-            if is_open and len(self.rows) >= _FEWEST_ROWS and len(sizes) == 1 < max(sizes):
+            are_many = len(self.rows) >= _FEWEST_ROWS or max(sizes) > 2  # noqa: PLR2004 - a pair
+            if is_open and are_many and len(sizes) == 1 < max(sizes):
                 why = f"{path} has {max(sizes)} in each row, as a retrieved list has"
                 yield Doubt(field, why, (path,))
 
@@ -280,8 +291,9 @@ class _GuessedFields:
             own = {ids for _, ids in rows}
             is_named = column.is_gold and (column.words & usual.DOCUMENTS or column.words <= known)
             are_marked = all(map(has_mark, chain.from_iterable(own)))
+            is_list = column.has_lists or column.is_all(Mapping)
             most = 1 if is_named or are_marked else len(rows) / 2
-            is_few = len(own) <= most and not (is_named and are_marked)
+            is_few = len(own) <= most and sum(map(bool, (is_named, are_marked, is_list))) < 2  # noqa: PLR2004
             if len(rows) >= _FEWEST_ROWS and is_few:
                 why = f"{path} has only {len(own)} values in {len(rows)} rows"
                 yield Doubt(field, f"{why}: the references, or a category")

@@ -19,6 +19,12 @@ _WEAK = ("title", "source", "source_id", "name", "ref")
 """The last names of `usual.ID_KEYS`, which may hold a remark."""
 
 
+_NOUNS = frozenset({"chunk", "doc", "docid", "document", "file", "filename", "passage"})
+_ID_WORDS = frozenset({"docid", "id", "ids", "uuid"})
+_KNOWN = usual.GOLD | usual.NOUNS | usual.DOCUMENTS | _ID_WORDS
+"""Words of names whose columns have documents: other words say more of them, as in `doc_type`."""
+
+
 class ReferencesPlan(PartialPlan):
     """A plan under construction that finds the columns of references and of retrieved contexts."""
 
@@ -73,12 +79,16 @@ class ReferencesPlan(PartialPlan):
                 self.doubt(FIELDS[meant[0]], f"{column.path} may be mistyped", column.path)
 
     def _in_metadata(self) -> None:
-        """Note a doubt if one part of the metadata, named like references, has IDs."""
+        """Use the only part of the metadata that is named like references and has IDs."""
         for column in self.columns.values():
             if column.name in ("metadata", "meta"):
                 named = [part for part in column.parts() if self._is_reference(part)]
                 parts = [part for part in named if part.form == "ids" or part.are_grades]
-                if len(parts) == 1:
+                if len(parts) != 1:
+                    continue
+                if not self._may_be_remark(parts[0]):
+                    self.put(IDS, parts[0].path)
+                else:
                     self.doubt(IDS, "the metadata may have the references", parts[0].path)
 
     def _left(self) -> None:
@@ -116,7 +126,7 @@ class ReferencesPlan(PartialPlan):
         )
         if several or all(has_mark(str(item)) for item in column.items):
             return True
-        if any(self._is_reference(each) for each in self.columns.values() if each is not column):
+        if self._has_documents(column):
             return False
         is_reference = column.name in ("reference", "references")
         has_numbers = is_reference and column.are_numbers and len(set(column.items)) > 1
@@ -126,7 +136,15 @@ class ReferencesPlan(PartialPlan):
         """Return whether a one-word column may have answers or IDs: `gold`, `expected`."""
         if not column.words <= usual.BARE or not column.items or column.form != "ids":
             return False
-        return not all(has_mark(str(item)) for item in column.items)
+        if all(has_mark(str(item)) for item in column.items):
+            return False
+        return any(map(is_id_like, column.items)) or not self._has_documents(column)
+
+    def _has_documents(self, answer: ColumnValues) -> bool:
+        """Return whether a column other than that of answers is clearly named as references."""
+        others = [each for each in self.columns.values() if each.name not in usual.ANSWERS]
+        named = [each for each in others if each is not answer and not each.words <= usual.BARE]
+        return any(map(self._is_reference, named))
 
     def _context(self, column: ColumnValues) -> None:
         """Use `context` as a reference if it cannot be retrieved; else note a doubt.
@@ -152,7 +170,8 @@ class ReferencesPlan(PartialPlan):
         """Use the columns of the retrieved contexts or IDs."""
         for column in columns:
             is_result = "result" in column.words and column.has_lists and _are_documents(column)
-            is_named = column.words & {"retrieved", "hit"} or is_result
+            is_count = column.are_numbers and not column.has_lists
+            is_named = is_result or (column.words & {"retrieved", "hit"} and not is_count)
             if is_named and not column.words & (usual.GOLD | {"gt"}):
                 found = of_objects(column) if column.is_all(Mapping) else {}
                 if column.form == "ids":
@@ -214,15 +233,28 @@ class ReferencesPlan(PartialPlan):
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
         for column in columns:
             self._sort(column, ids, [] if texts else texts, [] if has_retrieval else unclear)
-        is_sure = len(ids) == 1 and not unclear and any(map(self._is_sure, columns))
-        if not is_sure and not unclear:
-            ids = self._widest(ids)
-            is_sure = len(ids) == 1 and len(columns) > 1
+        named = [each for each in columns if not self._may_be_remark(each)]
+        if unclear:
+            named = [each for each in columns if self._is_sure(each)]
+        elif len(ids) > 1:
+            ids = self._widest([path for path in ids if _is_of(path, named)] or ids)
+        is_sure = len(ids) == 1 and (_is_of(ids[0], named) or len(columns) > 1)
         if ids and not is_sure and not is_placed:
             why = f"{' or '.join(ids)} may be the references, or a remark"
             self.doubt(IDS, why, *ids)
             return []
         return ids
+
+    def _may_be_remark(self, column: ColumnValues) -> bool:
+        """Return whether a column named as documents may have another property: `source: manual`.
+
+        A noun for documents, IDs, or a list is none, unless the name has a word that is not known.
+        """
+        if self._is_sure(column):
+            return False
+        is_clear = column.has_lists or bool(column.words & (_NOUNS | _ID_WORDS))
+        is_like_ids = all(map(_is_like_id, column.items))
+        return not ((is_clear or is_like_ids) and column.words <= _KNOWN)
 
     def _widest(self, paths: list[str]) -> list[str]:
         """Return the paths without those whose items another path has in every row."""
@@ -239,11 +271,16 @@ class ReferencesPlan(PartialPlan):
 
     def _is_told(self, column: ColumnValues, *, is_alone: bool) -> bool:
         """Return whether a name with the words for references names documents."""
-        if self._is_sure(column) or not is_alone:
+        if self._is_sure(column):
             return True
         if column.name in usual.ANSWERS and not column.has_lists:
-            return are_numbered(column.items)
-        return bool(column.words & (usual.NOUNS | usual.DOCUMENTS)) and not self.is_bare(column)
+            is_beside = "reference" in self.fields and self.may_be_ids(column)
+            return is_beside or are_numbered(column.items)
+        has_answer = "reference" in self.fields
+        if column.has_lists and (not is_alone or (has_answer and column.form == "texts")):
+            return True
+        is_named = column.words & (usual.NOUNS | usual.DOCUMENTS) and not self.is_bare(column)
+        return bool(is_named) or all(map(is_id_like, column.items))
 
     def _is_sure(self, column: ColumnValues) -> bool:
         return all(has_mark(str(item)) for item in column.items) or column.is_all(Mapping)
@@ -276,9 +313,13 @@ class ReferencesPlan(PartialPlan):
         elif column.is_all((list, tuple)):
             self.sort_lists(column, ids, unclear)
         elif column.are_numbers and not any(isinstance(value, list) for value in column.values):
-            known = {"id", "ids", "doc", "docid", "chunk", "source"}
-            if column.words & known or column.is_gold:
-                (ids if column.words & known else unclear).append(column.path)
+            are_whole = all(str(item).strip().isdecimal() for item in column.items)
+            is_count = column.name.endswith("s") and not column.words & _ID_WORDS
+            is_named = column.words & (usual.DOCUMENTS | _ID_WORDS) and column.words <= _KNOWN
+            if is_named and are_whole and not is_count:
+                ids.append(column.path)
+            elif column.is_gold or column.words & _ID_WORDS:
+                unclear.append(column.path)
         elif column.items:
             {"ids": ids, "texts": texts}.get(column.form, unclear).append(column.path)
 
@@ -343,6 +384,11 @@ class ReferencesPlan(PartialPlan):
         if start is None or end is None or text is None or document is None:
             return None
         return f"{{text: {text}, source: {document}, start: {start}, end: {end}}}"
+
+
+def _is_of(path: str, columns: Sequence[ColumnValues]) -> bool:
+    """Return whether a path is that of one of the columns, or leads into it."""
+    return any(path_of(path).columns & path_of(each.path).columns for each in columns)
 
 
 def _is_like_id(item: object) -> bool:

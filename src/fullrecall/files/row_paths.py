@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from fullrecall._util.naming import parameter
 from fullrecall.errors import InputError
 from fullrecall.files.cells import is_parallel, items_of, opened
-from fullrecall.files.columns import asks, form_of, is_number, looks_gold
+from fullrecall.files.columns import ASKING, asks, form_of, is_number, looks_gold
 from fullrecall.files.formats import RawRow, format_of
 from fullrecall.files.paths import Each, path_of, quoted
 from fullrecall.files.plans import FIELDS, roles_of, snake
@@ -49,7 +49,7 @@ def rows_in(records: Sequence[Any]) -> str | None:
     is_row = _has_question(first) or format_of(first) is not None
     if is_row or (is_ours and not (is_whole and _ask(lists))):
         return None
-    if _are_judged(first) or (len(records) == 1 and _are_questions(first)):
+    if _are_judged(first) or (len(records) == 1 and (_are_questions(first) or _are_asked(first))):
         return "*"
     asked = [each for each in lists if _has_question(each.row) or format_of(each.row)]
     asked = asked or [each for each in lists if not each.row.keys().isdisjoint(usual.CLAIMS)]
@@ -197,6 +197,11 @@ def _is_role(name: object) -> bool:
 def _are_questions(row: RawRow) -> bool:
     """Return whether a record has a question with references under each ID."""
     return bool(row) and all(isinstance(v, Mapping) and _has_question(v) for v in row.values())
+
+
+def _are_asked(row: RawRow) -> bool:
+    """Return whether the keys of a record, at least two, are questions."""
+    return len(row) > 1 and all(str(key).rstrip()[-1:] in ASKING for key in row)
 
 
 def spread_rows(

@@ -278,7 +278,7 @@ def _is_other(columns: frozenset[str], plan: ReadPlan) -> bool:
     references = [has[name] for name in REFERENCES if name in has]
     lacks_all = bool(references) and not any(references)
     return (
-        any(snake(name) in FIELDS for name in others)
+        any(not has.get(FIELDS.get(snake(name), ""), True) for name in others)
         or (lacks_question and bool(others))
         or (lacks_all and any(map(looks_gold, others)))
     )

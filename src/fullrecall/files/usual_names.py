@@ -23,7 +23,8 @@ TURNS: turns messages conversation
 ANSWERS: reference ground_truth ground_truths reference_answer expected_answer gold_answer
   golden_answer gt_answer correct_answer ideal_answer target_answer expected_output
   expected_response reference_response reference_output gold_answers expected generation_gt
-  ideal answer answers answer_expected answer_correct answer_reference a
+  ideal answer answers answer_expected answer_correct answer_reference a solution resolution
+  completion reply
 RESPONSES: response actual_output prediction generated_answer model_answer output
 IDS: id _id qid query_id question_id sample_id case_id test_id task_id example_id item_id
   request_id span_id trace_id
@@ -54,10 +55,10 @@ ENDS: end end_char end_index char_end stop end_offset
 _WORDS = """
 ASKED: prompt query question
 GOLD: answer citation cite cited correct evidence expect expected gold golden gt judged
-  judgement judgment nugget pos positive provenance qrel reference relevant required support
-  supporting target truth
-DOCUMENTS: article chunk context ctx doc docid document file filename link page paragraph passage
-  pdf quote section snippet source sourcefile title url
+  judgement judgment nugget pos positive provenance qrel reference relevant required retrieve
+  support supporting target truth
+DOCUMENTS: article book chunk context ctx doc docid document faq file filename kb link node page
+  paper paragraph passage path pdf quote section snippet source sourcefile title url
 OTHERS: adversarial ai alias aliases author behavior behaviour bot by category confidence contains
   count dataset date difficulty distractor excluded flag forbidden generated haystack idx index k
   keyword kind label lang language length llm max min model n neg negative note num number persona
@@ -73,7 +74,7 @@ ROWS: question query case test example item qa sample row
 PEOPLE: annotation annotator author conversation query question run sample session user worker
 NOUNS: citation claim evidence fact id ids judged judgement judgment node pos positive qrel
   reference retrieval session support supporting
-TITLES: article doc document file filename source sourcefile title url
+TITLES: article doc document file filename id ids source sourcefile title url
 """
 
 
