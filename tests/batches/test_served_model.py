@@ -99,7 +99,7 @@ class ServedMachine(RuleBasedStateMachine):
         self.budget = Budget(**bounds, rate=2_000.0)
         self.address = Address(self.way.url)
         with self.address.open() as opened:
-            opened.open_account(self.budget.owner)
+            opened.open_account()
         self.paid_before = self.paid().total()
 
     def spent(self) -> Spent:

@@ -46,10 +46,9 @@ return redis.call('GET', KEYS[1])
 """
 
 _SPEND = """
-local account, alive, a = KEYS[1], KEYS[2], cjson.decode(ARGV[3])
-local owner, life = unpack(redis.call('HMGET', account, 'owner', 'life'))
-if not owner then return '{"lost": "GONE"}' end
-if owner ~= ARGV[1] then return '{"lost": "ANOTHERS"}' end
+local account, alive, a = KEYS[1], KEYS[2], cjson.decode(ARGV[2])
+local life = redis.call('HGET', account, 'life')
+if not life then return '{"lost": "GONE"}' end
 if life ~= '$LIFE' then return '{"lost": "FORGETFUL"}' end
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1e6
@@ -116,7 +115,7 @@ function rules.read()
   return counts
 end
 
-local outcome = rules[ARGV[2]]()
+local outcome = rules[ARGV[1]]()
 redis.call('EXPIRE', account, $KEEP_SECONDS)
 redis.call('EXPIRE', alive, $KEEP_SECONDS)
 return cjson.encode(outcome)
@@ -180,24 +179,23 @@ class RedisLedger(Ledger):
         # Sent as text, not as a digest: a server that restarts forgets scripts.
         return self._client.eval(script, 2, *_names(key, "lease"), *arguments)
 
-    def _open_account(self, owner: str) -> None:
+    def _open_account(self) -> None:
         name = name_of(self.account_key)
         self._client.hsetnx(name, "life", self._life())
-        self._client.hsetnx(name, "owner", owner)
         self._client.expire(name, _KEEP_SECONDS)
 
-    def _spend(self, owner: str, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _spend(self, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         from redis.exceptions import NoScriptError
 
         names = _names(self.account_key, "alive")
-        values = [owner, rule, json.dumps({**arguments, "kinds": spending.COUNTS})]
+        values = [rule, json.dumps({**arguments, "kinds": spending.COUNTS})]
         try:
             outcome: dict[str, Any] = json.loads(
                 self._client.evalsha(self._spending, 2, *names, *values)
             )
         except NoScriptError:  # loaded first, and again after a restart
             self._tell()
-            return self._spend(owner, rule, arguments)
+            return self._spend(rule, arguments)
         if "lost" in outcome:
             raise AccountLostError(getattr(spending, outcome["lost"]))
         return outcome

@@ -118,14 +118,14 @@ class BatchScorer:
         self._given  # noqa: B018
         address = self._address
         if self.budget is not None:
-            owner = checked(self.budget, scorers).owner
+            checked(self.budget, scorers)
             if address is None:
                 raise ParameterError(
                     "budget needs store=…, a file or a redis:// URL that all workers share"
                 )
             # workers must find the account there, or they send nothing
             with address.open() as ledger:
-                ledger.open_account(owner)
+                ledger.open_account()
 
     def __call__(self, batch: Any) -> Any:
         """Return a batch with its scores, as a table of the same kind.

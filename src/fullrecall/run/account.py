@@ -52,7 +52,7 @@ class Account:
         self.budget = budget = run.budget
         is_shared = ledger is not None and ledger.job and (budget.bounds or budget.prices)
         self._ledger = ledger if is_shared else None
-        self._state = opened("")
+        self._state = opened()
         self._why: str | None = None
         self._per_character = 0.0
         timeout, (after, most) = run.limits.timeout, HOLD_SECONDS
@@ -131,7 +131,7 @@ class Account:
         """Change the account by a rule; if the caller is canceled meanwhile, finish first."""
         if self._ledger is None:
             return RULES[rule](self._state, time.monotonic(), **arguments)
-        spending = asyncio.wrap_future(self._ledger.spend(self.budget.owner, rule, arguments))
+        spending = asyncio.wrap_future(self._ledger.spend(rule, arguments))
         try:
             outcome = await asyncio.shield(spending)
         except asyncio.CancelledError:
@@ -152,7 +152,7 @@ def spent_of(ledger: Ledger, budget: Budget) -> Spent:
 
     Raises `AccountLostError` if the account is lost.
     """
-    account = ledger.spend(budget.owner, "read", {}).result()
+    account = ledger.spend("read", {}).result()
     if isinstance(account, AccountLostError):
         raise account
     names = ("calls", "retries", "prompt_tokens", "completion_tokens")

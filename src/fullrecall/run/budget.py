@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -96,12 +95,6 @@ class Budget:
         if bound == "tokens":
             return f"the budget of {self.tokens:,} tokens is used up"
         return f"the budget of {self.cost:g} is used up: the cost so far is {cost:.4g}"
-
-    @property
-    def owner(self) -> str:
-        """The name of the account that all budgets with these bounds and prices share."""
-        bounds = (self.calls, self.tokens, self.cost, self.rate, sorted(self.prices.items()))
-        return hashlib.sha256(repr(bounds).encode()).hexdigest()[:16]
 
     def price(self, model: ChatModel) -> Price | None:
         """Return the price of a model, by its `name` or, where it has one, its `model`."""

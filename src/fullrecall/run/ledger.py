@@ -26,7 +26,7 @@ LEASE_SECONDS = 15.0
 
 
 class AccountLostError(StoreError):
-    """The account of a job is gone or is another job's: the job's spending is unknown."""
+    """The account of a job is gone, or may be an older one: the job's spending is unknown."""
 
 
 class Ledger(ABC):
@@ -94,28 +94,20 @@ class Ledger(ABC):
         self._leases.pop(token, None)
         return self._do(partial(self._forget, key, token), otherwise=None)
 
-    def remember_failure(self, key: str) -> None:
-        """Remember that an ask failed for good while other asks were answered."""
-        self.put(f"failed:{key}", "1")
-
-    def has_failed(self, key: str) -> bool:
-        """Return whether an ask failed for good, in this run or an earlier one."""
-        return self.get(f"failed:{key}") is not None
-
-    def open_account(self, owner: str) -> None:
+    def open_account(self) -> None:
         """Open the account of the job; workers that do not find it send no requests."""
-        self._do(partial(self._open_account, owner), otherwise=None).result()
+        self._do(self._open_account, otherwise=None).result()
         if self.problem:
             raise StoreError(self.problem)
 
     def spend(
-        self, owner: str, rule: str, arguments: Mapping[str, Any]
+        self, rule: str, arguments: Mapping[str, Any]
     ) -> Future[dict[str, Any] | AccountLostError]:
         """Change the job's account by a rule; return a future of the outcome, or of its loss."""
 
         def spent() -> dict[str, Any] | AccountLostError:
             try:
-                return self._spend(owner, rule, arguments)
+                return self._spend(rule, arguments)
             except AccountLostError as error:
                 return AccountLostError(
                     f"the account of this job in {self.path} {error}; nothing more is sent, and "
@@ -158,13 +150,13 @@ class Ledger(ABC):
     def _forget(self, key: str, token: str) -> None:
         """End a lease."""
 
-    def _open_account(self, owner: str) -> None:
+    def _open_account(self) -> None:
         """Open the account of the job, unless it is open."""
-        raise StoreError(f"{self!r} keeps no account of {owner}")
+        raise StoreError(f"{self!r} keeps no accounts")
 
-    def _spend(self, owner: str, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Change the account by a rule; raise `AccountLostError` if it is gone or another's."""
-        raise AccountLostError(f"is not kept: {owner}, {rule}, {arguments}")
+    def _spend(self, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the account by a rule; raise `AccountLostError` if it is lost."""
+        raise AccountLostError(f"is not kept: {rule}, {arguments}")
 
     @abstractmethod
     def _probe(self) -> None:

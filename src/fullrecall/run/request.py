@@ -6,11 +6,10 @@ import asyncio
 import hashlib
 import json
 import warnings
-from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import count
+from weakref import WeakValueDictionary
 
 from fullrecall.judge.flow import NotAsked, counted
 from fullrecall.judge.judge import Ask
@@ -49,6 +48,14 @@ class _Request:
     """A future of the answer that was kept first, done once this answer has been written."""
 
 
+@dataclass(slots=True, weakref_slot=True)
+class _EqualAsks:
+    """Equal asks take turns: the first one is sent, and its completion serves the rest."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    completion: Completion | None = None
+
+
 class Door:
     """Sends the requests of one run, in one event loop."""
 
@@ -60,7 +67,7 @@ class Door:
         self._ledger = ledger
         self._is_warned = ledger is not None and bool(ledger.problem)
         self._account = Account(run, ledger)
-        self._waiting: dict[str, asyncio.Future[Completion]] = {}
+        self._equal_asks: WeakValueDictionary[str, _EqualAsks] = WeakValueDictionary()
         self._replies: dict[str, Completion] = {}
         self._failed: set[str] = set()
         self._in_all = asyncio.Semaphore(run.limits.in_flight)
@@ -77,12 +84,16 @@ class Door:
         request = _Request(ask, endpoint, completion_key(ask, endpoint.name))
         try:
             async with asyncio.timeout(self._run.seconds_left()) as limit:
-                completion = await self._kept(request)
-                if completion is None:
-                    with self._alone(request) as answered:
-                        completion = await self._paid(request)
-                        answered.set_result(completion)
-                return completion
+                if ask.known is not None and self._looked_up(request) is None:
+                    self._keep(request, ask.known)
+                    self._account.spent.reused += 1
+                    return await self._written(request, ask.known)
+                equal = self._equal_asks.setdefault(request.key, _EqualAsks())
+                async with equal.lock:
+                    kept = equal.completion or self._looked_up(request)
+                    self._account.spent.reused += kept is not None
+                    equal.completion = kept or await self._paid(request)
+                return equal.completion
         except NotAsked as why:
             why.requests = request.sent
             raise
@@ -96,42 +107,6 @@ class Door:
         if connections:
             closing = (getattr(model, "aclose", None) for model, _ in self._models.values())
             await closed(close for close in closing if close is not None)
-
-    async def _kept(self, request: _Request) -> Completion | None:
-        """Return the answer that is stored, known, or already requested; None to ask now."""
-        known = request.ask.known
-        kept = self._looked_up(request)
-        while kept is None and known is None and request.key in self._waiting:
-            other = self._waiting[request.key]
-            # `asyncio.wait`, not `await`: a canceled waiter would cancel the task for all.
-            await asyncio.wait([other])
-            # otherwise the task that asked was canceled: ask in its place
-            if not other.cancelled():
-                kept = other.result()
-        if kept is None and known is not None:
-            self._keep(request, known)
-            kept = await self._written(request, known)
-        self._account.spent.reused += kept is not None
-        return kept
-
-    @contextmanager
-    def _alone(self, request: _Request) -> Iterator[asyncio.Future[Completion]]:
-        """Ask alone in this run: equal asks wait for this answer or exception."""
-        answered = asyncio.get_running_loop().create_future()
-        self._waiting[request.key] = answered
-        try:
-            yield answered
-        except Exception as error:
-            answered.set_exception(error)
-            # mark the exception as retrieved: perhaps no equal ask waits for it
-            answered.exception()
-            raise
-        finally:
-            # Without an answer, the equal asks wake up, and one of them is sent.
-            answered.cancel()
-            del self._waiting[request.key]
-            if self._ledger is not None and request.lease:
-                self._ledger.forget(request.key, request.lease)
 
     async def _paid(self, request: _Request) -> Completion:
         """Return the answer that another run has received meanwhile, else the model's."""
@@ -149,6 +124,8 @@ class Door:
                 await asyncio.sleep(wait)
             self._tell(request, completion, began)
         finally:
+            if self._ledger is not None and request.lease:
+                self._ledger.forget(request.key, request.lease)
             endpoint.leave()
             self.stopped = self.stopped or endpoint.stopped
         return await self._written(request, completion)
@@ -216,7 +193,7 @@ class Door:
     def _remember_failure(self, key: str) -> None:
         self._failed.add(key)
         if self._ledger is not None:
-            self._ledger.remember_failure(key)
+            self._ledger.put(f"failed:{key}", "1")
 
     def _endpoint(self, model: ChatModel) -> Endpoint:
         if id(model) not in self._models:
@@ -233,7 +210,7 @@ class Door:
             kept = self._ledger.get(request.key)
             if kept is not None:
                 return completion_of(kept)
-            request.failed_before |= self._ledger.has_failed(request.key)
+            request.failed_before |= self._ledger.get(f"failed:{request.key}") is not None
         return self._replies.get(request.key)
 
     async def _leased(self, request: _Request) -> Completion | None:

@@ -25,7 +25,6 @@ NANO = 1_000_000_000
 _PER = 1_000_000  # a price is for this many tokens
 
 GONE = "is gone: it was evicted, deleted, or has expired"
-ANOTHERS = "is another's: its budget is not the one that this job was given"
 FORGETFUL = "may have lost what was spent last: the server was restarted, or is another one"
 
 State: TypeAlias = dict[str, Any]
@@ -42,9 +41,9 @@ COUNTS = ("calls", "retries", "prompt_tokens", "completion_tokens", "settled", "
 """The sums of an account, beside its longest answer, the next turn, and the reserves."""
 
 
-def opened(owner: str) -> State:
+def opened() -> State:
     """Return a new account, with all sums at 0."""
-    return {"owner": owner, **dict.fromkeys(COUNTS, 0), "longest": 0, "turn": 0.0, "holds": {}}
+    return {**dict.fromkeys(COUNTS, 0), "longest": 0, "turn": 0.0, "holds": {}}
 
 
 def size_of(prompt: float, answer: float, prices: Sequence[float]) -> Size:

@@ -259,17 +259,15 @@ class SQLiteLedger(Ledger):
 
         return self._transact(keep, is_synced=True)
 
-    def _open_account(self, owner: str) -> None:
-        self._keep(self.account_key, json.dumps(spending.opened(owner)))
+    def _open_account(self) -> None:
+        self._keep(self.account_key, json.dumps(spending.opened()))
 
-    def _spend(self, owner: str, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _spend(self, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         def spend(connection: sqlite3.Connection) -> dict[str, Any]:
             kept = _got(connection, self.account_key)
             if kept is None:
                 raise AccountLostError(spending.GONE)
             state = json.loads(kept)
-            if state["owner"] != owner:
-                raise AccountLostError(spending.ANOTHERS)
             outcome = spending.RULES[rule](state, seconds(), **arguments)
             connection.execute(_PUT, {"key": self.account_key, "value": json.dumps(state)})
             return outcome
