@@ -1,4 +1,4 @@
-"""The adapters that are installed: the core's tests run without them too."""
+"""The installed adapters, since the core's tests also run without them."""
 
 from __future__ import annotations
 

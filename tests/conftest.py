@@ -1,4 +1,4 @@
-"""Fixtures of several folders: one browser for all, since a process can run but one."""
+"""Fixtures of several folders: one browser for all, since a process can run only one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A judge that needs no model, for tests in which the right verdict can be read off."""
+"""A judge without a model, for tests in which the right verdict is obvious."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fullrecall.judge.language import language
 
 @dataclass(frozen=True)
 class ContainmentJudge:
-    """A judge that needs no model: a target is supported by each context that contains it."""
+    """A judge without a model: each context that contains a target supports it."""
 
     name: str = "containment"
 
@@ -41,7 +41,7 @@ class ContainmentJudge:
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
     ) -> Flow[Sequence[Verdict]]:
-        """Return a verdict per context: it helps if it is part of the reference or question."""
+        """Return a verdict per context: relevant if it is part of the reference or question."""
         yield from ()
         text = reference or question or ""
         return [

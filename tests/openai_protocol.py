@@ -54,12 +54,12 @@ class Exchange(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """A server that ends with its test, and says nothing of clients that hang up."""
+    """A server that ends with its test, and ignores clients that disconnect."""
 
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Keep quiet about whoever hung up: a test kills clients."""
+        """Ignore clients that disconnect, since tests kill clients."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 

@@ -1,4 +1,4 @@
-"""Pipelines written down as their stages."""
+"""Records of pipelines, made from their stages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fullrecall.samples.calls import Call, Stage
 def calls_of(
     stages: Iterable[Stage], contexts: tuple[Context, ...] | None = None
 ) -> tuple[Call, ...]:
-    """Return the calls that these stages were; each comes before the one that it goes into.
+    """Return the calls of these stages; each stage is before the one that takes its output.
 
-    With `contexts`, the final list, they are the stages of one call that returned it.
+    With `contexts`, the stages are those of one call that returned this final list.
     """
     calls: dict[str | None, list[Call]] = {}
     for name, returned, into in stages:

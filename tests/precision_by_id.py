@@ -1,4 +1,4 @@
-"""A scorer of a test's own whose headline is no recall."""
+"""A test's own scorer whose headline is not recall."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fullrecall.measures import MeanPrecision, Measure
 
 @dataclass(frozen=True, kw_only=True)
 class PrecisionById(IdRecall):
-    """Finds as `IdRecall` does; its score is whether what is relevant stands first."""
+    """A scorer that finds as `IdRecall` does, and whose score is mean precision."""
 
     kind: ClassVar[str] = "precision_by_id"
     headline: ClassVar[Measure] = MeanPrecision

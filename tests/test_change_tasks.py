@@ -1,4 +1,4 @@
-"""The files that a common change touches: changed in a copy of the package, and used there."""
+"""A common change needs only the files that the guide names, as tried in a copy of the package."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ROOT = Path(__file__).parents[1]
 
 
 class Edit(NamedTuple):
-    """What is written into a file: before a line that it has, or as a new file without one."""
+    """A text inserted into a file before a given line, or written to a new file."""
 
     before: str
     text: str
 
 
 class Task(NamedTuple):
-    """A change by the files that it touches, and a program that works with it alone."""
+    """A change, with the files that it edits, and a program that works only with it."""
 
     edits: Mapping[str, Edit]
     program: str
@@ -254,7 +254,7 @@ def apply_edits(package: Path, edits: Mapping[str, Edit]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", TASKS)
 def test_a_change_works_by_the_files_that_it_touches(name: str, tmp_path: Path) -> None:
-    """A change needs no edit in any other file, such as a list or a table."""
+    """A change works if only its own files are edited, without any list or table elsewhere."""
     task = TASKS[name]
     package = tmp_path / "fullrecall"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -272,7 +272,7 @@ def test_a_change_works_by_the_files_that_it_touches(name: str, tmp_path: Path) 
 
 
 def test_the_guide_names_the_files_that_each_change_touches() -> None:
-    """The table of CONTRIBUTING.md is that of the changes which are tried above."""
+    """CONTRIBUTING.md's table lists the files of the changes that are tried above."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     table = text[text.index("| to add") : text.index("## Add a scorer")]
     rows = re.findall(r"^\| a[n]? ([a-z ]+?) \| (.+?) \|", table, re.MULTILINE)

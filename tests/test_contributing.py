@@ -30,7 +30,7 @@ PARTS = ("scorer", "judge", "adapter")
 
 
 def outcomes(folder: Path, sources: Mapping[str, str]) -> dict[str, set[str]]:
-    """Run programs as a reader would, each in a file of its own by pytest: what came out of it."""
+    """Run each program in its own file by pytest, and return its outcome."""
     for name, source in sources.items():
         (folder / f"test_{name}.py").write_text(source, encoding="utf-8")
     settings = folder / "pytest.ini"
@@ -87,7 +87,7 @@ MISTAKES = {
 
 @pytest.mark.long
 def test_the_examples_keep_their_contracts_and_mistakes_do_not(tmp_path: Path) -> None:
-    """Each example passes the test that stands below it, which catches each mistake in it."""
+    """Each example passes the test below it, which catches each mistake in the example."""
     sources = {part: with_its_test(part) for part in PARTS}
     for name, (part, right, wrong) in MISTAKES.items():
         assert EXAMPLES[part].count(right) == 1
@@ -99,7 +99,7 @@ def test_the_examples_keep_their_contracts_and_mistakes_do_not(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", [*PARTS, *(f"{part}'s test" for part in PARTS)])
 def test_examples_are_short(name: str) -> None:
-    """An example is read in one go: fewer than 40 lines."""
+    """An example has fewer than 40 lines."""
     assert len(EXAMPLES[name].splitlines()) < 40
 
 
@@ -117,20 +117,20 @@ DRAWING = section("The house on one screen").split("```")[1]
 
 
 def drawn(start: str, end: str) -> list[str]:
-    """Return the packages that a part of the drawing has, each with its purpose, in order."""
+    """Return the packages in a part of the drawing, each with its purpose, in order."""
     part = DRAWING.partition(start)[2].partition(end)[0]
     return re.findall(r"^[ │]{6,9}(\w+) {2,}\w.+$", part, re.MULTILINE)
 
 
 def test_the_drawing_has_the_tested_order() -> None:
-    """Kernel and rooms are drawn in the order that `tests/test_package.py` holds."""
+    """The drawing has kernel and rooms in the order that `tests/test_package.py` enforces."""
     assert drawn("KERNEL", "ADAPTERS") == list(KERNEL)
     assert drawn("ROOMS", "▲") == list(ROOMS)
     assert all(f"{name}.py" in DRAWING for name in FACADE if name != "__main__")
 
 
 def test_the_house_is_drawn_on_one_screen() -> None:
-    """At most 40 lines of 100 characters."""
+    """The drawing has at most 40 lines of 100 characters."""
     lines = DRAWING.splitlines()
     assert len(lines) <= 40
     assert max(map(len, lines)) <= 100
@@ -140,7 +140,7 @@ ORDER = files_in(section("Read the kernel in a day"))
 
 
 def test_the_reading_order_needs_no_later_file() -> None:
-    """A file imports none of those that are to be read after it."""
+    """A file of the reading order imports none of the later files."""
     modules = [name.removesuffix(".py").replace("/", ".") for name in ORDER]
     graph = imports(all_edges(), package().keys())
     assert [
@@ -152,7 +152,7 @@ def test_the_reading_order_needs_no_later_file() -> None:
 
 
 def test_the_reading_order_is_that_of_a_day() -> None:
-    """It has a file of each package of the kernel, in their order, and fewer than 10,000 lines."""
+    """The reading order has a file of each kernel package, in order, and under 10,000 lines."""
     packages = dict.fromkeys(name.partition("/")[0] for name in ORDER)
     assert list(packages) == [*KERNEL, "report.py"]
     assert sum(len((SOURCE / name).read_text("utf-8").splitlines()) for name in ORDER) < 10_000
@@ -210,7 +210,7 @@ def a_traced_chain() -> Walk:
 
 
 def entered(walk: Walk) -> list[str]:
-    """Return the files whose functions a walk enters, in all threads, each time."""
+    """Return the files whose functions a walk enters, in order, in all threads."""
     names: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -229,7 +229,7 @@ def entered(walk: Walk) -> list[str]:
 
 
 def in_order(listed: Sequence[str], files: Sequence[str]) -> list[str]:
-    """Return the listed files that do not come after those before them."""
+    """Return the listed files that are out of order."""
     left = iter(files)
     return [name for name in listed if not any(file.endswith(f"/{name}") for file in left)]
 
@@ -247,21 +247,21 @@ def in_order(listed: Sequence[str], files: Sequence[str]) -> list[str]:
 def test_a_walk_enters_its_files_in_order(
     make: Callable[[], Walk], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A walk is traced at run time; a file in parentheses belongs to another walk."""
+    """A walk enters its files in order at run time, except those in parentheses."""
     monkeypatch.chdir(tmp_path)
     title = make.__name__.replace("_", " ").capitalize().replace(" id", " ID")
     described = section("Five walks").partition(f"**{title}**")[2].partition("\n- ")[0]
     listed = files_in(re.sub(r"\(.*?\)", "", described, flags=re.DOTALL))
     assert len(listed) >= 5
-    make()()  # loads the modules
+    make()()  # This run loads the modules.
     files = entered(make())
     assert in_order(listed, files) == []
     assert in_order([*listed, "page/page.py"], files) == ["page/page.py"]
     assert in_order(listed[::-1], files) != []
 
 
-def test_the_files_that_it_names_are_there() -> None:
-    """A module that is renamed or moved shows in the reading order and in the walks."""
+def test_named_files_exist() -> None:
+    """Every file of the reading order and the walks exists."""
     adapter = ROOT / "integrations" / "langchain" / "src"
     files = [*ORDER, *files_in(section("Five walks"))]
     assert len(files) >= 60
@@ -270,8 +270,8 @@ def test_the_files_that_it_names_are_there() -> None:
     ] == []
 
 
-def test_what_it_links_and_runs_is_there() -> None:
-    """Files that it names exist, and the markers that it selects by are known."""
+def test_links_and_markers_exist() -> None:
+    """Every linked file exists, and every pytest marker in a command is known."""
     for target in re.findall(r"\]\(([^)]+)\)", TEXT):
         assert (ROOT / target).exists()
     for path in re.findall(r"\btests/\w+\.py", TEXT):
@@ -283,8 +283,8 @@ def test_what_it_links_and_runs_is_there() -> None:
         assert f"\n{extra} = [" in settings
 
 
-def test_what_the_gate_runs_is_there() -> None:
-    """A test file that is renamed or removed shows before the gate trips over it."""
+def test_test_files_of_the_gate_exist() -> None:
+    """Every test file that the gate runs exists."""
     gate = (ROOT / ".ci" / "run").read_text("utf-8")
     paths = re.findall(r"(?:tests|integrations|bench)/[\w/.-]+", gate)
     assert len(paths) >= 20

@@ -1,4 +1,4 @@
-"""The README and the documentation are executed: their examples work, as shown."""
+"""The examples in the README and the documentation run, and print the shown output."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Block(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Where it stands, as tests are named."""
+        """Return the block's place, as the name of its test."""
         return f"{self.page.name}:{self.line}"
 
     def compiled(self) -> Any:
-        """Return its code; line numbers in tracebacks are those of the page."""
+        """Return the block's code, with the page's line numbers in tracebacks."""
         return compile("\n" * self.line + self.code, str(self.page), "exec")
 
 
@@ -81,7 +81,7 @@ BLOCKS = {page: blocks_of(page) for page in (README, *PAGES)}
 
 
 def python_of(page: Path) -> list[Block]:
-    """Return the blocks of a page that are run."""
+    """Return the runnable Python blocks of a page."""
     return [block for block in BLOCKS[page] if block.language == "python"]
 
 
@@ -91,7 +91,7 @@ def needs_framework(blocks: list[Block]) -> bool:
 
 
 def parameters(cases: list[tuple[str, list[Block]]]) -> list[Any]:
-    """Return cases as parameters: those that need a framework are marked so."""
+    """Return cases as parameters, marked if they need a framework."""
     return [
         pytest.param(
             blocks, id=name, marks=[pytest.mark.frameworks] if needs_framework(blocks) else []
@@ -106,7 +106,7 @@ DOCS_PAGES = [(page.name, python_of(page)) for page in PAGES if python_of(page)]
 
 @pytest.fixture(autouse=True)
 def _offline_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No example reaches for the network, and none leaves a file in the repository."""
+    """Run examples without network, in a folder outside the repository."""
 
     def refuse(*address: object, **_: object) -> None:
         raise AssertionError(f"an example of the documentation connects to {address}")
@@ -125,10 +125,9 @@ def _offline_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_examples_run(
     blocks: list[Block], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Each README block runs by itself; a page's blocks one after the other, as one would type.
+    """Each README block runs by itself, and a page's blocks run one after the other.
 
-    The text below a block is its output. Commands whose files the page has made by then
-    are run as well, and find them.
+    The text below a block is its output. Commands run too, once the page has made their files.
     """
     namespace: dict[str, Any] = {"__name__": "documentation"}
     page = blocks[0].page
@@ -149,7 +148,7 @@ def test_examples_run(
 
 
 def test_the_readmes_commands_print_what_stands_below_them(tmp_path: Path) -> None:
-    """One after the other, in a folder with the files that the page has; to the character."""
+    """The README's commands print exactly the text below them, in a folder with its files."""
     for file in FILE.finditer(README.read_text("utf-8")):
         (tmp_path / file["name"]).write_text(file["content"], encoding="utf-8")
     shown = [block for block in BLOCKS[README] if block.language in SHELL and block.shown]
@@ -165,12 +164,12 @@ def printed_by(block: Block) -> Iterator[str]:
 
 
 def test_every_example_of_the_readme_shows_its_output() -> None:
-    """In 90 seconds a reader sees the output of each example, without running it."""
+    """Every example of the README is followed by its output, for readers who do not run it."""
     assert [block.label for block in python_of(README) if not block.shown] == []
 
 
 def test_the_readme_takes_a_few_minutes() -> None:
-    """At most 700 words, code, its output, and tables aside."""
+    """The README has at most 700 words without code, output, and tables."""
     prose = re.sub(
         r"<!--.*?-->|^\|.*$", "", FENCE.sub("", README.read_text("utf-8")), flags=re.MULTILINE
     )
@@ -178,7 +177,7 @@ def test_the_readme_takes_a_few_minutes() -> None:
 
 
 def test_the_recording_is_drawn_from_what_a_terminal_prints(tmp_path: Path) -> None:
-    """The script runs a command on a terminal and draws its lines, each run of a style in place."""
+    """The script runs a command on a terminal and draws its lines, with styles in place."""
     spec = importlib.util.spec_from_file_location("record", DOCS / "images" / "record.py")
     assert spec is not None
     assert spec.loader is not None
@@ -190,11 +189,11 @@ def test_the_recording_is_drawn_from_what_a_terminal_prints(tmp_path: Path) -> N
     picture = record.drawn([("first", lines), ("second", lines)])
     drawn = re.findall(r"<tspan[^>]*>([^<]*)</tspan>", picture)
     assert [text.split() for text in drawn if "@1" in text] == [["@1", "1.000"]] * 2
-    assert 'font-weight="bold"' in picture  # styles survive
+    assert 'font-weight="bold"' in picture  # Styles survive.
 
 
 def test_the_recording_shows_the_commands_and_is_small() -> None:
-    """Evaluate, diagnose, compare, gate; 25 seconds, no script, nothing fetched."""
+    """The recording shows evaluate, diagnose, compare and gate in 25 seconds, without scripts."""
     picture = (DOCS / "images" / "terminal.svg").read_text("utf-8")
     shown = re.findall(r">(fullrecall \w+)[^<]*</tspan>", picture)
     names = ("evaluate", "diagnose", "evaluate", "compare", "gate")
@@ -206,8 +205,8 @@ def test_the_recording_shows_the_commands_and_is_small() -> None:
     assert not re.search(r"<script|href|url\(|@import", picture)
 
 
-def test_every_page_shows_what_it_says() -> None:
-    """A page without examples would pass the test above; those without any are named."""
+def test_every_page_has_an_example() -> None:
+    """Every page has examples, except the pages named here."""
     generated = {"api.md", "benchmarks.md", "cli.md", "formulas.md"}
     assert {page.name for page in PAGES} - {name for name, _ in DOCS_PAGES} == generated
     assert len(README_BLOCKS) >= 5
@@ -225,7 +224,7 @@ def test_every_page_shows_what_it_says() -> None:
 def test_the_readmes_examples_for_frameworks_print_a_half(
     block: Block, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One of the two references is found: a score of 0.5 and nothing else shows that it works."""
+    """The README's framework examples print 0.5, since one of two references is found."""
     exec(block.compiled(), {"__name__": "readme"})  # noqa: S102 - our own README
     assert "0.5" in capsys.readouterr().out
 
@@ -241,7 +240,7 @@ def test_the_examples_for_frameworks_are_ten_lines() -> None:
 
 @pytest.mark.parametrize("name", ["demo", "test"])
 def test_each_command_of_the_readme_is_one_line(name: str) -> None:
-    """`.ci/run` takes the commands from here: each marker is followed by one line."""
+    """Each marker of a command that `.ci/run` reads is followed by one line."""
     found = re.findall(rf"<!-- command: {name} -->\n```bash\n(.+)\n```", README.read_text("utf-8"))
     assert len(found) == 1
 
@@ -255,8 +254,8 @@ def test_each_command_of_the_readme_is_one_line(name: str) -> None:
         if block.language == "py"
     ],
 )
-def test_what_is_not_run_compiles(block: Block) -> None:
-    """`py` marks code that needs a key, a server or a file of yours: it is at least Python."""
+def test_code_that_is_not_run_compiles(block: Block) -> None:
+    """Code marked `py`, which needs a key, a server or a user's file, compiles."""
     block.compiled()
 
 
@@ -269,7 +268,7 @@ def commands_of(block: Block) -> Iterator[list[str]]:
 
 
 def files_are_there(command: list[str]) -> bool:
-    """Return whether a command names files and the current folder has all that it reads."""
+    """Return whether the current folder has all files that a command names."""
     written = {"--output", "-o", "--markdown", "--store"}
     files = [
         word
@@ -292,7 +291,7 @@ def files_are_there(command: list[str]) -> bool:
 def test_commands_are_as_the_command_line_has_them(
     block: Block, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each command and option exists and takes the values shown; the commands are not run here."""
+    """Each documented command exists with its options, which accept the shown values."""
     group: Any = typer.main.get_command(app)
 
     def own_measure(address: str, _: str) -> GradedMeasure:
@@ -309,7 +308,7 @@ def test_commands_are_as_the_command_line_has_them(
     monkeypatch.setattr("fullrecall.cli.options.loaded", own_measure)
     for name, *arguments in commands_of(block):
         assert name in group.commands, f"{block.label}: no command {name!r}"
-        for word in arguments:  # a file that must exist
+        for word in arguments:  # This file must exist.
             if re.fullmatch(r"[\w./-]+\.\w+", word):
                 Path(word).parent.mkdir(parents=True, exist_ok=True)
                 Path(word).touch()
@@ -318,7 +317,7 @@ def test_commands_are_as_the_command_line_has_them(
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.name) for page in (README, *PAGES)])
 def test_links_lead_somewhere(page: Path) -> None:
-    """Each relative link names a file, and each `#part` a heading of it."""
+    """Each relative link names an existing file, and each `#part` a heading of it."""
     text = FENCE.sub("", page.read_text("utf-8"))
     for match in LINK.finditer(text):
         target, _, part = match["target"].partition("#")
@@ -354,7 +353,7 @@ PUBLIC = [
 
 
 def deep(name: str) -> bool:
-    """Return whether no public face exports a documented name."""
+    """Return whether no public package exports a documented name."""
     face, _, own = name.rpartition(".")
     if name in FACES or face not in FACES:
         return name not in FACES
@@ -363,7 +362,7 @@ def deep(name: str) -> bool:
 
 
 def test_the_reference_documents_no_deep_path() -> None:
-    """Every documented name comes from a package's face: `fullrecall.scorers.Finding`."""
+    """Every documented name is that of a public package, such as `fullrecall.scorers.Finding`."""
     text = (DOCS / "api.md").read_text("utf-8")
     listed = re.findall(r"^\.\. auto\w+:: (\S+)", text, re.MULTILINE)
     core = [name for name in listed if name.startswith("fullrecall.")]
@@ -380,7 +379,7 @@ DEEP_IMPORT = re.compile(r"(?:from|import) fullrecall\.(?:_|\w+\.).*")
 
 
 def test_examples_import_from_faces() -> None:
-    """Copied examples go on working when a module is moved."""
+    """Examples import from public packages, so that they still work if a module is moved."""
     shown = [
         block.code for page in (*BLOCKS, ROOT / "CONTRIBUTING.md") for block in blocks_of(page)
     ]
@@ -392,7 +391,7 @@ def test_examples_import_from_faces() -> None:
 
 
 def is_there(name: str) -> bool:
-    """Return whether a dotted name is that of a module, or of an object in one."""
+    """Return whether a dotted name is a module, or an object in one."""
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         try:
@@ -415,8 +414,8 @@ SOURCES = [
 ]
 
 
-def test_names_in_prose_are_there() -> None:
-    """A module that is renamed or moved shows in docstrings, comments, and pages that name it."""
+def test_names_in_prose_exist() -> None:
+    """Modules that docstrings, comments, and pages name exist."""
     found = {
         (path.name, name)
         for path in SOURCES
@@ -430,7 +429,7 @@ def test_names_in_prose_are_there() -> None:
 
 
 def test_the_reference_has_every_public_name() -> None:
-    """A name that a user can import is in the API reference, or beside its formula."""
+    """Every name that a user can import is in the API reference, or beside its formula."""
     text = "".join((DOCS / name).read_text("utf-8") for name in ("api.md", "formulas.md"))
     listed = set(re.findall(r"^\.\. auto\w+:: (\S+)", text, re.MULTILINE))
     of_reports = {name.rpartition(".")[2] for name in listed}
@@ -439,7 +438,7 @@ def test_the_reference_has_every_public_name() -> None:
 
 @pytest.mark.frameworks
 def test_internal_classes_of_signatures_are_listed_where_they_are_defined() -> None:
-    """A class that moved without its entry in `conf.py` breaks the build of the documentation."""
+    """Internal classes of signatures are listed in `conf.py` with their module."""
     text = (DOCS / "conf.py").read_text("utf-8")
     names = re.findall(
         r'"py:class", "((?:fullrecall|langchain_fullrecall|llama_index)\.\S+)"', text
@@ -454,7 +453,7 @@ def test_internal_classes_of_signatures_are_listed_where_they_are_defined() -> N
 @pytest.mark.tools
 @pytest.mark.frameworks
 def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
-    """Strict: a broken link, an unknown reference or a bad docstring fails; and it stays offline.
+    """The documentation builds offline without a warning, and without a broken reference.
 
     The pages fetch no file from elsewhere: no script, style, font or image of another host.
     """
@@ -475,7 +474,7 @@ def test_the_documentation_builds_without_a_warning(tmp_path: Path) -> None:
     names = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
     assert sorted(page.stem for page in kept.glob("*.html")) == names
     quickstart = (kept / "quickstart.html").read_text("utf-8")
-    assert "highlight-python" in quickstart  # code, and what it has shown
+    assert "highlight-python" in quickstart  # The page's code, and its output.
     assert "highlight-text" in quickstart
     pages += kept.glob("*.html")
     fetched = re.compile(r"""<(?:script|link|img|iframe)[^>]+(?:src|href)=["']?(?:https?:)?//""")

@@ -1,4 +1,4 @@
-"""Wrong types, NUL bytes, half characters, enormous numbers, and lists without an end."""
+"""Wrong types, NUL bytes, half characters, huge numbers, and endless lists are refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def report() -> Report:
 
 @pytest.fixture(autouse=True)
 def _ends() -> Iterator[None]:
-    """Fail what would go on for ever, where the system can interrupt it."""
+    """Fail a test that does not end, where the system can interrupt it."""
     if hasattr(signal, "alarm"):
         signal.alarm(60)
     yield
@@ -57,7 +57,7 @@ CASES = [
     pytest.param(name, wrong, id=f"{name} {wrong!r}"[:40])
     for name in PATHS
     for wrong in NO_PATHS
-    # None asks for no file there; several reports are opened as one.
+    # None means no file there; several reports are opened as one.
     if not (wrong is None and name in OPTIONAL)
     and not (isinstance(wrong, (list, dict)) and name == "open")
 ]
@@ -65,7 +65,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "wrong"), CASES)
 def test_no_path(name: str, wrong: Any, report: Report) -> None:
-    """What cannot be a path is refused by name; nothing is written."""
+    """A value that cannot be a path is refused by name, and no file is written."""
     with pytest.raises(FullrecallError):
         PATHS[name](report, wrong)
 
@@ -97,14 +97,14 @@ CALLS: dict[str, Callable[[Report], Any]] = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_wrong_values(name: str, report: Report) -> None:
-    """Each is an error of this package's own, with a message of one line."""
+    """A wrong value is an error of this package, with a message of one line."""
     with pytest.raises(FullrecallError) as caught:
         CALLS[name](report)
     assert len(str(caught.value)) < 600
 
 
 def test_an_index_of_many_digits(report: Report) -> None:
-    """It is out of range, as any other number."""
+    """An index of many digits is out of range, like any other."""
     with pytest.raises(IndexError, match="no sample a value of type int"):
         report[HUGE]
 
@@ -120,14 +120,14 @@ def test_an_index_of_many_digits(report: Report) -> None:
 def test_lists_without_an_end(
     endless: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are read up to a stated number of items."""
+    """Endless lists are read up to a stated number of items, then refused."""
     monkeypatch.setattr(identifiers, "_MOST_ITEMS", 1_000)
     with pytest.raises(FullrecallError, match="got more than 1,000 items: does it end"):
         endless()
 
 
 def test_a_retriever_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its sample is unscored with that reason."""
+    """A retriever that returns an endless list leaves its sample unscored with the reason."""
     monkeypatch.setattr(identifiers, "_MOST_ITEMS", 1_000)
     scored = evaluate(
         [SAMPLE], IdRecall(), retriever=lambda _: itertools.cycle(["1"]), progress=False
@@ -137,6 +137,6 @@ def test_a_retriever_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_scorers_of_a_generator_are_kept() -> None:
-    """What can be read once is read once."""
+    """Scorers from a generator are read once and kept."""
     scored = evaluate([SAMPLE], (each for each in [IdRecall()]), progress=False)  # type: ignore[arg-type]
     assert [result.score for result in scored[0].results] == [1.0]

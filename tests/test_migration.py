@@ -1,9 +1,9 @@
-"""Moving over from other tools: their documented shapes go in unchanged, their numbers come out.
+"""Documented data of other tools is read unchanged, and gives the tools' numbers.
 
-Where a tool's number is wrong, the test says what it is and why ours differs. What the tools give
-was run with ragas 0.4.3, deepeval 4.3.1, llama-index-core 0.14.25, ranx 0.3.21, ir-measures 0.4.3
-and pytrec_eval-terrier 0.5.11, with scripted judges where one is asked; they need not be installed
-here, so that models of the same fields replace their objects.
+Where a tool's number is wrong, the test names it and says why fullrecall's differs. The tools'
+numbers were computed with ragas 0.4.3, deepeval 4.3.1, llama-index-core 0.14.25, ranx 0.3.21,
+ir-measures 0.4.3 and pytrec_eval-terrier 0.5.11, with scripted judges. The tools need not be
+installed here, since models with the same fields replace their objects.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.measures import AP, MeanPrecision, Recall, nDCG, parse
 from fullrecall.scorers.result import Result, Status
 
-FRANCE = (  # the context of low recall in ragas's documentation
+FRANCE = (  # The context of low recall in ragas's documentation.
     "France, in Western Europe, encompasses medieval cities, alpine villages and Mediterranean "
     "beaches. The country is also renowned for its wines and sophisticated cuisine. Lascaux's "
     "ancient cave drawings, Lyon's Roman theater and the vast Palace of Versailles attest to its "
@@ -32,7 +32,7 @@ FRANCE = (  # the context of low recall in ragas's documentation
 
 
 class Model:
-    """A pydantic model of another tool: attributes, and all of them from `model_dump`."""
+    """A pydantic model of another tool, with attributes and `model_dump`."""
 
     def __init__(self, fields: dict[str, Any], **given: Any) -> None:
         assert given.keys() <= fields.keys()
@@ -40,7 +40,7 @@ class Model:
         self.__dict__.update(self._fields)
 
     def model_dump(self) -> dict[str, Any]:
-        """Return the fields, those that were not given too."""
+        """Return all fields, also those that were not given."""
         return dict(self._fields)
 
 
@@ -55,7 +55,7 @@ def single_turn_sample(**given: Any) -> Model:
 
 
 class LLMTestCase(SimpleNamespace):
-    """Stands for deepeval's class, which is known by its module."""
+    """A stand-in for deepeval's class, which is recognized by its module."""
 
     __module__ = "deepeval.test_case.llm_test_case"
 
@@ -73,14 +73,14 @@ def llm_test_case(**given: Any) -> LLMTestCase:
 
 
 def one_row(row: object, scorer: Any) -> Result:
-    """Return the result of one row, read as it is."""
+    """Return the result of one row, which is read unchanged."""
     (sample,) = datasets.from_rows([row])
     result: Result = scorer.score(sample)
     return result
 
 
 def judge_that_leaves_out() -> tuple[ClaimRecall, ScriptedChatModel]:
-    """Return claim recall by a judge that supports the first claim and never says of the others."""
+    """Return claim recall by a judge that supports the first claim and omits the others."""
     first = {"id": 1, "verdict": "supported", "together": False}
     cited = {**first, "citations": [{"context": 1, "quote": "c"}]}
     model = ScriptedChatModel([json.dumps({"verdicts": [cited]})])
@@ -91,7 +91,7 @@ class TestRagas:
     """The examples of ragas's documentation, as rows and as objects."""
 
     def test_non_llm_context_precision(self) -> None:
-        """Documented: 0.9999999999, which is 1.0 but for ragas's 1e-10 in the denominator."""
+        """Ragas documents 0.9999999999, which is 1.0 without its 1e-10 in the denominator."""
         sample = single_turn_sample(
             retrieved_contexts=["The Eiffel Tower is located in Paris."],
             reference_contexts=[
@@ -102,10 +102,10 @@ class TestRagas:
         assert one_row(sample, TextRecall())[MeanPrecision] == 1.0
 
     def test_llm_context_recall_of_the_documentation(self) -> None:
-        """Documented: 1.0, which is wrong: that Paris is a capital says nothing of the tower.
+        """Ragas documents 1.0, which is wrong: Paris being a capital says nothing about the tower.
 
-        Disputed in ragas's issues 2623 and 2895; a strict judge gives 0.0, and the built-in one
-        does.
+        The number is disputed in ragas's issues 2623 and 2895. A strict judge, such as the built-in
+        one, gives 0.0.
         """
         sample = single_turn_sample(
             user_input="Where is the Eiffel Tower located?",
@@ -118,7 +118,7 @@ class TestRagas:
         assert result.missed == ("The Eiffel Tower is located in Paris.",)
 
     def test_claims_of_the_documentation_of_0_1(self) -> None:
-        """Documented: 0.5: of France's place in Europe and its capital, one is supported."""
+        """Ragas documents 0.5, since one of two claims, on place and capital, is supported."""
         row = {
             "question": "Where is France and what is it's capital?",
             "ground_truth": "France is in Western Europe and its capital is Paris.",
@@ -128,7 +128,7 @@ class TestRagas:
         assert one_row(row, ClaimRecall()).score == 0.5
 
     def test_no_reference_ids_are_counted(self) -> None:
-        """NaN in ragas, gone from its mean; here undefined, and counted beside the mean."""
+        """Without reference IDs ragas gives NaN and drops it; here the sample is counted."""
         rows = [
             single_turn_sample(retrieved_context_ids=["a"], reference_context_ids=[]),
             single_turn_sample(retrieved_context_ids=["a"], reference_context_ids=["a"]),
@@ -137,21 +137,21 @@ class TestRagas:
         assert (score.mean, score.scored, score.undefined) == (1.0, 1, 1)
 
     def test_similar_enough_is_one_question(self) -> None:
-        """ragas: recall 0.0 and precision 1.0 of the same pair, by `>` there and `>=` here."""
+        """Ragas gives one pair recall 0.0 (`>`) and precision 1.0 (`>=`); here both use `>=`."""
         sample = single_turn_sample(retrieved_contexts=["ac"], reference_contexts=["ab"])
         assert one_row(sample, TextRecall()).score == 1.0
         assert one_row(sample, TextRecall(comparison="gt")).score == 0.0
         assert one_row(sample, TextRecall())[MeanPrecision] == 1.0
 
     def test_a_duplicated_reference_is_one_target(self) -> None:
-        """ragas: 2/3, as two of three references are the same text, found twice."""
+        """A repeated reference is one target; ragas counts it twice, and gives 2/3."""
         sample = single_turn_sample(
             retrieved_contexts=["abcd"], reference_contexts=["abcd", "abcd", "zzzzzzzz"]
         )
         assert one_row(sample, TextRecall(comparison="gt")).score == 0.5
 
     def test_a_judge_that_leaves_claims_out(self) -> None:
-        """ragas: 1.0, one of one verdict; here the others are asked for, then it is unscored."""
+        """If a judge omits claims, ragas gives 1.0; here the claims are asked for again."""
         scorer, model = judge_that_leaves_out()
         sample = single_turn_sample(
             user_input="q", retrieved_contexts=["c"], reference="One is. Two is. Three is."
@@ -163,7 +163,7 @@ class TestRagas:
 
 
 class TestDeepeval:
-    """`LLMTestCase`s, as objects and as dicts."""
+    """`LLMTestCase`s are read as objects and as dicts."""
 
     SHOES = {  # noqa: RUF012 - the example of its documentation
         "input": "What if these shoes don't fit?",
@@ -175,7 +175,7 @@ class TestDeepeval:
     }
 
     def test_the_documented_test_case(self) -> None:
-        """Objects, dicts and plain rows are the same sample, and its one sentence is found."""
+        """Objects, dicts and plain rows give the same sample, whose one sentence is found."""
         expected = Sample(
             user_input=self.SHOES["input"],
             response=self.SHOES["actual_output"],
@@ -187,7 +187,7 @@ class TestDeepeval:
         assert ClaimRecall().score(expected).score == 1.0
 
     def test_all_that_a_test_case_may_have(self) -> None:
-        """`context` is what should be retrieved; fields that no scorer uses are left out."""
+        """`context` is the reference contexts, and fields that no scorer uses are left out."""
         case = llm_test_case(
             input="q",
             name="case 1",
@@ -207,7 +207,7 @@ class TestDeepeval:
         )
 
     def test_goldens(self) -> None:
-        """A retrieval that is still to come is missing, not empty: it is unscored."""
+        """A golden without a retrieval is unscored, not an empty retrieval."""
         golden = {"input": "q", "expected_output": "A tower.", "additional_metadata": {"n": 1}}
         (sample,) = datasets.from_rows([golden])
         assert sample.metadata == {"n": 1}
@@ -221,7 +221,7 @@ class TestDeepeval:
         ],
     )
     def test_nothing_to_judge(self, given: Any, status: Status, score: float | None) -> None:
-        """There the judge is asked, whose "yes" gives 1.0 in both cases; nobody is asked here."""
+        """With nothing to judge, deepeval still gives 1.0; here no judge is asked."""
         scorer, model = judge_that_leaves_out()
         case = llm_test_case(
             **{"input": "q", "expected_output": "One.", "retrieval_context": ["c"], **given}
@@ -233,7 +233,7 @@ class TestDeepeval:
 
 
 class TestLlamaIndexMetrics:
-    """`expected_ids` and `retrieved_ids`."""
+    """Rows of `expected_ids` and `retrieved_ids` give LlamaIndex's metrics."""
 
     @pytest.mark.parametrize(
         ("expected", "retrieved", "measure", "value"),
@@ -249,23 +249,23 @@ class TestLlamaIndexMetrics:
     def test_the_same_numbers(
         self, expected: list[str], retrieved: list[str], measure: str, value: float
     ) -> None:
-        """HitRate, MRR, Precision, Recall, AveragePrecision and NDCG give these."""
+        """HitRate, MRR, Precision, Recall, AveragePrecision and NDCG are equal."""
         result = IdRecall().score(expected_ids=expected, retrieved_ids=retrieved)
         assert result[parse(measure)] == pytest.approx(value)
 
     def test_duplicates_do_not_exceed_one(self) -> None:
-        """LlamaIndex: average precision 1.5 and nDCG 1.31 for ["a", "a", "b"]."""
+        """No score exceeds 1; LlamaIndex gives AP 1.5 and nDCG 1.31 for ["a", "a", "b"]."""
         result = IdRecall().score(expected_ids=["a", "b"], retrieved_ids=["a", "a", "b"])
         assert result[AP] == pytest.approx((1 + 2 / 3) / 2)
         assert result[nDCG] == pytest.approx(0.9197207891481876)
 
     def test_a_perfect_list_of_a_duplicated_expectation(self) -> None:
-        """LlamaIndex: nDCG 0.61, as the ideal counts the expected ID twice."""
+        """A perfect list gets nDCG 1; LlamaIndex gives 0.61 for a repeated expected ID."""
         assert IdRecall().score(expected_ids=["a", "a"], retrieved_ids=["a", "b"])[nDCG] == 1.0
 
 
 class TestQrelsAndRuns:
-    """The dicts of ranx, pytrec_eval and ir_measures, and ranx's objects."""
+    """The dicts of ranx, pytrec_eval and ir_measures, and ranx's objects, are read."""
 
     QRELS = {"q_1": {"d_12": 5, "d_25": 3}, "q_2": {"d_11": 6, "d_22": 1}}  # noqa: RUF012 - ranx's
     RUN = {  # noqa: RUF012 - ranx's
@@ -289,7 +289,7 @@ class TestQrelsAndRuns:
         ],
     )
     def test_the_example_of_ranx(self, measure: str, k: int | None, ranx: float) -> None:
-        """All of these are what ranx gives for the example in its README; ir_measures agrees."""
+        """The example of ranx's README gives the numbers of ranx and ir_measures."""
         samples = datasets.from_qrels_run(self.QRELS, self.RUN)
         cut = parse(measure) if k is None else parse(measure) @ k
         values = [IdRecall().score(sample)[cut] for sample in samples]
@@ -297,14 +297,14 @@ class TestQrelsAndRuns:
         assert len(values) == 2
 
     def test_objects_of_ranx(self) -> None:
-        """`Qrels` and `Run` give their dicts by `to_dict()`, as defaultdicts."""
+        """Objects of ranx are read by `to_dict()`, which returns defaultdicts."""
         qrels = SimpleNamespace(to_dict=lambda: defaultdict(dict, self.QRELS))
         run = SimpleNamespace(to_dict=lambda: defaultdict(dict, self.RUN))
         expected = list(datasets.from_qrels_run(self.QRELS, self.RUN))
         assert list(datasets.from_qrels_run(qrels, run)) == expected
 
     def test_a_higher_relevance_level(self) -> None:
-        """`R(rel=4)@3` of ir_measures is 1.0: each query has one document of that grade."""
+        """At relevance level 4 recall is 1.0, as `R(rel=4)@3` of ir_measures."""
         samples = datasets.from_qrels_run(self.QRELS, self.RUN)
         assert [IdRecall().score(sample)[Recall(min_grade=4) @ 3] for sample in samples] == [
             1.0,
@@ -312,7 +312,7 @@ class TestQrelsAndRuns:
         ]
 
     def test_equal_scores_in_the_order_of_trec_eval_or_of_ranx(self) -> None:
-        """Ranx keeps the run's order, and tells apart a difference in the ninth digit."""
+        """Equal scores are ordered as in trec_eval, or in the run's order as in ranx."""
         run = {"q": {"low": 0.1, "b": 1.0, "c": 1.0, "a": 1.000000001}}
         (as_trec_eval,) = datasets.from_qrels_run({"q": {"b": 1}}, run)
         (as_ranx,) = datasets.from_qrels_run({"q": {"b": 1}}, run, ties="order")
@@ -320,7 +320,7 @@ class TestQrelsAndRuns:
         assert as_ranx.retrieved_context_ids == ("a", "b", "c", "low")
 
     def test_queries_of_one_side_only(self) -> None:
-        """An error or 0 in ranx, left out by pytrec_eval; here each is counted by its own kind."""
+        """Queries of one side only, an error or 0 in ranx, are counted by kind here."""
         samples = datasets.from_qrels_run({"q1": {"a": 1}, "q2": {"a": 1}}, {"q2": {}, "q3": {}})
         statuses = {sample.id: IdRecall().score(sample).status for sample in samples}
         assert statuses == {
@@ -330,19 +330,19 @@ class TestQrelsAndRuns:
         }
 
     def test_no_relevant_document(self) -> None:
-        """0 in ranx and ir_measures. Undefined here, and 0 with `zero_division=0.0`."""
+        """Without a relevant document a query is undefined, or 0 with `zero_division=0.0`."""
         (sample,) = datasets.from_qrels_run({"q": {"d": 0}}, {"q": {"d": 1.0}})
         assert IdRecall().score(sample).status is Status.UNDEFINED
         assert IdRecall().score(sample)[Recall(zero_division=0.0)] == 0.0
 
     def test_grades_between_whole_numbers(self) -> None:
-        """0.5 is 0 in ranx, without a word; here the threshold decides."""
+        """A grade of 0.5 counts by the threshold; ranx silently reads 0."""
         (sample,) = datasets.from_qrels_run({"q": {"d": 0.5, "e": 1}}, {"q": {"d": 1.0}})
         assert IdRecall().score(sample).score == 0.5
         assert IdRecall().score(sample)[Recall(min_grade=1)] == 0.0
 
     def test_ids_that_are_numbers(self) -> None:
-        """ranx: TypeError."""
+        """Numeric IDs are read; ranx raises TypeError."""
         (sample,) = datasets.from_qrels_run({1: {7: 1}}, {"1": {"7": 0.5}})
         assert IdRecall().score(sample).score == 1.0
 
@@ -370,8 +370,8 @@ class TestQrelsAndRuns:
             ({1.5: {}}, RUN, "qrels: 1.5 is not an ID"),
         ],
     )
-    def test_what_is_no_qrels_and_run(self, qrels: Any, run: Any, says: str) -> None:
-        """The message names the side and the query."""
+    def test_invalid_qrels_and_runs_are_refused(self, qrels: Any, run: Any, says: str) -> None:
+        """Invalid qrels or runs are errors that name the side and the query."""
         with pytest.raises(InputError) as caught:
             list(datasets.from_qrels_run(qrels, run))
         assert str(caught.value).startswith(says)

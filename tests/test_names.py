@@ -1,4 +1,4 @@
-"""One word means one thing: no two classes or type aliases of the repository share a name."""
+"""No two classes or type aliases of the repository share a name."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SOURCES = (
 
 
 def test_no_name_has_two_meanings() -> None:
-    """The adapters count too: a reader of one knows the names of the core."""
+    """No name of a class is defined twice in the core and the adapters."""
     assert shared_names(SOURCES) == {}
 
 
 def test_each_kind_of_definition_counts(tmp_path: Path) -> None:
-    """A leading underscore does not make a name different, nor does another folder."""
+    """Definitions count in any folder, with or without a leading underscore."""
     (tmp_path / "core").mkdir()
     (tmp_path / "core" / "shapes.py").write_text(
         "class Box: ...\n"
@@ -49,12 +49,12 @@ def test_each_kind_of_definition_counts(tmp_path: Path) -> None:
 
 
 def test_no_package_exports_the_name_of_its_module() -> None:
-    """An import of the module, anywhere, would replace the export."""
+    """No package exports a name of its module, since an import would replace the export."""
     assert [place for source in SOURCES for place in replaced_names(source)] == []
 
 
 def test_an_export_with_the_name_of_a_module_is_found(tmp_path: Path) -> None:
-    """Exports are listed in `__all__`, or imported under the same name."""
+    """The check finds exports in `__all__` and imports under the same name."""
     for name in ("document.py", "page.py"):
         (tmp_path / name).touch()
     (tmp_path / "__init__.py").write_text("from document import document as document, x as page\n")
@@ -106,7 +106,7 @@ def _defined(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _is_type(value: ast.expr) -> bool:
-    """Whether a value is a type without saying so: `Literal[…]`, `int | None`, `NewType(…)`."""
+    """Return whether a value is an implicit type: `Literal[…]`, `int | None`, `NewType(…)`."""
     if isinstance(value, ast.Call):
         return ast.unparse(value.func) == "NewType"
     if isinstance(value, ast.BinOp):

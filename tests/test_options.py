@@ -1,4 +1,4 @@
-"""Options of public callables: each can be read, and an unknown one is refused with the way out."""
+"""Every option of a public callable is checked, and an unknown one is refused with the fix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONSTRUCTORS = {"__init__", "__new__"}
 
 
 class Called(NamedTuple):
-    """A public callable: its name in messages, how a test calls it, and its named options."""
+    """A public callable: its name in messages, a way to call it, and its named options."""
 
     name: str
     call: Callable[..., Any]
@@ -56,7 +56,7 @@ def public() -> Iterator[Called]:
 
 
 def called_of(name: str, value: Any) -> Iterator[Called]:
-    """Yield what can be called of a public value."""
+    """Yield the callables of a public value."""
     if isinstance(value, type):
         if not issubclass(value, (Enum, BaseException)) and not getattr(value, "_is_protocol", 0):
             yield from called_of_class(value)
@@ -69,7 +69,7 @@ def called_of(name: str, value: Any) -> Iterator[Called]:
 
 def called_of_class(kind: type) -> Iterator[Called]:
     """Yield the constructor and the public methods of a class that this project defines."""
-    some_object = type(kind.__name__, (), {})()  # a call that does not fit never looks at it
+    some_object = type(kind.__name__, (), {})()  # A call with wrong arguments never uses it.
     for name, member in inspect.getmembers_static(kind):
         owner = next(each for each in kind.__mro__ if name in vars(each))
         is_function = isinstance(member, (classmethod, staticmethod, FunctionType))
@@ -96,7 +96,7 @@ def called(name: str, call: Callable[..., Any]) -> Called:
 
 @pytest.mark.frameworks
 def test_the_adapters_are_among_the_faces() -> None:
-    """Without them, their callables would pass unread."""
+    """The adapters are among the checked packages."""
     assert set(ADAPTERS) == set(DISTRIBUTIONS)
 
 
@@ -105,14 +105,14 @@ REFUSING = [each for each in PUBLIC if not each.takes_any]
 
 
 def outcome(call: Callable[..., Any], **options: object) -> Any:
-    """Call; of a coroutine function, run the coroutine until it fails."""
+    """Call, and run a coroutine function's coroutine until it fails."""
     result = call(**options)
     return result.send(None) if inspect.iscoroutine(result) else result
 
 
 @pytest.mark.parametrize("each", REFUSING, ids=lambda each: each.name)
 def test_an_unknown_option_is_refused_by_name(each: Called) -> None:
-    """The error names the public callable, and the nearest option or all of them."""
+    """The error names the public callable, and the nearest option or all options."""
     with pytest.raises(ParameterError) as raised:
         outcome(each.call, zzz=1)
     message = str(raised.value)
@@ -126,10 +126,10 @@ def test_an_unknown_option_is_refused_by_name(each: Called) -> None:
 
 @pytest.mark.frameworks
 def test_options_are_written_out() -> None:
-    """No public callable takes options that its signature does not show, with these exceptions.
+    """No public callable takes options that its signature does not show, with exceptions.
 
-    Fields of a sample, under the names of other tools too, and of a step; values of a template; and
-    the arguments that a framework passes to all evaluators and metrics, by its own signatures.
+    The exceptions are fields of a sample, under the names of other tools too, and of a step; values
+    of a template; and the arguments that a framework passes to all evaluators and metrics.
     """
     taking_any = {each.name for each in PUBLIC if each.takes_any}
     of_samples = {name for name in taking_any if name.endswith((".score", ".ascore", ".sample"))}
@@ -147,7 +147,7 @@ def test_options_are_written_out() -> None:
 
 @pytest.mark.parametrize("call", [Sample, IdRecall().score], ids=["Sample", "score"])
 def test_an_unknown_field_of_a_sample_is_refused(call: Callable[..., Any]) -> None:
-    """A sample is data, which is read from files too: the error is that of any bad row."""
+    """An unknown field of a sample is an `InputError`, as in a row of a file."""
     with pytest.raises(InputError, match=r"unknown field 'zzz'\. A sample takes id, user_input, "):
         call(zzz=1)
     with pytest.raises(InputError, match=r"did you mean 'user_input'\?"):
@@ -218,7 +218,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_defaults_are_a_promise(name: str) -> None:
-    """Another default changes the results of programs that did not change."""
+    """Defaults do not change, since another default changes the results of users' programs."""
     call = next(each.call for each in PUBLIC if each.name == name)
     parameters = inspect.signature(call).parameters
     assert {option: parameters[option].default for option in DEFAULTS[name]} == DEFAULTS[name]
@@ -229,7 +229,7 @@ CHANGING = {"AnthropicChatModel", "OpenAIChatModel", "Spent", "Step"}
 
 
 def test_values_cannot_be_changed() -> None:
-    """A scorer, a sample or a result is the same at any later time, and can be a key."""
+    """Scorers, samples and results are immutable and hashable."""
     exported = [
         getattr(import_module(face), n) for face in faces() for n in import_module(face).__all__
     ]
@@ -238,7 +238,7 @@ def test_values_cannot_be_changed() -> None:
 
 
 def test_results_print_themselves_at_a_prompt_too() -> None:
-    """A result with a text of its own, such as a table, has no generated list of its fields."""
+    """A result with its own text, such as a table, prints it at a prompt."""
     exported = [
         getattr(import_module(f), name) for f in faces() for name in import_module(f).__all__
     ]
@@ -249,7 +249,7 @@ def test_results_print_themselves_at_a_prompt_too() -> None:
 
 
 def test_public_names_can_be_pickled() -> None:
-    """Engines send functions and classes to their workers by the names from which users import."""
+    """Public functions and classes pickle by the names from which users import."""
     for face in faces():
         for name in import_module(face).__all__:
             value = getattr(import_module(face), name)

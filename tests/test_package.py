@@ -1,4 +1,4 @@
-"""The package as a whole: what it exports, how light it is, which way its imports point."""
+"""The package's exports, its load times, and the direction of its imports are fixed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_the_surface_is_pinned() -> None:
-    """A name that appears or vanishes is a decision, and shows here."""
+    """The public names are listed here, so that each change of them is a decision."""
     assert sorted(fullrecall.__all__) == [
         "BatchScorer",
         "Budget",
@@ -85,7 +85,7 @@ LAZY = (
 
 @pytest.mark.parametrize("package", LAZY)
 def test_names_are_loaded_from_where_type_checkers_see_them(package: str) -> None:
-    """The imports for type checkers are the list of a package's names, and of their modules."""
+    """The imports for type checkers list the same names and modules as the lazy loader."""
     module = import_module(package)
     tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
@@ -105,7 +105,7 @@ def test_names_are_loaded_from_where_type_checkers_see_them(package: str) -> Non
 
 @cache
 def modules_after(program: str) -> set[str]:
-    """Return the modules that a fresh interpreter has loaded once it has run a program."""
+    """Return the modules that a fresh interpreter has loaded after a program."""
     program = f"{program}\nimport sys; print('LOADED', *sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -113,7 +113,7 @@ def modules_after(program: str) -> set[str]:
     return set(done.stdout.rpartition("LOADED")[2].split())
 
 
-def test_scores_that_ask_nobody_load_nothing_that_asks() -> None:
+def test_scores_without_a_judge_load_no_judge() -> None:
     """`evaluate` by ID loads no event loop, no store, no pydantic, no judge and no SciPy."""
     program = """
 from fullrecall import IdRecall, Sample, evaluate
@@ -131,7 +131,7 @@ print(report.summary())
 
 
 def after_commands(*commands: list[str]) -> set[str]:
-    """Return the modules that the command line has loaded once it has run these, one by one."""
+    """Return the modules that are loaded after these commands, each in one process."""
     return modules_after(f"""
 import sys
 from fullrecall.cli import main
@@ -155,13 +155,13 @@ def test_help_loads_no_command() -> None:
         "fullrecall._util.lazy",
         "fullrecall._util.ports",
     }
-    assert len(loaded - modules_after("")) <= 45  # 130 with typer
+    assert len(loaded - modules_after("")) <= 45  # Typer alone has 130.
 
 
 def test_the_help_of_a_command_loads_no_framework_and_no_client() -> None:
-    """A command's help quotes Python's documentation, so it loads the documented modules.
+    """A command's help loads the modules whose documentation it quotes, and no framework.
 
-    That is the core: no framework, no client of a model, and nothing that an extra brings.
+    It loads no client of a model, and no package of an extra.
     """
     names = [
         [*above, name]
@@ -187,11 +187,12 @@ def test_a_small_evaluation_loads_what_it_uses(tmp_path: Path) -> None:
         "fullrecall.observe.conventions",
     }  # fmt: skip
     assert loaded & unused == set()
-    assert len(loaded - modules_after("")) <= 509  # 545 when all readers and scorers came along
+    # This was 545 when all readers and scorers were loaded.
+    assert len(loaded - modules_after("")) <= 509
 
 
 def test_the_pytest_plug_in_costs_a_run_without_it_nothing() -> None:
-    """Every run of pytest imports the plug-in: it loads no report, no scorer, no engine."""
+    """The plug-in, which every pytest run imports, loads no report, scorer, or engine."""
     program = "import sys, fullrecall.pytest_plugin as p; print(*sorted(sys.modules))"
     loaded = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -201,23 +202,23 @@ def test_the_pytest_plug_in_costs_a_run_without_it_nothing() -> None:
 
 
 def third_party_after(statement: str) -> set[str]:
-    """Return the packages of others that a statement loads."""
+    """Return the third-party packages that a statement loads."""
     loaded = {name.partition(".")[0] for name in modules_after(statement)}
-    # Modules that a site-packages .pth file loads are not ours: it is there without us too.
+    # Modules that a site-packages .pth file loads do not count: they are loaded in any case.
     bare = {name.partition(".")[0] for name in modules_after("")}
     return loaded - bare - sys.stdlib_module_names - {"fullrecall"}
 
 
 def test_import_loads_two_modules() -> None:
-    """`typing` alone would take as long as the rest: every run of pytest imports the package."""
+    """`import fullrecall` loads two modules, since every run of pytest imports the package."""
     loaded = modules_after("import fullrecall") - modules_after("import importlib, warnings")
     assert loaded <= {"__future__", "fullrecall", "fullrecall._util", "fullrecall._util.ports"}
 
 
 def test_import_loads_nothing_heavy() -> None:
-    """All of fullrecall's names load no framework, pandas, SciPy or RapidFuzz.
+    """Importing all of fullrecall's names loads no framework, pandas, SciPy or RapidFuzz.
 
-    NumPy, whose arrays a report's table is made of, comes with `evaluate` and no sooner.
+    NumPy, whose arrays a report's table uses, is loaded by `evaluate` and not before.
     """
     assert third_party_after("from fullrecall import *") <= {"numpy"}
     scorers = "ClaimRecall, IdRecall, LLMJudge, Sample, SpanRecall, TextRecall"
@@ -310,7 +311,7 @@ def wrong(edge: Edge) -> bool:
 
 
 def test_every_module_has_its_place() -> None:
-    """At most four modules lie beside the packages; no package is unknown to this test."""
+    """At most four modules lie beside the packages, and this test knows every package."""
     top = {module.split(".")[0] for module in package()}
     assert top == {*KERNEL, *ROOMS, *FACADE, "errors"}
     files = {path.stem for path in SOURCE.glob("*.py")} - {"__init__", "__main__"}
@@ -318,7 +319,7 @@ def test_every_module_has_its_place() -> None:
 
 
 def test_imports_point_one_way() -> None:
-    """No kernel module imports a room, ever; a room is reached through its public face."""
+    """No kernel module imports a room, and a room is imported by its public face only."""
     assert [
         f"{module} imports {name}" for module, name in all_edges() if wrong((module, name))
     ] == []
@@ -339,7 +340,7 @@ def test_imports_point_one_way() -> None:
     ],
 )
 def test_an_import_the_wrong_way_is_found(edge: Edge) -> None:
-    """The test above can fail: each of these imports breaks the order."""
+    """Each of these wrong imports is found, so the test above can fail."""
     assert wrong(edge)
 
 
@@ -376,7 +377,7 @@ FACES = (
 
 @cache
 def faces_of(imported: str) -> list[str]:
-    """Return the faces that export a name which a program imports from its module."""
+    """Return the public packages that export a name which a program imports from its module."""
     place, _, name = imported.rpartition(".")
     value = getattr(import_module(f"fullrecall.{place}"), name)
     modules = {face: import_module(face) for face in FACES}
@@ -388,13 +389,13 @@ def faces_of(imported: str) -> list[str]:
 
 
 def passes_a_face(imported: str) -> bool:
-    """Return whether an adapter's import enters a room, or leaves a face aside."""
+    """Return whether an adapter imports from inside a room, or past a public package."""
     place, _, _ = imported.rpartition(".")
     return "." in place and (place.partition(".")[0] in ROOMS or faces_of(imported) != [])
 
 
 def test_the_adapters_import_from_faces() -> None:
-    """An adapter takes rooms and public names from faces; helpers of the kernel from modules."""
+    """An adapter imports rooms and public names from faces, and kernel helpers from modules."""
     paths = [*(ROOT / "integrations").glob("*/src/**/*.py")]
     edges = [edge for path in paths for edge in edges_of(path.name, ast.parse(path.read_text()))]
     assert len(edges) > 100
@@ -412,7 +413,7 @@ def test_the_adapters_import_from_faces() -> None:
     ],
 )
 def test_an_import_beside_a_face_is_found(imported: str, *, passes: bool) -> None:
-    """The test above can fail."""
+    """An import past a face is found, so the test above can fail."""
     assert passes_a_face(imported) == passes
 
 
@@ -436,7 +437,7 @@ def imports(edges: Iterable[Edge], modules: AbstractSet[str]) -> dict[str, set[s
 
 
 def in_circles(graph: Mapping[str, AbstractSet[str]]) -> set[str]:
-    """Return the modules that lie on a circle, or between circles: none without any."""
+    """Return the modules on a circle of imports, or between circles; none without a circle."""
     left = {module: set(found) for module, found in graph.items()}
     while True:
         reached = set().union(*left.values()) if left else set()
@@ -451,14 +452,14 @@ def in_circles(graph: Mapping[str, AbstractSet[str]]) -> set[str]:
 
 
 def test_no_module_imports_itself_through_others() -> None:
-    """No two modules need each other; imports in functions and for type checkers count."""
+    """No two modules import each other, even in functions or for type checkers."""
     graph = imports(all_edges(), package().keys())
     assert sum(map(len, graph.values())) > 1_000
     assert in_circles(graph) == set()
 
 
 def test_lazy_and_type_imports_are_seen() -> None:
-    """The tests above can fail: every import is found, and so is a circle through a face."""
+    """Every kind of import is found, and so is a circle through a face."""
     program = """
 from typing import TYPE_CHECKING
 from fullrecall.a import name
@@ -486,11 +487,11 @@ FRAMEWORK = re.compile(
 
 
 def test_the_core_imports_no_framework() -> None:
-    """LangChain and LlamaIndex are for the adapters."""
+    """The core imports neither LangChain nor LlamaIndex."""
     paths = [*SOURCE.rglob("*.py")]
     assert [path for path in paths if FRAMEWORK.search(path.read_text("utf-8"))] == []
 
 
 def test_py_typed_is_shipped() -> None:
-    """Type checkers read our annotations."""
+    """`py.typed` is in the package, so that type checkers read its annotations."""
     assert (SOURCE / "py.typed").exists()

@@ -1,7 +1,7 @@
 """Every regular expression of the package and its adapters takes time linear in its text.
 
-Texts come from strangers: models, files, web pages. The test finds all patterns in the sources,
-builds hostile texts from each pattern's own parse tree, and lets the texts grow.
+Texts are untrusted: they come from models, files, and web pages. The test finds all patterns in the
+sources, builds hostile texts from each pattern's own parse tree, and lets the texts grow.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ BOUNDED: Mapping[tuple[str, str], str] = {
 
 
 class Use(NamedTuple):
-    """A pattern, where it is compiled, and the methods it is called by."""
+    """A pattern, the line that compiles it, and the methods that are called on it."""
 
     pattern: re.Pattern[str]
     where: str
@@ -80,13 +80,13 @@ def method_on(node: ast.AST, holder: str) -> str | None:
 
 
 def methods_of(name: str, tree: ast.Module) -> frozenset[str]:
-    """Return the methods called on a module's own pattern; all, if it is also used otherwise."""
+    """Return the methods called on a module's own pattern; all methods if it is passed on."""
     nodes = list(ast.walk(tree))
     loads = sum(
         isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in nodes
     )
     calls = [(method, node) for node in nodes if (method := method_on(node, name))]
-    # Matches from given positions may follow each other: they are a scan.
+    # Matches at successive positions are a scan.
     called = {
         "finditer" if method == "match" and len(node.args) > 1 else method
         for method, node in calls
@@ -141,7 +141,7 @@ REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 
 
 def letters_of(item: tuple[Any, Any], alphabet: str, flags: int) -> str:
-    """Return the letters of an alphabet that a node of one character takes; "" for others."""
+    """Return the letters of an alphabet that a node of one character matches; "" for others."""
     kind, value = item
     if kind is op.ANY:
         return "".join(c for c in alphabet if c != "\n" or flags & re.DOTALL)
@@ -157,14 +157,15 @@ def letters_of(item: tuple[Any, Any], alphabet: str, flags: int) -> str:
 
 
 class Hostile:
-    """Texts that grow, made of the characters that a pattern's repeats take."""
+    """A generator of growing texts of the characters that a pattern's repeats match."""
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
         self.flags = pattern.flags
         self.tree = parser.parse(pattern.pattern, pattern.flags)
         literals = [chr(v) for k, v in self.nodes(self.tree) if k in (op.LITERAL, op.NOT_LITERAL)]
         self.alphabet = "".join(dict.fromkeys([*literals, *LETTERS]))
-        self.runs: dict[tuple[str, str], None] = {}  # before a run, what runs
+        # Each key has the text before a run, and the repeated text.
+        self.runs: dict[tuple[str, str], None] = {}
 
     def nodes(self, tree: Any) -> Iterator[tuple[Any, Any]]:
         """Yield each node of a parse tree, at any depth."""
@@ -181,7 +182,7 @@ class Hostile:
         return "".join(self.sample_of(node, nth) for node in tree)
 
     def sample_of(self, node: tuple[Any, Any], nth: int) -> str:
-        """Return a text that one node takes."""
+        """Return a text that matches one node."""
         kind, value = node
         if kind is op.BRANCH:
             return self.sample(value[1][nth % len(value[1])], nth)
@@ -197,7 +198,7 @@ class Hostile:
         return taken[nth % len(taken)] if taken else ""
 
     def walk(self, tree: Any, before: str, nth: int) -> None:
-        """Collect the runs of each repeat, the outer and the inner ones."""
+        """Collect the runs of each repeat, outer and inner."""
         for kind, value in tree:
             inner: Sequence[Any] = ()
             if kind in REPEATS:
@@ -225,7 +226,7 @@ class Hostile:
             for kind, value in self.nodes(self.tree)
             if kind in REPEATS and len(value[2]) == 1
         ]
-        for one, other in combinations(sets, 2):  # repeats that can take the same letters
+        for one, other in combinations(sets, 2):  # These repeats can match the same letters.
             self.runs |= dict.fromkeys(("", letter) for letter in sorted(one & other)[:8])
         taken = frozenset().union(*sets)
         misses = [next((c for c in "\x00!aé\u2028" if c not in taken), "\x00"), "\n"]
@@ -236,11 +237,11 @@ class Hostile:
 
 # Growth -------------------------------------------------------------------------------------------
 
-SUSPECT = 400  # µs of CPU for 2,000 characters, when that is 15 times what 300 take
+SUSPECT = 400  # µs of CPU for 2,000 characters, if that is 15 times the time for 300.
 
 
 def spent(pattern: re.Pattern[str], method: str, text: str, tries: int = 3) -> float:
-    """Return the µs of this thread's CPU that a method takes, the best of some tries."""
+    """Return the µs of CPU that a method takes in this thread, the least of some tries."""
     call = getattr(pattern, method if method not in SCANS or method == "search" else "finditer")
     times = []
     for _ in range(tries):
@@ -284,7 +285,7 @@ def superlinear(pattern: re.Pattern[str], methods: frozenset[str]) -> str | None
 
 
 def test_every_pattern_is_linear() -> None:
-    """No text, however hostile, makes a pattern slower than in proportion to its length."""
+    """Every pattern takes time at most proportional to the length of any text."""
     slow = {
         use.where: f"{use.pattern.pattern!r}: {seen}"
         for use in uses()
@@ -308,13 +309,13 @@ def test_every_pattern_is_linear() -> None:
         (r"<b>.*</b>", "sub"),
     ],
 )
-def test_what_is_not_linear_is_seen(pattern: str, method: str) -> None:
+def test_slow_patterns_are_found(pattern: str, method: str) -> None:
     """The check finds exponential and quadratic patterns of each kind."""
     assert superlinear(re.compile(pattern), frozenset({method})) is not None
 
 
-def test_what_is_linear_passes() -> None:
-    """Possessive repeats, and a scan that starts where a run does."""
+def test_linear_patterns_pass() -> None:
+    """The check passes possessive repeats, and a scan that starts at a run."""
     for pattern in (
         r"(?<!a)(?:a++)++$",
         r"(?<!\s)\s++$",
@@ -325,7 +326,7 @@ def test_what_is_linear_passes() -> None:
 
 
 def test_no_exception_is_left_over() -> None:
-    """Each pattern that is excused, and each value at run time, is of a pattern there is."""
+    """Each listed exception is a pattern that exists."""
     for module, start in BOUNDED:
         assert any(u.where.startswith(f"{module}:") and start in u.pattern.pattern for u in uses())
     assert set(AT_RUN_TIME) <= {use.where.partition(":")[0] for use in uses()}

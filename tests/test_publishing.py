@@ -1,4 +1,4 @@
-"""Everything around the code agrees: versions, addresses, classifiers, links, workflows."""
+"""Versions, addresses, classifiers, links and workflows agree with each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)|\b(?:src|href)=[\"']([^\"']+)")
 
 
 def classifiers(prefix: str) -> set[str]:
-    """Return the ends of the core's classifiers that begin so."""
+    """Return the ends of the core's classifiers with this beginning."""
     found = CORE["project"]["classifiers"]
     return {each.removeprefix(prefix) for each in found if each.startswith(prefix)}
 
@@ -45,7 +45,7 @@ def matrices(name: str) -> list[list[str]]:
 
 
 def shown_on_an_index(folder: Path) -> str:
-    """Return the description that an index page shows: the README, as the build rewrites it."""
+    """Return the README as an index page shows it, after the build rewrote it."""
     readme = (folder / "README.md").read_text("utf-8")
     hooks = SETTINGS[folder]["tool"]["hatch"].get("metadata", {}).get("hooks", {})
     for change in hooks.get("fancy-pypi-readme", {}).get("substitutions", ()):
@@ -54,7 +54,7 @@ def shown_on_an_index(folder: Path) -> str:
 
 
 def test_there_are_three_distributions() -> None:
-    """The other tests compare them, so a folder that is not found would hide a difference."""
+    """There are three distributions, so that the other tests compare all of them."""
     assert set(PROJECTS) == {
         "fullrecall",
         "langchain-fullrecall",
@@ -64,7 +64,7 @@ def test_there_are_three_distributions() -> None:
 
 @pytest.mark.parametrize("folder", EACH)
 def test_each_distribution_reads_its_version_from_the_core(folder: Path) -> None:
-    """A release changes one line, and an adapter accepts the core of its own release."""
+    """Each distribution has the core's version, and an adapter requires the core of its release."""
     settings = SETTINGS[folder]
     assert "version" in settings["project"]["dynamic"]
     source = (folder / settings["tool"]["hatch"]["version"]["path"]).resolve()
@@ -80,7 +80,7 @@ def test_each_distribution_reads_its_version_from_the_core(folder: Path) -> None
     "field", ["urls", "classifiers", "requires-python", "authors", "license", "license-files"]
 )
 def test_the_distributions_agree(field: str) -> None:
-    """An index page of an adapter states the same as the core's."""
+    """The adapters state the same metadata as the core."""
     assert {name: project[field] for name, project in PROJECTS.items()} == dict.fromkeys(
         PROJECTS, CORE["project"][field]
     )
@@ -92,7 +92,7 @@ def test_the_licenses_are_the_same() -> None:
 
 
 def test_no_source_is_ignored() -> None:
-    """The build leaves out what `.gitignore` names, also a folder that Git tracks."""
+    """`.gitignore` names no source, since the build leaves out what it names."""
     lines = (ROOT / ".gitignore").read_text("utf-8").splitlines()
     anywhere = {line.rstrip("/") for line in lines if "/" not in line.rstrip("/")}
     roots = [folder / part for folder in FOLDERS for part in ("src", "tests")]
@@ -104,7 +104,7 @@ def test_no_source_is_ignored() -> None:
 
 
 def test_each_file_names_one_repository_and_one_documentation() -> None:
-    """The line in RELEASING.md replaces an owner everywhere, and this finds a file left behind."""
+    """Every file names the same repository and documentation, so one line can replace both."""
     texts = [*ROOT.glob("*.md"), ROOT / "CITATION.cff", *ROOT.glob("docs/*.md"), *WORKFLOWS]
     texts += ROOT.glob(".github/**/*.md")
     for folder in FOLDERS:
@@ -125,7 +125,7 @@ def test_each_file_names_one_repository_and_one_documentation() -> None:
 
 
 def test_the_citation_is_of_this_project() -> None:
-    """It has no version of its own, which would be a second source."""
+    """The citation names this project, and no version."""
     text = (ROOT / "CITATION.cff").read_text("utf-8")
     fields = dict(re.findall(r"^([\w-]+): (.+)$", text, re.MULTILINE))
     project = CORE["project"]
@@ -138,7 +138,7 @@ def test_the_citation_is_of_this_project() -> None:
 
 
 def test_the_classifiers_name_what_ci_tests() -> None:
-    """A release is published only after CI has passed on each system and Python that it names."""
+    """The classifiers name the systems and Pythons that CI tests."""
     runners = {
         "ubuntu-latest": "POSIX :: Linux",
         "macos-latest": "MacOS",
@@ -146,7 +146,7 @@ def test_the_classifiers_name_what_ci_tests() -> None:
     }
     systems = classifiers("Operating System :: ")
     assert all({runners[runner] for runner in of_job} == systems for of_job in matrices("os"))
-    assert len(matrices("os")) == 2  # the core, and the adapters
+    assert len(matrices("os")) == 2  # The core, and the adapters.
     pythons = {each for each in classifiers("Programming Language :: Python :: ") if "." in each}
     core, adapters = matrices("python")
     assert set(core) == pythons
@@ -159,7 +159,7 @@ def test_the_classifiers_name_what_ci_tests() -> None:
 
 @pytest.mark.parametrize("folder", EACH)
 def test_the_readme_s_links_work_on_an_index_page(folder: Path) -> None:
-    """They are absolute there, at the release's tag, and lead to files of the repository."""
+    """The README's links on an index page are absolute, at the release's tag, to existing files."""
     links = [first or second for first, second in LINK.findall(shown_on_an_index(folder))]
     assert [link for link in links if not link.startswith("https://")] == []
     of_files = re.compile(
@@ -171,7 +171,7 @@ def test_the_readme_s_links_work_on_an_index_page(folder: Path) -> None:
 
 
 def test_a_picture_and_a_link_become_absolute() -> None:
-    """A page shows a picture's bytes and a file's page; a complete address stays as it is."""
+    """A relative picture or link becomes absolute, and a complete address stays as it is."""
     (image, link) = CORE["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]
     text = "![A](docs/a.png) [B](b.md#c) [D](https://example.org/d) ![E](https://example.org/e.png)"
     for change in (image, link):
@@ -184,7 +184,7 @@ def test_a_picture_and_a_link_become_absolute() -> None:
 
 
 def test_actions_are_pinned_to_one_commit_each() -> None:
-    """A tag of an action can move to other code; a commit cannot."""
+    """Actions are pinned to commits, since a tag can move to other code."""
     used = {each for text in WORKFLOWS.values() for each in USES.findall(text)}
     assert len(used) >= 5
     assert [pin for _, pin in used if not re.fullmatch(r"[0-9a-f]{40} # v\d+\.\d+\.\d+", pin)] == []
@@ -194,7 +194,7 @@ def test_actions_are_pinned_to_one_commit_each() -> None:
 
 
 def test_workflows_begin_without_permissions() -> None:
-    """Each job asks for the permissions that it needs, and only one job can publish."""
+    """Workflows start without permissions, each job asks for its own, and only one can publish."""
     workflows = {path.name: text for path, text in WORKFLOWS.items() if "\njobs:\n" in text}
     assert len(workflows) >= 4
     assert all("\npermissions: {}\n" in text for text in workflows.values())
@@ -204,7 +204,7 @@ def test_workflows_begin_without_permissions() -> None:
 
 
 def test_workflows_run_sessions_that_nox_has() -> None:
-    """A session that is renamed shows before CI fails."""
+    """Every nox session that a workflow runs exists."""
     named = re.findall(r"session: \"?([a-z]+)", CI)
     nox = (ROOT / "noxfile.py").read_text("utf-8")
     sessions = set(re.findall(r"^@nox\.session.*?^def (\w+)", nox, re.DOTALL | re.MULTILINE))
@@ -212,7 +212,7 @@ def test_workflows_run_sessions_that_nox_has() -> None:
 
 
 def test_a_release_publishes_each_distribution() -> None:
-    """The core comes first, since the adapters require it, and CI hands over files of each."""
+    """A release publishes the core first, then each adapter, from the files that CI built."""
     release = WORKFLOWS[ROOT / ".github" / "workflows" / "release.yml"]
     (listed,) = re.findall(r"^ +distribution: (\[.+\])$", release, re.MULTILINE)
     assert json.loads(listed) == list(PROJECTS)
@@ -223,7 +223,7 @@ def test_a_release_publishes_each_distribution() -> None:
 
 
 def test_the_hosted_documentation_installs_what_nox_does() -> None:
-    """A path or an extra that is renamed shows before the hosted build fails."""
+    """The hosted documentation installs the same paths and extras as nox."""
     text = (ROOT / ".readthedocs.yaml").read_text("utf-8")
     paths = re.findall(r"path: (\S+)", text)
     assert {(ROOT / path).resolve() for path in paths} == set(FOLDERS)
@@ -233,7 +233,7 @@ def test_the_hosted_documentation_installs_what_nox_does() -> None:
 
 
 def test_each_fragment_of_the_changelog_has_a_kind() -> None:
-    """Towncrier would leave out a file of another name."""
+    """Each changelog fragment has a known kind, since towncrier ignores others."""
     settings = CORE["tool"]["towncrier"]
     kinds = [each["directory"] for each in settings["type"]]
     folder = ROOT / settings["directory"]
@@ -245,4 +245,4 @@ def test_each_fragment_of_the_changelog_has_a_kind() -> None:
         == kinds
     )
     changelog = (ROOT / settings["filename"]).read_text("utf-8")
-    assert changelog.count(settings["start_string"]) == 1  # entries are inserted below it
+    assert changelog.count(settings["start_string"]) == 1  # Entries are inserted below it.

@@ -1,4 +1,4 @@
-"""Everything that takes a retriever takes the same, and a failure is a state everywhere."""
+"""Every function that takes a retriever accepts the same ones, and reports failures alike."""
 
 from __future__ import annotations
 
@@ -91,28 +91,28 @@ RESULTS: dict[str, Callable[[], Any]] = {
 
 
 class ByProtocol:
-    """A retriever that takes samples."""
+    """A retriever that follows the protocol, and takes samples."""
 
     def __init__(self, search: Callable[..., Any]) -> None:
         self.search = search
 
     def retrieve(self, sample: Sample) -> Any:
-        """Return what the search does."""
+        """Return the results of the search."""
         return self.search(sample.user_input)
 
     async def aretrieve(self, sample: Sample) -> Any:
-        """Return the same."""
+        """Return the results of the search."""
         return self.search(sample.user_input)
 
 
 class Called:
-    """An object that is called."""
+    """An object with a `__call__`."""
 
     def __init__(self, search: Callable[..., Any]) -> None:
         self.search = search
 
     def __call__(self, question: str, *, top_k: int = 5) -> Any:
-        """Return what the search does."""
+        """Return the results of the search."""
         return self.search(question)
 
 
@@ -137,7 +137,7 @@ def streamed(search: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class OfLangChain(BaseRetriever):
-    """A retriever of LangChain's, by a class of the user's."""
+    """A user's subclass of LangChain's retriever."""
 
     search: Any
 
@@ -148,7 +148,7 @@ class OfLangChain(BaseRetriever):
 
 
 class OfLlamaIndex(LlamaRetriever):
-    """A retriever of LlamaIndex's, by a class of the user's."""
+    """A user's subclass of LlamaIndex's retriever."""
 
     def __init__(self, search: Callable[..., Any]) -> None:
         self.search = search
@@ -176,14 +176,14 @@ FORMS: dict[str, Callable[[Callable[..., Any]], Any]] = {
 
 
 class Outcome(NamedTuple):
-    """The outcome of a retriever at one door: the IDs in order, or the reason without any."""
+    """A retriever's outcome in one function: the IDs in order, or the reason without any."""
 
     ids: tuple[str | None, ...]
     reason: str = ""
 
 
 class NoJudge:
-    """Supports nothing."""
+    """A judge that supports nothing."""
 
     name = "none"
 
@@ -199,14 +199,14 @@ class NoJudge:
 
 
 def samples(count: int = 1) -> list[Sample]:
-    """Return questions that need the second document."""
+    """Return questions whose target is the second document."""
     return [
         Sample(id=f"s{n}", user_input=QUESTION, reference_context_ids=["d2"]) for n in range(count)
     ]
 
 
 def of_report(report: Report) -> Outcome:
-    """Return the outcome of a report's first sample, whose score must follow from it."""
+    """Return the outcome of a report's first sample, and check its score."""
     row = report.rows[0]
     ids = row.sample.retrieved_context_ids or ()
     assert row.results[0].score == ("d2" in ids if ids else None)
@@ -214,18 +214,18 @@ def of_report(report: Report) -> Outcome:
 
 
 def by_evaluate(retriever: Any) -> Outcome:
-    """Ask as `evaluate` does."""
+    """Return the outcome in `evaluate`."""
     return of_report(evaluate(samples(), IdRecall(), retriever=retriever, progress=False))
 
 
 def by_aevaluate(retriever: Any) -> Outcome:
-    """Ask as `aevaluate` does."""
+    """Return the outcome in `aevaluate`."""
     run = aevaluate(samples(), IdRecall(), retriever=retriever, progress=False)
     return of_report(asyncio.run(run))
 
 
 def by_choose(retriever: Any) -> Outcome:
-    """Race it against one that returns nothing: it is asked, for any result."""
+    """Return the outcome in `choose`, against a retriever that returns nothing."""
     rivals = {"it": retriever, "nothing": lambda _: []}
     chosen = choose(samples(6), IdRecall(), rivals, Recall @ 2, progress=False)
     if chosen["it"].unscored:
@@ -235,7 +235,7 @@ def by_choose(retriever: Any) -> Outcome:
 
 
 def by_diagnose(retriever: Any) -> Outcome:
-    """Have a missed target looked for: it is at rank 2, or the failure is the cause."""
+    """Return the outcome in `diagnose`: a rank of 2 for the target, or the failure as the cause."""
     from fullrecall import diagnose
     from fullrecall.diagnosis import Cause
 
@@ -249,7 +249,7 @@ def by_diagnose(retriever: Any) -> Outcome:
 
 
 def by_complete(retriever: Any) -> Outcome:
-    """Pool its results."""
+    """Return the outcome in `complete`, which pools the results."""
     from fullrecall.testset import complete
 
     done = complete(samples(), {"mine": retriever}, NoJudge(), depth=5, progress=False)  # type: ignore[arg-type]
@@ -271,15 +271,15 @@ TAKERS: dict[str, Callable[[Any], Outcome]] = {
 
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize("result", RESULTS)
-def test_every_taker_reads_every_result(taker: str, result: str) -> None:
-    """The same IDs in the same order."""
+def test_every_function_reads_every_result(taker: str, result: str) -> None:
+    """Every function reads the same IDs, in the same order, from every form of result."""
     assert TAKERS[taker](lambda _: RESULTS[result]()) == Outcome(IDS)
 
 
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize("form", FORMS)
-def test_every_taker_asks_every_form(taker: str, form: str) -> None:
-    """The question, and k where it takes one."""
+def test_every_function_asks_every_form(taker: str, form: str) -> None:
+    """Every function asks every form of retriever, with k if it takes one."""
     questions = []
 
     def search(question: str) -> list[str]:
@@ -298,7 +298,7 @@ def failing(question: str) -> Any:
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_failure_is_a_state(taker: str, form: str) -> None:
-    """Neither a score nor a cause is made of it: the reason is there."""
+    """A failure is reported with its reason, and is neither a score nor a cause."""
     outcome = TAKERS[taker](FORMS[form](failing))
     assert outcome.ids == ()
     assert "ConnectionError: index is down" in outcome.reason
@@ -306,8 +306,8 @@ def test_a_failure_is_a_state(taker: str, form: str) -> None:
 
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize("result", [None, "a text", [1.5], [("The Tower", "Of Paris")], 7])
-def test_what_cannot_be_read_is_a_state(taker: str, result: Any) -> None:
-    """No guess is scored."""
+def test_an_unreadable_result_is_a_state(taker: str, result: Any) -> None:
+    """An unreadable result is reported with its reason, and no guess is scored."""
     outcome = TAKERS[taker](lambda _: result)
     assert outcome.ids == ()
     assert outcome.reason
@@ -318,7 +318,7 @@ def test_what_cannot_be_read_is_a_state(taker: str, result: Any) -> None:
 def test_the_command_line_takes_the_same(
     command: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--retriever module:name` of every command."""
+    """`--retriever module:name` of every command takes the same retrievers."""
     from fullrecall.cli import app
 
     monkeypatch.chdir(tmp_path)
@@ -361,7 +361,7 @@ def test_the_command_line_takes_the_same(
     ],
 )
 def test_id_key_says_where_the_id_is(id_key: Any, result: Any) -> None:
-    """A dotted path, from the item or its metadata, or a function of the item."""
+    """`id_key` is a dotted path in the item or its metadata, or a function of the item."""
     sample = Sample(id="s", user_input=QUESTION, reference_context_ids=["d1"])
     report = evaluate(
         [sample], IdRecall(), retriever=lambda _: result, id_key=id_key, progress=False
@@ -374,7 +374,7 @@ def test_id_key_says_where_the_id_is(id_key: Any, result: Any) -> None:
 
 
 def test_id_key_of_rows_and_frames() -> None:
-    """The same where samples have their contexts."""
+    """`id_key` works the same in rows and frames that have the contexts."""
     contexts = [{"text": "t", "metadata": {"source": "d1"}}]
     row = {"question": QUESTION, "expected_ids": ["d1"], "retrieved_contexts": contexts}
     for samples_ in ([row], pd.DataFrame([row])):
@@ -396,7 +396,7 @@ def test_id_key_of_rows_and_frames() -> None:
 def test_strings_are_ids_by_the_references_and_by_their_look(
     sample: dict[str, Any], result: Any, ids: Any, texts: Any
 ) -> None:
-    """Never by whether they match: that would score hits and leave out misses."""
+    """Strings are IDs or texts by the references and their look, never by whether they match."""
     retrieval = as_retriever(lambda _: result).retrieve(Sample(user_input=QUESTION, **sample))
     contexts = retrieval.contexts or ()
     assert (tuple(c.id for c in contexts) if ids else None) == ids
@@ -411,8 +411,8 @@ def test_strings_are_ids_by_the_references_and_by_their_look(
         (Object(search=lambda q: []), "pass its method that searches"),
     ],
 )
-def test_what_cannot_be_asked(retriever: Any, message: str) -> None:
-    """The message says what can."""
+def test_an_object_that_cannot_be_asked_is_refused(retriever: Any, message: str) -> None:
+    """The error for an object that cannot be asked says what can."""
     for taker in ("evaluate", "choose", "diagnose", "complete"):
         with pytest.raises(ParameterError) as raised:
             TAKERS[taker](retriever)

@@ -1,7 +1,7 @@
 """The kernel works without its rooms: its tests pass in a copy of the package that lacks them.
 
-Without all rooms, all tests of the kernel run. Without one room, the tests run of those packages of
-the kernel that ask a port of this room: the other packages cannot notice which rooms there are.
+Without any room, all tests of the kernel run. Without one room, only the tests run of kernel
+packages that ask a port of this room; other packages do not depend on it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def asking(room: str) -> list[str]:
 
 
 def copy_without(folder: Path, rooms: tuple[str, ...]) -> None:
-    """Copy the package into `folder`, but for these rooms."""
+    """Copy the package into `folder`, without these rooms."""
     package = folder / "fullrecall"
     shutil.copytree(ROOT / "src" / "fullrecall", package)
     for room in rooms:
@@ -48,7 +48,7 @@ def copy_without(folder: Path, rooms: tuple[str, ...]) -> None:
 
 
 def output_of(folder: Path, *arguments: str) -> str:
-    """Return the output of Python with these arguments, which finds the copy in `folder` first."""
+    """Return the output of Python with these arguments, which imports the copy in `folder`."""
     ran = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
@@ -74,7 +74,7 @@ OPT_IN = "small_model or browser or engines or libraries or long or tools"
 
 @pytest.mark.long
 def test_the_kernel_needs_no_room(tmp_path: Path) -> None:
-    """All tests of the kernel pass without any room, but for those that say they use one."""
+    """All tests of the kernel pass without any room, except those marked to use one."""
     copy_without(tmp_path, ROOMS)
     passed = kernel_tests(tmp_path, f"not (rooms or {OPT_IN})")
     left = re.search(r"(\d+) passed.*?(\d+) deselected", passed)
@@ -85,7 +85,7 @@ def test_the_kernel_needs_no_room(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_needs_none_below_it(tmp_path: Path, room: str) -> None:
-    """Without one room, the ports that rooms above it fill still give their objects."""
+    """Without one room, the ports of the rooms above it still work."""
     copy_without(tmp_path, (room,))
     above = ROOMS[: ROOMS.index(room)]
     ports = [port for port, place in PORTS.items() if re.split("[.:]", place)[1] in above]
@@ -103,7 +103,7 @@ def test_the_kernel_works_without_each_room(tmp_path: Path, room: str) -> None:
 
 
 def test_every_port_is_asked() -> None:
-    """Some package of the kernel asks each port, so that no port escapes the tests above."""
+    """Some kernel package asks each port, so the tests above cover every port."""
     source = "".join(
         path.read_text("utf-8")
         for name in KERNEL

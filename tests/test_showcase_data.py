@@ -99,13 +99,13 @@ def whole_text(own_id: str) -> str:
 
 
 def numbers_of(text: str) -> set[str]:
-    """Return the numbers of a text, those from one to six also where they are spelled out."""
+    """Return the numbers of a text, also one to six in words."""
     spelled = {_SPOKEN[word] for word in _WORD.findall(text.lower()) if word in _SPOKEN}
     return spelled | {number.removesuffix(":00") for number in _NUMBER.findall(text)}
 
 
 def stems_of(text: str) -> set[str]:
-    """Return the beginnings of the words of four letters and more that carry a fact."""
+    """Return the beginnings of the content words, of four letters and more."""
     words = (word for word in _WORD.findall(text.lower()) if len(word) > 3 and word not in _COMMON)
     return {word[:5] for word in words}
 
@@ -124,7 +124,7 @@ def test_documents_have_unique_readable_ids_in_their_section() -> None:
 
 
 def test_documents_have_the_same_fields() -> None:
-    """Only a document that another one replaces has one field more."""
+    """All documents have the same fields, and a replaced one has one field more."""
     required = {"id", "title", "section", "kind", "text"}
     assert all(document.keys() - {"superseded_by"} == required for document in DOCUMENTS)
     kinds = {"card", "guide", "hours", "notice", "page", "policy", "table"}
@@ -133,7 +133,7 @@ def test_documents_have_the_same_fields() -> None:
 
 
 def test_no_text_occurs_twice() -> None:
-    """No two documents share a title, a text, or a paragraph; no two questions their words."""
+    """No two documents share a title, text, or paragraph, and no two questions their words."""
     titles = Counter(document["title"] for document in DOCUMENTS)
     paragraphs = Counter(
         paragraph for document in DOCUMENTS for paragraph in document["text"].split("\n\n")
@@ -143,7 +143,7 @@ def test_no_text_occurs_twice() -> None:
 
 
 def test_documents_are_short_and_a_few_are_long() -> None:
-    """Nearly all have 60 to 160 words; those of several paragraphs have three to six."""
+    """Nearly all documents have 60 to 160 words; long ones have three to six paragraphs."""
     prose = [document for document in DOCUMENTS if document["kind"] != "table"]
     long = [document for document in prose if "\n\n" in document["text"]]
     for document in prose:
@@ -156,7 +156,7 @@ def test_documents_are_short_and_a_few_are_long() -> None:
 
 
 def test_tables_are_whole() -> None:
-    """Every row of a table has the cells of its head."""
+    """Every row of a table has as many cells as its head."""
     tables = [document["text"] for document in DOCUMENTS if document["kind"] == "table"]
     assert len(tables) >= 10
     for text in tables:
@@ -178,14 +178,14 @@ def test_a_replaced_document_names_a_valid_one_of_its_section() -> None:
 
 @pytest.mark.parametrize(("fact", "own_ids"), SHARED_FACTS)
 def test_documents_agree(fact: str, own_ids: str) -> None:
-    """A price, an hour, or a place that several documents name is the same in all of them."""
+    """Documents that name the same price, hour, or place agree."""
     assert len(own_ids.split()) > 1
     for own_id in own_ids.split():
         assert re.search(fact, whole_text(own_id)), own_id
 
 
 def test_the_files_are_small_and_readable_by_fullrecall() -> None:
-    """Both files together are below 250 kB, and the library's own readers take them."""
+    """Both files together are below 250 kB, and fullrecall reads them."""
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 250_000
     assert [each.id for each in documents_of(FOLDER / "documents.jsonl")] == list(BY_ID)
     samples = list(read(FOLDER / "questions.jsonl"))
@@ -204,7 +204,7 @@ def test_questions_are_of_all_kinds() -> None:
 
 
 def test_unanswerable_questions_expect_no_document() -> None:
-    """A question that the documents do not answer has neither IDs nor a reference."""
+    """An unanswerable question has neither expected IDs nor a reference."""
     for question in QUESTIONS:
         unanswerable = question["metadata"]["kind"] == "unanswerable"
         assert unanswerable == (question.get("answerable") is False)
@@ -214,7 +214,7 @@ def test_unanswerable_questions_expect_no_document() -> None:
 
 @pytest.mark.parametrize("question", ANSWERED, ids=named)
 def test_expected_documents_exist_and_are_current(question: Entry) -> None:
-    """A question expects one to three documents; a replaced one only to be compared."""
+    """A question expects one to three documents, and replaced ones only for a comparison."""
     targets = targets_of(question)
     own_ids = list(chain.from_iterable(targets))
     kind = question["metadata"]["kind"]
@@ -226,7 +226,7 @@ def test_expected_documents_exist_and_are_current(question: Entry) -> None:
 
 @pytest.mark.parametrize("question", ANSWERED, ids=named)
 def test_the_facts_of_a_reference_are_in_its_documents(question: Entry) -> None:
-    """Its numbers are in each of the alternatives, and so are nearly all words."""
+    """A reference's numbers, and nearly all its words, are in each alternative document."""
     reference = question["reference"]
     for chosen in product(*targets_of(question)):
         assert numbers_of(reference) <= numbers_of("\n".join(map(whole_text, chosen))), chosen
@@ -238,7 +238,7 @@ def test_the_facts_of_a_reference_are_in_its_documents(question: Entry) -> None:
 
 @pytest.mark.parametrize("question", ANSWERED, ids=named)
 def test_each_expected_document_has_a_fact_of_the_reference(question: Entry) -> None:
-    """A number or a word of the reference is in the one, and not in the other expected one."""
+    """Each expected document has a number or word of the reference that the other one lacks."""
     targets = targets_of(question)
     facts = stems_of(question["reference"]) | numbers_of(question["reference"])
     shared = [
@@ -252,7 +252,7 @@ def test_each_expected_document_has_a_fact_of_the_reference(question: Entry) -> 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=named)
 def test_questions_and_references_are_short(question: Entry) -> None:
-    """A reference has one or two sentences; a question is not copied from a document."""
+    """A reference has one or two sentences, and a question is not copied from a document."""
     reference = question.get("reference", ".")
     assert 1 <= len(re.findall(r"[.](?:\s|$)", reference)) <= 2
     assert len(question["user_input"].split()) <= 30
@@ -260,7 +260,7 @@ def test_questions_and_references_are_short(question: Entry) -> None:
 
 
 def test_plain_full_text_search_finds_about_four_of_five() -> None:
-    """Recall at 5 is where users are: a retriever has something to gain, and something to lose."""
+    """Full-text search has a recall at 5 of about 0.8, which leaves room to gain and to lose."""
     database = sqlite3.connect(":memory:", check_same_thread=False)
     database.execute("create virtual table pages using fts5(id unindexed, text, tokenize=porter)")
     for document in DOCUMENTS:

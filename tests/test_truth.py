@@ -1,4 +1,4 @@
-"""No answer is true or false: `assert Gate(…).check(report)` would pass at any recall."""
+"""Objects with an answer have no truth value: `assert Gate(…).check(report)` would always pass."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ANSWERING = {
 
 @pytest.mark.parametrize("name", sorted(ANSWERING))
 def test_classes_with_an_answer_have_no_truth_value(name: str) -> None:
-    """A class that gains an outcome must say how to read it."""
+    """Every class with an outcome refuses `bool()`."""
     assert issubclass(ANSWERING[name], NoTruth)
 
 
@@ -60,7 +60,7 @@ def test_classes_with_an_answer_have_no_truth_value(name: str) -> None:
     ),
 )
 def test_the_error_names_the_attribute_that_has_the_answer(name: str) -> None:
-    """The message can be followed: its names exist."""
+    """The error names an existing attribute that has the answer."""
     kind = CLASSES[name]
     with pytest.raises(
         ParameterError, match=re.escape(f"{kind.__name__} has no truth value: read {kind.read}")
@@ -72,7 +72,7 @@ def test_the_error_names_the_attribute_that_has_the_answer(name: str) -> None:
 
 
 def test_a_comparison_has_the_outcome_of_its_only_score() -> None:
-    """`compare(…).outcome` needs no name where there is one score."""
+    """`compare(…).outcome` needs no score's name if there is only one score."""
     samples = [Sample(id=n, expected_ids=["a"], retrieved_ids=["a"]) for n in range(40)]
     worse = [Sample(id=n, expected_ids=["a"], retrieved_ids=["b"]) for n in range(40)]
     comparison = compare(evaluate(samples, IdRecall()), evaluate(worse, IdRecall()))

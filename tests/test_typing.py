@@ -1,7 +1,7 @@
-"""Types as a user's type checker sees them: mypy and pyright over programs outside of the package.
+"""A user's type checker, mypy or pyright, sees the package's types in programs outside of it.
 
-Right programs pass in the strictest mode, and each wrong line of the wrong ones is found: the
-checkers use `py.typed` and the annotations behind it.
+Right programs pass in the strictest mode, and each wrong line of the wrong ones is found, by
+`py.typed` and the annotations.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ Sample().user_input = "q"  # wrong
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with both programs and nothing else: no settings of this repository."""
+    """Return a folder with both programs and no settings of this repository."""
     folder = tmp_path_factory.mktemp("typed")
     (folder / "right.py").write_text(RIGHT, encoding="utf-8")
     (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
@@ -157,7 +157,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def check(found: Mapping[str, set[int]], told: str) -> None:
-    """Errors are in the wrong lines of the wrong program, and nowhere else."""
+    """Fail unless the errors are exactly the wrong lines of the wrong program."""
     lines = WRONG.splitlines()
     wrong = {number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")}
     assert len(wrong) == 19
@@ -166,7 +166,7 @@ def check(found: Mapping[str, set[int]], told: str) -> None:
 
 
 def by_file(errors: list[tuple[str, int]]) -> dict[str, set[int]]:
-    """Return the lines with errors of each file, and so of files that should have none too."""
+    """Return the lines with errors of each file, so that unexpected files show."""
     files: dict[str, set[int]] = {}
     for path, line in errors:
         files.setdefault(Path(path).name, set()).add(line)
@@ -216,7 +216,7 @@ def test_mypy_strict_sees_our_types(programs: Path) -> None:
 
 
 def test_pyright_strict_sees_our_types(programs: Path) -> None:
-    """The same in pyright's strict mode, which reads annotations in its own way."""
+    """Under pyright's strict mode a right program passes, and each wrong line is found."""
     settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11"}
     (programs / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""Calls that are wrong in Python: each says what to write."""
+"""Wrong calls in Python raise errors that say what to write."""
 
 from __future__ import annotations
 
@@ -125,19 +125,19 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
 
 @pytest.mark.parametrize(("call", "way"), WRONG, ids=[way for _, way in WRONG])
 def test_a_wrong_call_says_what_to_write(call: Callable[[], Any], way: str) -> None:
-    """An error of fullrecall, or of a name, with the way out."""
+    """A wrong call raises an error that says what to write instead."""
     with pytest.raises((FullrecallError, AttributeError, ImportError, LookupError)) as raised:
         call()
     assert way in str(raised.value)
 
 
 def test_a_mistyped_import_names_the_nearest() -> None:
-    """Python shows the text of an `ImportError` only."""
+    """The error of a mistyped import names the nearest name, in its text."""
     with pytest.raises(ImportError, match="did you mean Recall"):
         from fullrecall.measures import Recal  # type: ignore[attr-defined]  # noqa: F401
 
 
 def test_a_measure_may_be_text() -> None:
-    """Its text form is the measure, wherever measures are asked for."""
+    """A measure's text form is accepted wherever a measure is."""
     assert str(REPORT.summary("recall@1")) == str(REPORT.summary(Recall @ 1))
     assert REPORT.values("recall@1").tolist() == [1.0]

@@ -133,7 +133,7 @@ def test_result_objects_are_read(name: str) -> None:
         (pl.DataFrame({"name": ["t"]}), "item 0: expected a text, a Context, or a result"),
     ],
 )
-def test_what_is_not_certain_is_refused(result: object, why: str) -> None:
+def test_an_ambiguous_result_is_refused(result: object, why: str) -> None:
     """An ambiguous result is an error that says which form to pass."""
     with pytest.raises(InputError, match=why):
         contexts_of(result)
@@ -149,14 +149,14 @@ def test_what_is_not_certain_is_refused(result: object, why: str) -> None:
     ],
 )
 def test_hits_in_a_sample_are_read_as_those_of_a_retriever(hits: object) -> None:
-    """A file holds what a search returned, under the names that it has there."""
+    """A sample's contexts may have the fields of search hits, as a retriever's results may."""
     (context,) = Sample(retrieved_contexts=hits).retrieved_contexts or ()  # type: ignore[arg-type]
     assert (context,) == contexts_of(hits)
     assert (context.id, context.text) == ("a", "x")
 
 
 def test_several_keys_make_one_id() -> None:
-    """An ID may be made of several keys, as source and page; a row without one is an error."""
+    """An ID may be made of several keys, such as source and page; a row without one is an error."""
     rows = [{"text": "t", "metadata": {"source": "a.md", "page": 12}}, {"text": "t", "page": 3}]
     assert contexts_of(rows[:1], id_key=("source", "page"))[0].id == "a.md:12"
     with pytest.raises(InputError, match=r"item 1: .*nothing at \('source', 'page'\)"):
@@ -179,7 +179,7 @@ def test_other_fields_of_a_row_are_metadata() -> None:
 
 
 def test_the_error_of_a_missing_path_names_the_fields_that_there_are() -> None:
-    """The names alone, so that many samples have one reason."""
+    """The error of a missing path has the fields' names, without values that vary by sample."""
     row = {"id": 7, "text": "t", "metadata": {"source": "a.md"}, "vector": [0.1]}
     with pytest.raises(
         InputError, match=r"nothing at 'src': it has 'id', 'text', 'metadata.source'$"
@@ -201,7 +201,7 @@ def test_a_column_of_json_holds_metadata() -> None:
 
 
 def test_a_template_has_forms_of_a_value() -> None:
-    """The last part of a path or URL, and a number plus one, as PDF loaders count from 0."""
+    """A template may use the last part of a path or URL, and a page number plus one."""
     row = {"text": "t", "metadata": {"source": "/data/a.pdf", "page": 0, "dc:name": "x"}}
     for template, own_id in {
         "{source:name}#{page:+1}": "a.pdf#1",
@@ -220,7 +220,7 @@ def test_a_template_has_forms_of_a_value() -> None:
 
 @pytest.mark.parametrize("template", ["{source", "source}", "{}", "{a}}", "{{a}"])
 def test_a_template_has_pairs_of_braces(template: str) -> None:
-    """A brace alone would be a path that no context has."""
+    """A template with a single brace is an error, since no context would match it."""
     with pytest.raises(ParameterError, match="id_key has a brace without its pair"):
         check_id_key(template)
 
@@ -238,7 +238,7 @@ def test_a_template_has_pairs_of_braces(template: str) -> None:
     ],
 )
 def test_a_result_without_a_list_says_the_way_out(result: object, way: str) -> None:
-    """The list may be within it, or missing."""
+    """The error for a result without a list says where the list may be, or that it is missing."""
     with pytest.raises(InputError) as raised:
         contexts_of(result)
     assert way in str(raised.value)

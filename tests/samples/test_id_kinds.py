@@ -43,7 +43,7 @@ def kinds(numbers: list[int]) -> list[Any]:
 
 
 def told(sample: Sample) -> list[Any]:
-    """Return every value, finding, and reason of a scored sample."""
+    """Return all values, findings, and reasons of a scored sample."""
     result = IdRecall().score(sample)
     return [
         *(result[measure] for measure in READ),
@@ -61,7 +61,7 @@ EXPECTED = told(Sample(retrieved_ids=texts(FOUND), expected_ids=texts(WANTED)))
 
 @pytest.mark.parametrize("library", ["python", "numpy", "polars", "pandas", "pyarrow"])
 def test_each_kind_tells_the_same(library: str) -> None:
-    """Findings, reasons, the sample's text, rows, summaries, and columns are the same."""
+    """Each kind of ID gives the same findings, reasons, texts, rows, summaries, and columns."""
     made = kinds if library == "python" else lambda numbers: arrays(library, numbers)
     size = len(made(FOUND))
     for place in range(size):
@@ -94,7 +94,7 @@ def test_each_kind_tells_the_same(library: str) -> None:
     ids=["set", "frozenset", "grades", "graded texts", "keys", "lists", "references"],
 )
 def test_references_without_an_order(references: Any) -> None:
-    """Sets, mappings, and groups of one give the scores that lists give."""
+    """References in sets, mappings, and groups of one give the same scores as lists."""
     sample = Sample(retrieved_ids=texts(FOUND), expected_ids=references)
     assert [IdRecall().score(sample)[measure] for measure in READ] == EXPECTED[: len(READ)]
     report = evaluate([sample, sample], IdRecall(), progress=False)
@@ -128,7 +128,7 @@ def test_grades_count_where_a_measure_reads_them() -> None:
         (7, "expected a list"),
     ],
 )
-def test_what_is_no_id_is_refused_at_once(retrieved: Any, message: str) -> None:
+def test_an_invalid_id_is_refused_at_once(retrieved: Any, message: str) -> None:
     """An invalid ID is an error, with the field's name, as soon as a sample is made."""
     with pytest.raises(InputError, match=message) as caught:
         Sample(retrieved_ids=retrieved)
@@ -143,7 +143,7 @@ def through_pickle(sample: Sample) -> Sample:
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, through_pickle])
 def test_a_copied_sample_tells_the_same(copied: Any) -> None:
-    """A copied sample is the same for any form of its IDs."""
+    """A copied sample gives the same results for any form of its IDs."""
     for numbers in (kinds(FOUND)[0], kinds(FOUND)[2]):
         assert told(copied(Sample(retrieved_ids=numbers, expected_ids=WANTED))) == EXPECTED
     sample = Sample(retrieved_ids=[uuid.UUID(int=3)], expected_ids=[str(uuid.UUID(int=3))])

@@ -98,15 +98,15 @@ def test_a_failed_call_leaves_the_sample_unscored() -> None:
     assert (two.error, two.ranks, two.line) == (None, None, "1 of 2 calls failed")
 
 
-def test_a_failure_counts_unless_it_was_made_good() -> None:
-    """A failure below a call counts, unless it was recovered or the call failed too."""
+def test_a_failure_counts_unless_it_was_recovered() -> None:
+    """A failure below a call counts, unless a retry recovered it or the call failed too."""
     calls = [call("a", "both", children=(failed("dense"), failed("sparse", recovered=True)))]
     assert [each.source for each in failures(calls)] == ["dense"]
     assert [each.source for each in failures([failed("a", children=(failed("b"),))])] == ["a"]
 
 
 def test_a_reorderer_is_no_ranking() -> None:
-    """Kept contexts have their ranks from before it, alone and among several calls."""
+    """Contexts after a reorderer keep their earlier ranks, alone and among several calls."""
     base = call("abcd", "dense")
     long = call("acdb", "LongContextReorder", children=(base,), reorders=True)
     record = of_calls([long])
@@ -161,7 +161,7 @@ def test_escapes_of_html_and_xml_are_undone(escaped: Any) -> None:
     [
         ([(0, 60), (60, None)], "yes"),
         ([(60, None), (0, 60)], "yes"),
-        ([(0, 80), (40, None)], "yes"),  # chunks that overlap
+        ([(0, 80), (40, None)], "yes"),  # These chunks overlap.
         ([(0, 60), (60, 110), (110, None)], "yes"),
         ([(0, -7), (-7, None)], "yes"),
         ([(0, 60), (61, None)], "partly"),
@@ -189,8 +189,8 @@ def test_escapes_are_undone() -> None:
     assert read_in(contexts, []) == ("no", "no", None, "no")
 
 
-def test_what_was_read_is_said() -> None:
-    """One line says how many contexts were read, without those that have no text."""
+def test_the_number_of_read_contexts_is_noted() -> None:
+    """One line says how many of the contexts with text were read."""
     contexts = [Context(LONG), Context("b"), Context(id="x")]
     record = of_calls([Call("s", contexts=tuple(contexts))], prompts=[LONG[:60]], response="said")
     assert (record.read, record.line) == (("partly", "no", None), "0 of 2 in the prompt, 1 in part")
@@ -257,7 +257,7 @@ def test_a_record_is_saved_as_it_is(record: Retrieval) -> None:
         (lambda: as_contexts([1]), "item 0: expected a str, a Context"),
     ],
 )
-def test_what_is_no_record_is_refused(make: Callable[[], object], why: str) -> None:
+def test_an_invalid_record_is_refused(make: Callable[[], object], why: str) -> None:
     """An invalid record is an error with the field and the value."""
     with pytest.raises(ValueError, match=why):
         make()
@@ -334,7 +334,7 @@ def test_the_order_within_a_call_counts() -> None:
 
 
 def test_a_result_says_how_its_list_came_about() -> None:
-    """The reason of a result names the union; a failed call is the reason of an unscored one."""
+    """The reason of a result names the union, or the failed call that left it unscored."""
     calls = [call("ab", query="1"), call("c", query="2")]
     result = IdRecall().score(retrieval=of_calls(calls, prompts=["text a"]), expected_ids=["a"])
     assert result.reason == "1 of 1 found in 3 retrieved; union of 2 calls; 1 of 3 in the prompt"
@@ -344,7 +344,7 @@ def test_a_result_says_how_its_list_came_about() -> None:
 
 
 def test_a_saved_result_keeps_its_ranks() -> None:
-    """A report reads back the numbers that it was saved with; ranks that cannot be are refused."""
+    """A saved report keeps its numbers, and impossible ranks are refused."""
     sample = Sample(
         retrieval=of_calls([call("xa", query="1"), call("yb", query="2")]),
         expected_ids=["a", "b"],
@@ -435,6 +435,6 @@ def test_chunks_of_one_id_are_joined_at_the_rank_of_the_first() -> None:
 
 
 def test_a_record_without_contexts_has_none_to_join() -> None:
-    """A failed retrieval stays as it is where contexts of one ID are joined."""
+    """A failed retrieval without contexts stays as it is when contexts are joined by ID."""
     failed = Retrieval(error="down")
     assert failed.collapsed() == failed

@@ -74,7 +74,7 @@ class TestNamesOfOtherTools:
         assert sample.metadata == {"mine": 1, "evolution_type": "simple"}
 
     def test_metadata_that_get_another_key_later_change_no_sample(self) -> None:
-        """The mapping is copied; its values are the same objects."""
+        """A sample copies the metadata mapping, so that later keys do not change the sample."""
         tags = ["a"]
         metadata: dict[str, Any] = {"tags": tags}
         sample = Sample(user_input="q", metadata=metadata)
@@ -175,17 +175,17 @@ class TestErrors:
             Sample(retrieved_contexts=[document])
 
     def test_the_place_is_part_of_the_message(self) -> None:
-        """`at` fills in the path and the line."""
+        """The path and the line in `at` are part of the message."""
         error = InputError("bad", field="x").at(path="f.jsonl", line=3)
         assert (str(error), error.field) == ("f.jsonl:3: bad", "x")
         assert str(InputError("bad").at(line=3)) == "sample 3: bad"
 
 
 class TestForms:
-    """The forms that the values may have."""
+    """Values may have several forms."""
 
     def test_contexts(self) -> None:
-        """Texts, contexts, mappings, and LangChain's dumped documents."""
+        """Contexts may be texts, `Context` objects, mappings, or LangChain's dumped documents."""
         sample = Sample(
             retrieved_contexts=[
                 "bare",
@@ -231,7 +231,7 @@ class TestForms:
         ],
     )
     def test_references_may_be_a_set(self, field: str) -> None:
-        """Their order says nothing, in contrast to that of retrieved contexts."""
+        """References may be a set, since their order means nothing, unlike that of contexts."""
         assert Sample(**{field: {"a"}}) == Sample(**{field: ["a"]})  # type: ignore[arg-type]
 
     def test_numpy_and_tuples_are_lists_too(self) -> None:
@@ -334,7 +334,7 @@ class TestForms:
     ],
 )
 def test_what_a_sample_was_made_of_may_change_afterwards(name: str, items: object) -> None:
-    """Pipelines reuse and clear their lists: a sample keeps the content from when it was made."""
+    """A sample keeps its content if a pipeline clears or reuses the lists it was made of."""
     sample = Sample(**{name: items})
     before = copy.deepcopy(sample.to_dict()[name])
     assert before

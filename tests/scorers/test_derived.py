@@ -14,7 +14,7 @@ from fullrecall.scorers.scorer import LATE
 
 @pytest.mark.parametrize("status", [Status.SCORED, Status.UNSCORED])
 def test_findings_are_computed_again_in_spite_of_the_runs_note(status: Status) -> None:
-    """A deadline leaves no findings: a saved result that has some is not the run's."""
+    """A saved result with findings is computed again, even with a deadline's reason."""
     scorer = IdRecall()
     sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
     scored = scorer.score(sample)
@@ -26,7 +26,7 @@ def test_findings_are_computed_again_in_spite_of_the_runs_note(status: Status) -
 
 
 def test_a_score_without_findings_is_computed_again() -> None:
-    """Only an unscored result may be the run's: a scored one must follow from its sample."""
+    """A scored result without findings is computed again, since it must follow from its sample."""
     scorer = IdRecall()
     sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
     scored = scorer.score(sample)

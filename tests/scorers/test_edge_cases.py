@@ -1,4 +1,4 @@
-"""The table of edge cases of the design, row by row: the class is the row, its tests the cells."""
+"""The design's table of edge cases: each class is a row, and its tests are the cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TestNoReferenceItems:
     """Row: no reference items."""
 
     def test_undefined_left_out_of_means_and_counted(self) -> None:
-        """An undefined sample moves no mean, and the summary counts it."""
+        """An undefined sample is in no mean, and the summary counts it."""
         samples = [
             Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"]),
             Sample(retrieved_context_ids=["a"], reference_context_ids=[]),
@@ -46,7 +46,7 @@ class TestNothingRetrieved:
 
     @pytest.mark.parametrize("scorer", [IdRecall(), TextRecall(), SpanRecall()])
     def test_scores_zero(self, scorer: IdRecall | TextRecall | SpanRecall) -> None:
-        """An empty list is an answer: every measure of the found targets is 0.0."""
+        """An empty list is a valid retrieval: every measure of the found targets is 0.0."""
         result = scorer.score(
             retrieved_contexts=[], reference_context_ids=["a"], reference_contexts=["a text"]
         )
@@ -59,29 +59,29 @@ class TestNotMeasured:
     """Row: no retrieval observed, retriever raised, judge failed, field missing."""
 
     def test_no_retrieval_observed(self) -> None:
-        """Neither contexts nor IDs: unscored, and the reason names both fields."""
+        """A sample without contexts and IDs is unscored, and the reason names both fields."""
         result = IdRecall().score(reference_context_ids=["a"])
         assert result.status is Status.UNSCORED
         assert "retrieved_contexts" in result.reason
         assert "retrieved_context_ids" in result.reason
 
     def test_retriever_raised(self) -> None:
-        """The retriever's error is the reason."""
+        """The retriever's error is the reason of its unscored sample."""
         sample = Sample(
             reference_context_ids=["a"], retrieval={"error": "ConnectionError: refused"}
         )
         assert "ConnectionError: refused" in IdRecall().score(sample).reason
 
     def test_field_missing(self) -> None:
-        """The missing field is named."""
+        """The reason names the missing field."""
         result = IdRecall().score(retrieved_context_ids=["a"])
         assert (result.status, result.score) == ("unscored", None)
         assert result.reason == "reference_context_ids is missing"
 
     def test_contexts_without_any_id(self) -> None:
-        """Contexts that carry no ID at all cannot be matched by ID: not measured, not 0.
+        """Contexts without any ID leave the sample unscored by ID, not 0.
 
-        The reason is one for any number of contexts, and names their fields.
+        The reason is the same for any number of contexts, and names their fields.
         """
         contexts = [Context("text", metadata={"source": "a.md"})]
         results = [
@@ -94,7 +94,7 @@ class TestNotMeasured:
         assert reason.endswith("id_key= (it has 'source')")
 
     def test_some_contexts_without_id_are_counted(self) -> None:
-        """If some have an ID the sample is scored, and the reason counts those without one."""
+        """If some contexts have an ID the sample is scored, and the reason counts the others."""
         result = IdRecall().score(
             retrieved_contexts=[Context("t", id="a"), "bare"], reference_context_ids=["a"]
         )
@@ -102,7 +102,7 @@ class TestNotMeasured:
         assert "1 of 2 retrieved contexts have no ID" in result.reason
 
     def test_ids_alone_have_no_text(self) -> None:
-        """Text scorers cannot score IDs."""
+        """Text scorers leave samples of IDs alone unscored."""
         for scorer in (TextRecall(), SpanRecall()):
             result = scorer.score(retrieved_context_ids=["a"], reference_contexts=["text"])
             assert result.status is Status.UNSCORED
@@ -129,12 +129,12 @@ class TestIdentifiers:
     """Rows: IDs `1` and `"1"`; a bare `str`; duplicates; order."""
 
     def test_int_and_str_are_equal(self) -> None:
-        """IDs are compared as `str`, on both sides."""
+        """IDs are compared as `str` on both sides, so 1 equals "1"."""
         score = IdRecall().score(retrieved_context_ids=[1, "2"], reference_context_ids=["1", 2])
         assert score.score == 1.0
 
     def test_a_bare_str_is_one_reference_and_no_retrieved_list(self) -> None:
-        """Its characters never pass for IDs."""
+        """A single text is one reference ID, never its characters, and no retrieved list."""
         one = IdRecall().score(retrieved_ids=["b", "abc"], expected_ids="abc")
         assert (one.score, one.targets[0].any_of) == (1.0, ("abc",))
         for several in ("a, b", "a;b", "a|b", "a\nb", [{"any_of": "a, b"}]):
@@ -148,7 +148,7 @@ class TestIdentifiers:
             Sample(retrieved_ids="abc")
 
     def test_duplicate_retrieved_ids_are_cut_at_k_first(self) -> None:
-        """The duplicate takes up its rank, and counts once."""
+        """A duplicate takes up its rank, and counts once."""
         sample = Sample(retrieved_context_ids=["a", "a", "b"], reference_context_ids=["a", "b"])
         result = IdRecall().score(sample)
         assert (result[Recall @ 2], result[Precision @ 2]) == (0.5, 0.5)
@@ -160,7 +160,7 @@ class TestIdentifiers:
             assert result.score == 0.5
 
     def test_the_lists_order_is_the_rank(self) -> None:
-        """Scores are never used to re-sort; they may be None or a reranker's."""
+        """Rank is the order of the list; scores of contexts never re-sort it."""
         contexts = [Context(id="x", score=0.1), Context(id="a", score=0.9), Context(id="b")]
         result = IdRecall().score(retrieved_contexts=contexts, reference_context_ids=["a"])
         assert result.findings[0].rank == 2
@@ -170,7 +170,7 @@ class TestCutOffs:
     """Rows: k larger than the list; k = 0 or negative; unsorted `ks`."""
 
     def test_k_larger_than_the_list(self) -> None:
-        """Recall as for the whole list; precision over its length, or over k as in trec_eval."""
+        """A k beyond the list gives the whole list's recall, and its precision by choice."""
         sample = Sample(retrieved_context_ids=["a"], reference_context_ids=["a", "b"])
         result = IdRecall().score(sample)
         assert result[Recall @ 10] == 0.5
@@ -182,7 +182,7 @@ class TestCutOffs:
         [("k", 0), ("k", -3), ("k", 2.5), ("k", True), ("min_grade", 0), ("min_grade", -1)],
     )
     def test_bad_parameters_are_named(self, name: str, value: object) -> None:
-        """Each is a `ValueError` that names the parameter and the value."""
+        """A bad parameter is a `ValueError` that names the parameter and the value."""
         with pytest.raises(ParameterError, match=name) as caught:
             Recall @ value if name == "k" else Recall(**{name: value})  # type: ignore[operator]
         assert isinstance(caught.value, ValueError)
@@ -197,7 +197,7 @@ class TestGradedReferences:
     )
 
     def test_min_grade_makes_binary_targets(self) -> None:
-        """Grade 0 is never a target; a higher grade leaves fewer, or none: then undefined."""
+        """Grade 0 is never a target; a higher `min_grade` leaves fewer targets, or none."""
         result = IdRecall().score(self.SAMPLE)
         assert len(result.findings) == 2
         at_two = [result[Recall(min_grade=grade) @ 2] for grade in (0.5, 1, 2, 3, 4)]
@@ -221,7 +221,7 @@ class TestTextSimilarity:
         assert TextRecall(threshold=0.5, comparison="gt").score(sample).score == 0.0
 
     def test_any_rapidfuzz_scorer_and_any_callable(self) -> None:
-        """By name, as RapidFuzz's own function, and as a callable of two texts."""
+        """A similarity is a name, RapidFuzz's own function, or any callable of two texts."""
         from rapidfuzz import fuzz
         from rapidfuzz.distance import JaroWinkler
 
@@ -237,7 +237,7 @@ class TestTextSimilarity:
         assert close.score(sample).score == 1.0
 
     def test_a_distance_and_an_unknown_name_are_refused(self) -> None:
-        """A distance would turn the score around; the error of a misspelt name has the names."""
+        """A distance is refused, and the error for a misspelled name lists the names."""
         from rapidfuzz.distance import Levenshtein
 
         with pytest.raises(ParameterError, match="normalized_similarity"):
@@ -246,7 +246,7 @@ class TestTextSimilarity:
             TextRecall(similarity="levenstein")
 
     def test_a_callable_outside_the_range_is_an_error(self) -> None:
-        """A similarity of 83 is a percentage by mistake: the message names the value."""
+        """A similarity outside 0 to 1, such as a percentage, is an error that names the value."""
 
         def percent(reference: str, text: str) -> float:
             return 83.0
@@ -294,7 +294,7 @@ class TestOverlappingSpans:
 
     @pytest.mark.parametrize("offsets", [True, False])
     def test_overlapping_references_count_once(self, *, offsets: bool) -> None:
-        """References that overlap are one target, their union: full cover is 1.0, half is half."""
+        """References that overlap are one target: their union. Full cover is 1.0, half is half."""
         references = [self.cut(0, 200, offsets=offsets), self.cut(100, 400, offsets=offsets)]
         whole = self.cut(0, 400, offsets=offsets)
         half = self.cut(0, 200, offsets=offsets)
@@ -305,7 +305,7 @@ class TestOverlappingSpans:
 
 
 def test_an_unanswerable_question_among_mappings_is_undefined() -> None:
-    """Its flag is as plain as the other columns, which are scored together."""
+    """An unanswerable question in columns that are scored together is undefined."""
     row = {"retrieved_ids": ["d1"], "expected_ids": ["d1"]}
     report = evaluate([{**row, "answerable": flag} for flag in (True, False)], IdRecall())
     assert [each.results[0].status for each in report] == ["scored", "undefined"]

@@ -1,4 +1,4 @@
-"""Entity recall: which names, dates and numbers occur."""
+"""Entity recall counts the given names, dates and numbers that occur in the contexts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fullrecall.scorers.result import Status
 
 
 def test_named_entities_are_the_targets() -> None:
-    """Each once, in any letter case; the reference is not read."""
+    """The named entities are the targets, each once, in any letter case."""
     result = EntityRecall().score(
         retrieved_contexts=["paris in spring"],
         reference="The Louvre is in Paris.",
@@ -55,7 +55,7 @@ def test_a_number_inside_another_is_no_occurrence() -> None:
     ],
 )
 def test_scripts_without_spaces_have_their_names(entity: str, text: str) -> None:
-    """Such a text shows no whole names: an occurrence is one between any letters."""
+    """In a script without spaces, an entity may occur between any letters."""
     result = EntityRecall().score(retrieved_contexts=[text], reference_entities=[entity])
     assert result.missed == ()
     evidence = result.findings[0].evidence[0]
@@ -71,7 +71,7 @@ def test_scripts_without_spaces_have_their_names(entity: str, text: str) -> None
     ],
 )
 def test_numbers_and_spaced_scripts_stay_whole(entity: str, text: str) -> None:
-    """Beside Japanese, too, 500 is not 1,500, and a name not the end of another."""
+    """Numbers and spaced scripts are matched whole, even beside Japanese text."""
     result = EntityRecall().score(retrieved_contexts=[text], reference_entities=[entity])
     assert result.missed == (entity,)
 
@@ -98,7 +98,7 @@ def test_nothing_guesses_entities() -> None:
     ],
 )
 def test_one_entity_in_another_notation(entity: str, text: str) -> None:
-    """Numbers, units, amounts and dates are read, not compared as written."""
+    """Numbers, units, amounts and dates match in any notation."""
     result = EntityRecall().score(retrieved_contexts=[text], reference_entities=[entity])
     assert result.score == 1.0
 
@@ -116,13 +116,13 @@ def test_one_entity_in_another_notation(entity: str, text: str) -> None:
     ],
 )
 def test_another_entity(entity: str, text: str) -> None:
-    """Part of a longer name, a word that is no name, another unit, amount, or date."""
+    """A part of a longer name, another unit, amount, or date does not match."""
     result = EntityRecall().score(retrieved_contexts=[text], reference_entities=[entity])
     assert result.missed == (entity,)
 
 
 def test_aliases() -> None:
-    """Any name of a thing counts, and two names of it are one target."""
+    """Each of an entity's aliases counts, and all of them are one target."""
     scorer = EntityRecall(aliases=[["EU", "European Union"]])
     result = scorer.score(
         retrieved_contexts=["The European Union has 27 members."],
@@ -138,7 +138,7 @@ def test_aliases() -> None:
 
 
 def test_aliases_survive_saving(tmp_path: Path) -> None:
-    """A saved report is derived again with the aliases that it was made with."""
+    """A saved report is derived again with the aliases of its scorer."""
     sample = Sample(
         retrieved_contexts=["The European Union has 27 members."], reference_entities=["EU"]
     )

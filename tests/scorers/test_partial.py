@@ -1,4 +1,4 @@
-"""A report that lacks samples says so: in memory, in its file, and in everything made from it."""
+"""A report that lacks samples says so in memory, in its file, and in all its outputs."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def run(*arguments: object) -> Any:
 
 
 def samples(count: int = 40) -> list[Sample]:
-    """Return samples in which everything was found."""
+    """Return samples with every target found."""
     return [Sample(id=n, query="q", retrieved_ids=["a"], expected_ids=["a"]) for n in range(count)]
 
 
 def whole() -> Report:
-    """Return the report of a run that came to its end."""
+    """Return the report of a complete run."""
     return evaluate(samples(), IdRecall(), progress=False)
 
 
 @pytest.fixture
 def partial() -> Report:
-    """The report of a run that a bad sample has ended."""
+    """Return the report of a run that a bad sample ended."""
     with pytest.raises(InputError) as stopped:
         evaluate([*samples(), {"no such field": 1}], IdRecall(), progress=False)
     report = stopped.value.report
@@ -45,7 +45,7 @@ def partial() -> Report:
 
 
 def test_a_run_to_the_end_is_complete(tmp_path: Path) -> None:
-    """The report is complete, and so says the last line of its file."""
+    """A complete run's report is complete, and the last line of its file says so."""
     report, path = whole(), tmp_path / "report.jsonl"
     assert report.complete
     report.save(path)
@@ -55,7 +55,7 @@ def test_a_run_to_the_end_is_complete(tmp_path: Path) -> None:
 
 
 def test_what_ended_a_run_is_kept(partial: Report, tmp_path: Path) -> None:
-    """The reason is that of the error, also once saved and loaded, and saved again."""
+    """A report keeps the reason of its early end, also after saving and loading."""
     assert not partial.complete
     assert "no such field" in (partial.stopped or "")
     first, second = tmp_path / "report.jsonl", tmp_path / "again.jsonl"
@@ -66,7 +66,7 @@ def test_what_ended_a_run_is_kept(partial: Report, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_is_told() -> None:
-    """An interrupted run has the samples until then."""
+    """An interrupted run's report has the samples scored until then."""
 
     def interrupted() -> Iterator[Sample]:
         yield from samples(3)
@@ -79,7 +79,7 @@ def test_ctrl_c_is_told() -> None:
 
 
 def test_a_file_that_was_cut_off_is_partial(tmp_path: Path) -> None:
-    """After any of its lines but the last: a killed run leaves no end."""
+    """A file that ends after any line but the last is partial, as after a killed run."""
     path = tmp_path / "report.jsonl"
     whole().save(path)
     lines = path.read_text("utf-8").splitlines(keepends=True)
@@ -95,7 +95,7 @@ def test_a_file_that_was_cut_off_is_partial(tmp_path: Path) -> None:
 
 
 def test_lines_that_were_taken_out_are_noticed(tmp_path: Path) -> None:
-    """The end counts the samples: a file put together by hand is no report."""
+    """A file from which lines were removed is refused, since its end counts the samples."""
     path = tmp_path / "report.jsonl"
     whole().save(path)
     lines = path.read_text("utf-8").splitlines(keepends=True)
@@ -110,7 +110,7 @@ def test_lines_that_were_taken_out_are_noticed(tmp_path: Path) -> None:
 @pytest.mark.rooms
 @pytest.mark.parametrize("methods", ["", ', "methods": [{"x": 1}]', ', "methods": 7'])
 def test_a_broken_head_is_no_traceback(tmp_path: Path, methods: str) -> None:
-    """The library's error has the line, and the command exits with 2."""
+    """A broken head is an error with the line, and the command exits with 2."""
     path = tmp_path / "report.jsonl"
     path.write_text(f'{{"kind": "fullrecall report", "version": 4{methods}}}\n', "utf-8")
     with pytest.raises(ReportError, match=":1: methods"):
@@ -119,7 +119,7 @@ def test_a_broken_head_is_no_traceback(tmp_path: Path, methods: str) -> None:
 
 
 def test_a_writer_that_is_left_by_an_error_says_it(tmp_path: Path) -> None:
-    """The rows written until then stay, with the reason behind them."""
+    """A writer that an error ends keeps the rows written, with the reason behind them."""
     path, report = tmp_path / "report.jsonl", whole()
     with pytest.raises(ValueError, match="broken"), JsonLinesWriter(path, report.methods) as writer:  # noqa: PT012 - both
         writer.write(report.rows[0].sample, report.rows[0].results)
@@ -129,7 +129,7 @@ def test_a_writer_that_is_left_by_an_error_says_it(tmp_path: Path) -> None:
 
 
 def test_the_summary_says_it(partial: Report) -> None:
-    """In text, in Markdown, in the dictionary."""
+    """The summary says that samples are missing, as text, Markdown, and dictionary."""
     text = " ".join(str(partial.summary()).split())
     assert f"40 samples, not all: {partial.stopped}"[:200] in text
     assert r"40 samples, not all\: " in " ".join(partial.to_markdown().split())
@@ -138,14 +138,14 @@ def test_the_summary_says_it(partial: Report) -> None:
 
 
 def test_a_comparison_says_it(partial: Report) -> None:
-    """Only of the partial report."""
+    """A comparison says which of its reports is partial."""
     notes = str(compare(partial, whole()))
     assert "the report before has 40 samples, not all" in notes
     assert "the report after has" not in notes
 
 
 def test_a_gate_cannot_tell(partial: Report) -> None:
-    """The missing samples are not a random part, so the gate neither passes nor fails."""
+    """The gate neither passes nor fails, since the missing samples are not a random part."""
     high, low = Gate(Recall >= 0.5), Gate(Recall >= 1)
     assert high.check(whole()).outcome == "pass"
     for gate in (high, low):

@@ -1,4 +1,4 @@
-"""Properties of ID recall on random input, against a slow and obvious reference."""
+"""ID recall on random input equals a slow and obvious reference."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def score(retrieved: list[int | str], references: list[int | str], k: int | None
 
 
 class Obvious:
-    """The measures written as their definitions read, on sets and loops."""
+    """The measures, written by their definitions, on sets and loops."""
 
     def __init__(
         self, retrieved: list[str], grades: dict[str, float], k: int, least: int = 1
@@ -62,7 +62,7 @@ class Obvious:
         return float(len(self.relevant)) if name == "relevant" else float(getattr(self, name)())
 
     def f1(self) -> float:
-        """Return the harmonic mean."""
+        """Return the harmonic mean of precision and recall."""
         both = self.precision() + self.recall()
         return 2 * self.precision() * self.recall() / both if both else 0.0
 
@@ -170,7 +170,7 @@ def test_every_measure_equals_its_obvious_reference(
 def test_a_relevance_level_never_touches_gains(
     retrieved: list[str], grades: dict[str, int], k: int, level: int
 ) -> None:
-    """`min_grade` counts targets from a grade on; nDCG has no such parameter and keeps all."""
+    """`min_grade` selects the targets, and nDCG ignores it and uses all grades."""
     slow = Obvious(retrieved, dict(grades), k, level)
     result = IdRecall().score(retrieved_context_ids=retrieved, reference_context_ids=grades)
     for name, measure in WANTED.items():
@@ -204,7 +204,7 @@ def test_references_have_no_order(
 def test_duplicates_never_raise_a_score(
     retrieved: list[int | str], references: list[int | str], data: st.DataObject, k: int
 ) -> None:
-    """A context retrieved again, anywhere behind its first place, raises no recall@k."""
+    """A context retrieved again, behind its first rank, raises no recall@k."""
     first = data.draw(st.integers(0, len(retrieved) - 1))
     place = data.draw(st.integers(first + 1, len(retrieved)))
     doubled = [*retrieved[:place], retrieved[first], *retrieved[place:]]
@@ -212,10 +212,10 @@ def test_duplicates_never_raise_a_score(
 
 
 @given(RANKED, REFERENCES, st.integers(1, 10))
-def test_strangers_change_no_recall(
+def test_irrelevant_ids_change_no_recall(
     retrieved: list[int | str], references: list[int | str], strangers: int
 ) -> None:
-    """Padding the list with irrelevant IDs does not change recall."""
+    """Irrelevant IDs at the end of the list do not change recall."""
     padded = [*retrieved, *(f"stranger-{n}" for n in range(strangers))]
     assert score(padded, references) == score(retrieved, references)
     k = len(retrieved) + 1
@@ -229,7 +229,7 @@ ROWS = st.lists(
             st.none(),
             st.lists(IDS, max_size=5),
             st.dictionaries(IDS, st.integers(0, 3), max_size=4),
-            # A group that mixes both is refused: it may be a document with its page.
+            # A group of both is refused, since it may be a document with its page.
             st.lists(
                 st.one_of(
                     st.lists(st.integers(0, 12), max_size=3),
@@ -248,7 +248,7 @@ ROWS = st.lists(
 def test_chunks_give_what_samples_give(
     rows: list[tuple[Any, Any]], ks: list[int], form: Any
 ) -> None:
-    """`evaluate` scores many at a time what `score` scores by itself: values, status, reason."""
+    """`evaluate` scores many samples at once as `score` does one: values, status, reason."""
     scorer = IdRecall()
     mappings = [{"retrieved_ids": ids, "expected_ids": refs} for ids, refs in rows]
     samples = [Sample(**row) for row in mappings]
@@ -280,7 +280,7 @@ COLUMNS = st.one_of(
 def test_columns_of_any_kind_give_what_samples_give(
     rows: list[tuple[list[Any], list[Any]]], ks: list[int], few: int
 ) -> None:
-    """Lists, tuples, and tables of Arrow, of whole numbers and of texts: the same as `score`."""
+    """Lists, tuples, and Arrow tables of numbers or texts give the same as `score`."""
     import pyarrow as pa
 
     names = ("retrieved_ids", "expected_ids")
@@ -308,7 +308,7 @@ TEXTS = st.text(alphabet="abc ", min_size=1, max_size=12).filter(str.strip)
 def test_text_recall_decides_as_ragas_formula(
     retrieved: list[str], references: list[str], threshold: float
 ) -> None:
-    """With `comparison="gt"`: for each reference, its best similarity is above the threshold."""
+    """With `comparison="gt"`, a reference needs a best similarity above the threshold."""
     from rapidfuzz.distance import Levenshtein
 
     unique = list(dict.fromkeys(references))
@@ -325,7 +325,7 @@ def test_text_recall_decides_as_ragas_formula(
 
 @given(st.lists(TEXTS, max_size=4), st.lists(TEXTS, min_size=1, max_size=3))
 def test_a_threshold_on_the_border_is_exact(retrieved: list[str], references: list[str]) -> None:
-    """Cut-offs inside RapidFuzz move no decision: every occurring similarity is tried."""
+    """RapidFuzz's internal cut-offs change no decision, at every similarity that occurs."""
     from rapidfuzz.distance import Levenshtein
 
     for reference in references:

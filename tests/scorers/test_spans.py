@@ -1,4 +1,4 @@
-"""Span recall: the share of covered characters, for any chunks."""
+"""Span recall is the share of covered characters, for any chunks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_blind_to_order(order: random.Random, size: int) -> None:
 
 
 def test_credit_comes_with_each_chunk() -> None:
-    """A reference split over two chunks earns each part at its rank; the gap is named."""
+    """A reference split over two chunks earns credit for each part at its rank."""
     first, second = REFERENCE[:110], REFERENCE[110:]
     result = SpanRecall().score(
         retrieved_contexts=[second, "nothing of use", first], reference_contexts=[REFERENCE]
@@ -85,7 +85,7 @@ def test_white_space_is_no_content() -> None:
 
 
 def test_short_common_phrases_are_no_cover() -> None:
-    """Runs below `min_run` inside an unrelated text do not count."""
+    """Common runs below `min_run` in an unrelated text do not count."""
     stranger = f"zzz {REFERENCE[50:70]} qqq {REFERENCE[90:110]} xxx"
     result = SpanRecall().score(retrieved_contexts=[stranger], reference_contexts=[REFERENCE])
     assert (result.score, result[Hit]) == (0.0, 0.0)
@@ -99,7 +99,7 @@ def test_an_edited_word_costs_its_own_characters() -> None:
 
 
 def test_any_of_references() -> None:
-    """Of an any-of group the alternative covered best counts, at every rank."""
+    """The alternative of an any-of group that is covered best counts, at every rank."""
     other = text_of(2, 30)
     result = SpanRecall().score(
         retrieved_contexts=[REFERENCE[:100], other], reference_contexts=[[REFERENCE, other]]
@@ -110,7 +110,7 @@ def test_any_of_references() -> None:
 
 
 def test_weighting_by_characters() -> None:
-    """A long reference weighs more by characters, the same by reference."""
+    """With `Recall(weight="size")` a long reference weighs more; by default all weigh the same."""
     long, short = PASSAGE[:300], text_of(3, 5)
     sample = Sample(retrieved_contexts=[long], reference_contexts=[long, short])
     result = SpanRecall().score(sample)
@@ -121,7 +121,7 @@ def test_weighting_by_characters() -> None:
 
 
 def test_offsets_know_where_a_text_stands() -> None:
-    """The same text at another place does not cover a reference if both have offsets."""
+    """If both have offsets, the same text at another place does not cover a reference."""
     text = REFERENCE
     reference = Context(text, source="doc", start=100, end=100 + len(text))
     elsewhere = Context(text, source="doc", start=900, end=900 + len(text))
@@ -133,7 +133,7 @@ def test_offsets_know_where_a_text_stands() -> None:
 
 
 def test_white_space_in_common_is_no_support() -> None:
-    """A chunk that shares a passage's last blank alone is not relevant, and breaks nothing."""
+    """A chunk that shares only a passage's last blank is not relevant."""
     reference = Context("left part ", source="doc", start=0, end=10)
     chunk = Context(" and more", source="doc", start=9, end=18)
     result = SpanRecall().score(retrieved_contexts=[chunk], reference_contexts=[reference])
@@ -150,7 +150,7 @@ def test_offsets_need_no_text() -> None:
 
 
 def test_a_range_without_characters_is_no_reference() -> None:
-    """An empty range is nothing to cover; alone it leaves recall undefined."""
+    """An empty range is no target; alone it leaves recall undefined."""
     empty = Context(id="r", source="d", start=5, end=5)
     full = Context(id="s", source="d", start=0, end=3)
     retrieved = [Context("abc", source="d", start=0, end=3)]
@@ -172,7 +172,7 @@ def test_a_group_given_twice_is_one_target() -> None:
 
 @pytest.mark.parametrize("text", ["." * 5_000, "ab" * 5_000, "- " * 5_000])
 def test_text_that_repeats_itself_is_aligned_in_bounded_time(text: str) -> None:
-    """Rows of dots and rules of tables are covered, and cost seconds at most."""
+    """Rows of dots and table rules are covered, in a few seconds."""
     began = time.process_time()
     result = SpanRecall().score(
         retrieved_contexts=[text + "x"], reference_contexts=["y" + text + "z"]
@@ -182,7 +182,7 @@ def test_text_that_repeats_itself_is_aligned_in_bounded_time(text: str) -> None:
 
 
 def test_what_cannot_be_compared_is_unscored() -> None:
-    """A place against a text without a place: not measured, and the reason says so."""
+    """A place and a text without a place cannot be compared: unscored, with the reason."""
     result = SpanRecall().score(
         retrieved_contexts=["text"],
         reference_contexts=[{"id": "r", "source": "d", "start": 25, "end": 75}],
@@ -214,7 +214,7 @@ TINY = st.one_of(
 @given(TINY, TINY, st.integers(1, 9))
 @settings(max_examples=EXAMPLES)
 def test_runs_equal_the_slow_obvious_reference(reference: str, context: str, min_run: int) -> None:
-    """Block seeds lose no run: on two-letter texts the cover is that of every window."""
+    """The index finds the same runs as a search of every window, on two-letter texts."""
     found = overlap(reference, Windows(context, min_run))
     whole = {position for start, end in found.runs for position in range(start, end)}
     assert naive_cover(reference, context, min_run) <= whole
@@ -229,7 +229,7 @@ def test_runs_equal_the_slow_obvious_reference(reference: str, context: str, min
 
 
 class Plain:
-    """The definitions without an index: every block searched in every context, all pairs tried."""
+    """The definitions without an index: every block and context, and all pairs, are compared."""
 
     @staticmethod
     def runs(reference: str, context: str, min_run: int) -> set[tuple[int, int]]:
@@ -237,7 +237,7 @@ class Plain:
         found = set()
         for start, at in itertools.product(range(len(reference)), range(len(context))):
             if start and at and reference[start - 1] == context[at - 1]:
-                continue  # no maximal run starts here
+                continue  # No maximal run starts here.
             size = 0
             while reference[start + size : start + size + 1] == context[at + size : at + size + 1]:
                 size += 1
@@ -249,7 +249,7 @@ class Plain:
 
     @staticmethod
     def cut(reference: str, context: str, min_run: int) -> list[tuple[int, int]]:
-        """Return the longest runs below `min_run` at either border, as ranges of `reference`."""
+        """Return the longest runs below `min_run` at each border, as ranges of `reference`."""
         longest = min(min_run, len(reference), len(context)) - 1
         sizes = range(longest, 0, -1)
         last = next((n for n in sizes if reference.endswith(context[:n])), 0)
@@ -297,7 +297,7 @@ class Plain:
 def test_the_stretches_of_a_context_serve_all_references(
     references: list[str], context: str, min_run: int
 ) -> None:
-    """Looked up once for several references, each run is found."""
+    """Runs of a context that is indexed once are found for each of several references."""
     shared = Windows(context, min_run)
     for reference in references:
         found = overlap(reference, shared)
@@ -320,7 +320,7 @@ LINE = "".join(random.Random(3).choices("abc", k=90))
 def test_references_are_united_as_if_each_was_held_against_each(
     cuts: list[tuple[int, int]], places: list[tuple[int, int]], others: list[str], min_run: int
 ) -> None:
-    """Looking only where texts begin or places start joins the same passages in the same order."""
+    """Comparing only likely pairs joins the same passages as comparing all pairs."""
     texts = [LINE[start : start + size] for start, size in cuts] + others
     passages = [Passage(text, text) for text in texts]
     for start, size in places:
@@ -331,7 +331,7 @@ def test_references_are_united_as_if_each_was_held_against_each(
 
 
 def test_references_that_repeat_themselves_are_united_at_their_ends() -> None:
-    """Passages whose beginning occurs in more places than are tried are still all united."""
+    """Passages are united even if their beginning occurs in more places than are tried."""
     texts = ["aab" * 90 + "aac", "aacd", "aab" * 3 + "aacde"]
     given = [Passage(text, text) for text in texts]
     for order in itertools.permutations(given):
@@ -340,7 +340,7 @@ def test_references_that_repeat_themselves_are_united_at_their_ends() -> None:
 
 
 def test_many_references_under_one_heading_are_told_apart() -> None:
-    """Texts that begin alike are not united for it, but a longer form of one is."""
+    """Texts with a common beginning stay apart, but a longer form of one is united with it."""
     heading = text_of(1, 60)
     references = [f"{heading} {text_of(seed, 20)}" for seed in range(2, 102)]
     texts = [*references, heading, references[0] + " and more of it"]
@@ -349,7 +349,7 @@ def test_many_references_under_one_heading_are_told_apart() -> None:
 
 
 def test_a_context_that_comes_again_counts_at_its_first_rank() -> None:
-    """The rank of a duplicate is not a rank of the passage, even after other contexts."""
+    """A repeated context counts at its first rank only."""
     text, other = text_of(1, 30), text_of(2, 30)
     contexts = [text, text, other, text]
     result = SpanRecall().score(retrieved_contexts=contexts, reference_contexts=[text])
@@ -362,15 +362,15 @@ def test_a_context_that_comes_again_counts_at_its_first_rank() -> None:
 
 @pytest.mark.parametrize("length", [1, 15, 16, 17, 100, 4_000])
 def test_long_runs_are_grown_to_their_ends(length: int) -> None:
-    """A run of any length ends where the texts differ, at either end."""
+    """A run of any length is extended until the texts differ, at either end."""
     text = "".join(random.Random(length).choices("abcdefghij", k=length))
     seed = "0123456789" * 4
     found = overlap(f"x{text}{seed}{text}y!", Windows(f"-z{text}{seed}{text}w", 32))
     assert found.runs == ((1, 1 + 2 * length + len(seed)),)
 
 
-def test_edges_count_next_to_covered_text_only() -> None:
-    """A shred at the border may be chance; beside covered text it closes the gap."""
+def test_short_runs_at_a_border_need_covered_text_beside_them() -> None:
+    """A short run at a border counts only beside covered text."""
     assert covered(100, [Overlap(edges=((95, 100),))]) == []
     assert covered(100, [Overlap(edges=((95, 100),)), Overlap(runs=((40, 95),))]) == [(40, 100)]
     assert covered(10, [Overlap(edges=((0, 6),)), Overlap(edges=((5, 10),))]) == [(0, 10)]

@@ -1,4 +1,4 @@
-"""One sheet, three writers: all three write the same content."""
+"""The three writers of a sheet write the same content."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_foreign_text_is_text() -> None:
 
 
 def test_an_empty_sheet_is_nothing_but_its_notes() -> None:
-    """A sheet without rows has notes and no heads."""
+    """A sheet without rows is written as its notes, without heads."""
     sheet = Sheet(["head"], [Section("", [])], ["Nothing was missed."])
     for text in (terminal.text_of(sheet), html.text_of(sheet), markdown.text_of("", sheet)):
         assert "head" not in text
@@ -55,7 +55,7 @@ def test_an_empty_sheet_is_nothing_but_its_notes() -> None:
 
 
 def test_running_text_has_lines_of_its_own_on_a_terminal() -> None:
-    """A column of text does not widen a table: each row is a block, a list is numbered."""
+    """A column of text on a terminal is a block below its row, and does not widen the table."""
     blocks = Sheet(["question", "lost"], [Section("", [Line("q1", ["why?", "d1"])])], sides="ltt")
     assert terminal.text_of(blocks) == "\nq1  why?\n  lost: d1\n"
     numbered = Sheet(["gain"], [Section("", [Line("raise k", ["+1"])])], title="Do", sides="tr")
@@ -90,7 +90,7 @@ def test_the_verdict_is_that_of_the_outcome(before: list[int], after: list[int],
 
 
 def test_several_that_are_compared_are_decided_at_one_error_rate() -> None:
-    """An interval that excludes 0 alone, but not once corrected for all, gives no verdict."""
+    """A change whose interval excludes 0 only before correction gets no verdict."""
     reports = {"first": report([0] * 40)}
     reports |= {f"better {n}": report([1] * 7 + [0] * 33) for n in range(6)}
     alone = compare(reports["first"], reports["better 0"], Recall)

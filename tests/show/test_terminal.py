@@ -50,7 +50,7 @@ def test_no_number_is_cut(width: int) -> None:
 
 @pytest.mark.parametrize("width", [20, 45, 80])
 def test_a_comparison_too(width: int) -> None:
-    """Difference, interval, and p are printed in full, on lines of their own if narrow."""
+    """A comparison's difference, interval, and p are printed in full, at any width."""
     before = evaluate(samples(), IdRecall(), progress=False)
     worse = [Sample(**{**one.to_dict(), "retrieved_context_ids": ["a"]}) for one in samples()]
     after = evaluate(worse, IdRecall(), progress=False)
@@ -61,7 +61,7 @@ def test_a_comparison_too(width: int) -> None:
 
 
 def test_wide_letters_take_two_columns() -> None:
-    """A name in Chinese is as wide as it looks."""
+    """A Chinese name takes two columns a letter."""
     grid = terminal.Grid(Sheet(["召回率"], [Section("", [Line("x", ["1"])])]))
     assert "召回率" in printed(grid, 10)
 
@@ -77,4 +77,5 @@ def test_a_table_in_two_parts_has_no_row_without_a_value() -> None:
     assert values
     assert all(set(cells) - {"-"} for cells in values)
     both = printed(terminal.Grid(summary_sheet(rows.summary())), 200)
-    assert len(re.findall(r"^  @1 ", both, re.MULTILINE)) == 1  # each one's headline at 1
+    # Each scorer's headline is at k = 1.
+    assert len(re.findall(r"^  @1 ", both, re.MULTILINE)) == 1

@@ -1,4 +1,4 @@
-"""Reports on the standard library's documentation: a retriever, and worse versions of it."""
+"""Reports of a retriever, and of worse versions of it, on the standard library's documentation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def words(text: str) -> list[str]:
 
 
 class WordIndex:
-    """BM25 over whole documents, as short as it can be written; best first, ties by ID."""
+    """A short implementation of BM25 over whole documents; best first, ties by ID."""
 
     def __init__(self) -> None:
         from tests.stdlib_docs.collection import documents

@@ -1,4 +1,4 @@
-"""Accounts that bet on the leader: their guarantees, against an obvious slow reference."""
+"""Accounts that bet on the leader keep their guarantees, and equal a slow reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fullrecall.stats.accounts import Accounts
 
 
 class SlowAccounts:
-    """The same race in plain Python, from the definition: every answer is kept and summed anew."""
+    """The race by its definition, in plain Python, which keeps every answer and sums it anew."""
 
     def __init__(self, retrievers: int) -> None:
         self.retrievers = retrievers
@@ -27,16 +27,16 @@ class SlowAccounts:
         self.alive = [True] * retrievers
 
     def variance(self, a: int, j: int) -> float:
-        """Estimate the variance of the paired difference, a prior of 1/4 worth four questions."""
+        """Return the estimated variance of the paired difference, with a prior of 1/4."""
         squares = math.fsum((x[a] - x[j]) ** 2 for x in self.answers)
         return (1 + squares) / (4 + len(self.answers))
 
     def lead(self, a: int, j: int) -> float:
-        """Tell by how many standard deviations j is ahead of a."""
+        """Return by how many standard deviations j is ahead of a."""
         return math.fsum(x[j] - x[a] for x in self.answers) / math.sqrt(self.variance(a, j))
 
     def bet(self, a: int, left: int) -> tuple[int, float]:
-        """Return the rival that a is bet against, and the share of a's capital at stake."""
+        """Return the rival that a is bet against, and the share of a's capital that is bet."""
         rivals = [j for j in range(self.retrievers) if j != a and self.alive[j]]
         if not rivals or not self.alive[a] or self.capital[a] >= 20:
             return a, 0.0
@@ -83,7 +83,7 @@ class SlowAccounts:
 def run_call(
     values: np.ndarray, learn: Callable[[np.ndarray, int], None], look: Callable[[], bool]
 ) -> None:
-    """Run a call's questions through a race, with evenly spread looks, until one is left."""
+    """Run a call's questions through a race, with evenly spread analyses, until one is left."""
     step = math.ceil(len(values) / LOOKS)
     for position, answers in enumerate(values, start=1):
         learn(answers, len(values) - position + 1)
@@ -136,9 +136,9 @@ LAWS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("size", [30, 100])
 def test_a_tie_is_named_worse_in_five_percent_at_most(law: str, size: int) -> None:
-    """At exact ties of four, over three calls, the one declared best is dropped in at most 5%.
+    """With four equal retrievers, over three calls, each is dropped in at most 5% of the races.
 
-    All four are equally good, so any of them may be the best: each is dropped that rarely.
+    All four are equally good, so any of them may be the best.
     """
     races = 2_000
     rng = np.random.default_rng(7)
@@ -158,7 +158,7 @@ def test_a_tie_is_named_worse_in_five_percent_at_most(law: str, size: int) -> No
 @pytest.mark.long
 @pytest.mark.parametrize("law", LAWS)
 def test_a_name_is_worse_by_more_than_the_tolerance_in_five_percent_at_most(law: str) -> None:
-    """At any of 40 looks over two calls, where three are worse by a little more than it."""
+    """A named retriever is worse by more than the tolerance in at most 5% of the races."""
     races, size = 1_000, 100
     rng = np.random.default_rng(8)
     accounts = Accounts.open(4, within=0.05, races=(races,))
@@ -176,7 +176,7 @@ def test_a_name_is_worse_by_more_than_the_tolerance_in_five_percent_at_most(law:
     assert wrong.mean() <= 0.05
 
 
-def test_the_tolerance_names_even_ones() -> None:
+def test_the_tolerance_names_equal_retrievers() -> None:
     """Two equal retrievers are both named after 40 equal questions; a failing one is not."""
     accounts = Accounts.open(3, within=0.2)
     for left in range(60, 0, -1):
@@ -188,8 +188,8 @@ def test_the_tolerance_names_even_ones() -> None:
     assert accounts.more() is None
 
 
-def test_unscored_questions_drop_nobody() -> None:
-    """Unscored questions never drop a retriever, because they count in its favor."""
+def test_unscored_questions_drop_no_retriever() -> None:
+    """Unscored questions count in a retriever's favor, so they never drop one."""
     accounts = Accounts.open(2)
     for left in range(200, 0, -1):
         accounts.learn(np.array([1.0, 0.0]), np.array([1.0, 1.0]), left)
@@ -210,14 +210,14 @@ def test_doubt_never_speeds_up_a_drop(answers: list[tuple[int, int]]) -> None:
 
 
 def test_accounts_that_do_not_fit_together_are_refused() -> None:
-    """Accounts of mismatched sizes, as of a damaged file, are an error."""
+    """Accounts of different sizes, as in a damaged file, are an error."""
     accounts = Accounts.open(3)
     with pytest.raises(ValueError, match="not all of"):
         replace(accounts, ahead=np.zeros((1, 1)))
 
 
-def test_nothing_settles_an_even_race() -> None:
-    """An even race has no estimate, and neither has a race with one retriever left."""
+def test_a_race_of_equals_has_no_estimate() -> None:
+    """A race of equals has no estimate, and neither has a race with one retriever left."""
     accounts = Accounts.open(2)
     assert accounts.more() is None
     accounts.surviving[0] = False

@@ -1,9 +1,4 @@
-"""Gaffke's test: right numbers, errors within the level for every law tried, and enough power.
-
-Errors are exact, not simulated: every possible count of the values is enumerated. The laws, the
-enumeration, and the usual bounds are those of the benchmark that prints the tables of the
-documentation, `bench/power.py`.
-"""
+"""Gaffke's test has right numbers, errors within its level for all laws tried, and power."""
 
 from __future__ import annotations
 
@@ -68,12 +63,12 @@ def hits(found: int, n: int) -> Counts:
 
 
 class TestNumbers:
-    """K and the bounds against closed forms."""
+    """K and the bounds equal closed forms."""
 
     @pytest.mark.parametrize("n", [1, 7, 1_000, 100_000])
     @pytest.mark.parametrize("mean", [0.01, 0.5, 0.99])
     def test_of_hits_k_is_the_binomial_tail(self, n: int, mean: float) -> None:
-        """K is P(X >= found) to 1e-9, also where that is far too small to decide anything."""
+        """For hits, K is P(X >= found) to 1e-9, even where that is tiny."""
         for found in {0, 1, n // 3, n // 2, int(0.9 * n), int(0.98 * n), n - 1, n} - {-1}:
             expected = binom.sf(found - 1, n, mean)
             assert mean_above(hits(found, n), mean) == pytest.approx(expected, rel=1e-9, abs=1e-290)
@@ -84,7 +79,7 @@ class TestNumbers:
     @pytest.mark.parametrize("score", [1.0, 1 / 3])
     @pytest.mark.parametrize("ratio", [1 - 1e-12, 1 - 1e-5, 0.9, 0.001])
     def test_of_equal_scores_k_is_a_power(self, n: int, score: float, ratio: float) -> None:
-        """K is (m / c)^n where all scores are c: the integrand's slowest decay, and its fastest."""
+        """For equal scores c, K is (m / c)^n, at the slowest and fastest decay of the integrand."""
         mean = score * ratio
         expected = exp(n * log(mean / score)) if n * log(mean / score) > -700 else 0
         found = mean_above(counted({score: n}), mean)
@@ -94,7 +89,7 @@ class TestNumbers:
         ("found", "n"), [(1, 1), (4, 5), (27, 30), (3, 1_000), (97_123, 100_000)]
     )
     def test_of_hits_the_bounds_are_clopper_and_pearsons(self, found: int, n: int) -> None:
-        """One bound at 5%, or both at 5%, are quantiles of the beta distribution."""
+        """For hits, the bounds are quantiles of the beta distribution, one- and two-sided."""
         low = beta.ppf(0.05, found, n - found + 1)
         high = beta.ppf(0.95, found + 1, n - found) if found < n else 1.0
         assert lower_bound(hits(found, n), 0.05) == pytest.approx(low, rel=1e-10)
@@ -106,7 +101,7 @@ class TestNumbers:
     )
     @settings(max_examples=20, deadline=None)
     def test_a_bound_is_where_k_is_alpha(self, scores: list[float], alpha: float) -> None:
-        """K just below the lower bound is below alpha, and just above it above."""
+        """K is below alpha just below the lower bound, and above alpha just above it."""
         counts = Counts.of(scores)
         low = lower_bound(counts, alpha)
         assert 0 <= low <= max(scores)
@@ -122,7 +117,7 @@ class TestNumbers:
     def test_k_is_never_nan_and_does_not_depend_on_the_trapezoids(
         self, rows: list[tuple[float, float]], data: st.DataObject
     ) -> None:
-        """Any values, any counts, fractions too: a probability, and half the width changes none."""
+        """K is a probability for any values, and does not depend on the step width."""
         counts = counted(dict(rows))
         near = st.floats(-1e-3, 1e-3).map(lambda off: min(1.0, max(0.0, counts.mean + off)))
         mean = data.draw(st.floats(0, 1) | near | st.sampled_from([0.0, 1.0, counts.mean]))
@@ -146,10 +141,11 @@ class TestNumbers:
     def test_where_the_curved_path_does_not_serve(
         self, low: float, losses: int, high: float, n: int, mean: float
     ) -> None:
-        """A few losses beside many scores a hair above the mean: the integrand grows on the curve.
+        """K is right for a few losses and many scores just above the mean, by a straight path.
 
-        The straight path takes over, and agrees with an integral over the many scores' gamma
-        variable, the losses' and E_0's having closed forms. The last case needs no such help.
+        The integrand grows on the curved path. The straight path agrees with an integral over the
+        gamma variable of the many scores; the losses and E_0 have closed forms. The last case works
+        on the curve.
         """
         lost, won, top = mean - low, high - mean, 1 - mean
 
@@ -164,7 +160,7 @@ class TestNumbers:
         assert found == pytest.approx(expected, rel=1e-9)
 
     def test_nearly_equal_scores(self) -> None:
-        """Scores that differ by rounding are one score; a hair apart they are nearly one."""
+        """Scores that differ by rounding count as one score, and close ones nearly so."""
         together = mean_above(counted({0.9: 100}), 0.88)
         apart = counted({0.9: 50, 0.9 + 1e-12: 25, 0.9 - 1e-12: 25})
         assert mean_above(apart, 0.88) == pytest.approx(together, rel=1e-8)
@@ -192,16 +188,12 @@ class TestErrors:
     @pytest.mark.long
     @pytest.mark.parametrize("case", power.CASES, ids=lambda case: case.title)
     def test_false_pass_and_false_fail_stay_within_5_percent(self, case: Any) -> None:
-        """Both errors of K, the mean at the threshold; the usual bounds exceed 5% in each row.
-
-        Enumerated: all counts of values at every size and threshold of the row, weighed by up to
-        41 laws whose mean is the threshold.
-        """
+        """False PASS and false FAIL of K stay within 5%, where the usual bounds exceed 5%."""
         assert max(case.errors(power.decisions)) <= 0.05
         assert max(case.errors(power.usual_decisions)) > 0.05
 
     def test_the_border_that_the_enumeration_walks_is_the_one_there_is(self) -> None:
-        """Walking the border and testing every count decide alike."""
+        """Enumerating only the border of the decision gives the same as testing every count."""
         rows = power.all_counts(20, 3)
         values = (0.0, 0.9, 1.0)
         passed, failed = power.decisions(power.SCORES, values, 20, 0.9)
@@ -211,10 +203,7 @@ class TestErrors:
             assert fails == (mean_below(counts, 0.9) <= 0.05)
 
     def test_random_laws_at_every_level(self) -> None:
-        """15 laws on three or four random points, up to 12 values: K is a p-value at every alpha.
-
-        Enumerated: all counts; the probability of all that have at most some K is at most that K.
-        """
+        """K is a p-value at every alpha, for 15 random laws on three or four points."""
         rng = np.random.default_rng(5)
         worst = 0.0
         for _ in range(15):
@@ -235,7 +224,7 @@ class TestErrors:
         assert 0.8 < worst <= 1 + 1e-9
 
     def test_unlike_laws(self) -> None:
-        """Six values of six different laws, each with the mean at issue: K holds for these too.
+        """K is a p-value for six values of six different laws with the same mean.
 
         Enumerated: the 64 outcomes of each of 8 sets of two-point laws.
         """
@@ -260,7 +249,7 @@ class TestErrors:
     def test_raising_a_score_never_raises_k(
         self, scores: list[float], mean: float, data: st.DataObject
     ) -> None:
-        """A better score is never evidence against the mean; the lower bound does not fall."""
+        """Raising a score never raises K, and never lowers the lower bound."""
         place = data.draw(st.integers(0, len(scores) - 1))
         raised = [*scores]
         raised[place] = data.draw(st.floats(scores[place], 1))
@@ -298,7 +287,7 @@ class TestPower:
     def test_needed_is_the_smallest_number_that_decides(
         self, counts: Counts, threshold: float, least: float
     ) -> None:
-        """That many samples in the same proportions decide, above or below; one fewer does not."""
+        """`needed` samples in the same proportions decide, and one fewer does not."""
         needed = groups_needed(counts, threshold, 0.05, least=least)
         assert needed is not None
 
@@ -309,7 +298,7 @@ class TestPower:
         assert p(needed) <= 0.05 < p(needed - 1)
 
     def test_one_is_the_least(self) -> None:
-        """No mean is below the smallest possible value: no sample is needed, and one is said."""
+        """`needed` is at least 1, even if no mean is below the smallest possible value."""
         assert groups_needed(hits(1, 2), 0.0, 0.05) == 1
 
     def test_no_number_is_enough_at_the_threshold_itself(self) -> None:

@@ -1,4 +1,4 @@
-"""One interval of a change, the outcome that follows from it, and its p-value."""
+"""A change has one interval, with the outcome and the p-value that follow from it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def change(differences: Sequence[float], **options: Any) -> Difference:
 @given(st.lists(STEPS, min_size=1, max_size=40), st.sampled_from([0.8, 0.95, 0.99]))
 @settings(max_examples=25, deadline=None)
 def test_outcome_interval_and_p_mean_agree(differences: list[float], confidence: float) -> None:
-    """Better or worse exactly where the interval leaves out 0, and where its p-value is small."""
+    """A change is better or worse if and only if its interval excludes 0, and its p is small."""
     found = change(differences, confidence=confidence)
     assert found.interval.low <= found.difference <= found.interval.high  # type: ignore[operator]
     assert (found.outcome is Direction.BETTER) == (found.interval.low > 0)
@@ -62,7 +62,7 @@ def test_outcome_interval_and_p_mean_agree(differences: list[float], confidence:
 @given(st.lists(STEPS, min_size=1, max_size=30))
 @settings(max_examples=20, deadline=None)
 def test_before_and_after_swapped_mirror_everything(differences: list[float]) -> None:
-    """A change undone is the same change with the other sign."""
+    """Swapping before and after negates the change."""
     there, back = change(differences), change([-each for each in differences])
     assert back.difference == pytest.approx(-there.difference)  # type: ignore[operator]
     assert back.interval.low == pytest.approx(-there.interval.high, abs=1e-9)
@@ -89,7 +89,7 @@ def test_no_number_of_groups_settles_a_tie() -> None:
 
 
 def test_a_t_test_says_what_is_likely_and_decides_nothing() -> None:
-    """Small gains that every law cannot tell are likely better; too few groups are not asked."""
+    """A t-test says which direction is likely, and never changes the outcome."""
     small = [0.1] * 30 + [0.0] * 60 + [-0.1] * 10
     gained, lost = change(small), change([-each for each in small])
     assert (gained.outcome, gained.likely) == (Direction.CANNOT_TELL, Direction.BETTER)
@@ -112,7 +112,7 @@ def test_no_groups_have_no_mean() -> None:
 
 
 def test_holm_corrects_what_is_shown_together() -> None:
-    """Among ten changes at once the same evidence does not suffice, and strong evidence does."""
+    """Of ten changes at once, weak evidence no longer suffices, and strong evidence does."""
     before, strong = report_of([0.0] * 40), report_of([0.5] * 24 + [0.0] * 16)
     weak = report_of([0.5] * 10 + [0.0] * 30)
     alone = compare(before, weak, Recall)["id_recall"].main

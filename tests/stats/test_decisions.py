@@ -1,4 +1,4 @@
-"""Decisions are wrong as often as they say at most: each error rate by exact enumeration.
+"""Decisions keep their stated error rates, each computed by exact enumeration.
 
 A gate's outcome depends only on how many samples have each score. So each possible set of counts
 of a law on two or three scores is gated once and weighed by its probability.
@@ -57,7 +57,7 @@ class TestFalseOutcomes:
 
     @pytest.mark.parametrize(("mean", "n"), [(0.99, 50), (0.9, 30), (0.95, 60)])
     def test_hits_at_their_threshold(self, mean: float, n: int) -> None:
-        """0/1 scores whose true mean is the threshold: neither FAIL nor PASS in over 5%."""
+        """Hits whose true mean is the threshold neither FAIL nor PASS in over 5%."""
         gate = Gate(Recall >= mean)
         said = {
             hits: outcome(gate, report_of([1.0] * hits + [0.0] * (n - hits)))
@@ -70,7 +70,7 @@ class TestFalseOutcomes:
 
     @pytest.mark.parametrize(("margin", "n"), [(0.05, 100), (0.02, 150)])
     def test_rare_total_losses(self, margin: float, n: int) -> None:
-        """Losses of 1 in as many samples as the margin allows: PASS in 5% at most."""
+        """Total losses in as many samples as the margin allows PASS in 5% at most."""
         gate, before = Gate(margin=margin), report_of([1.0] * n)
         rate = sum(
             binom.pmf(lost, n, margin)
@@ -81,7 +81,7 @@ class TestFalseOutcomes:
 
     @pytest.mark.parametrize("n", [100])
     def test_unscored_samples_that_would_be_0(self, n: int) -> None:
-        """One sample in 10 fails to be scored because it fails: PASS in 5% at most."""
+        """If one sample in 10 is unscored because it fails, a gate PASSes in 5% at most."""
         rng = random.Random(n)
         runs, wrong = 60, 0
         for _ in range(runs):
@@ -90,10 +90,10 @@ class TestFalseOutcomes:
         assert wrong / runs <= 0.05 + 2 * sqrt(0.05 * 0.95 / runs)
 
     def test_groups_whose_size_tells_of_their_scores(self) -> None:
-        """Nine groups in ten are of one sample, the tenth of six that fail more often."""
+        """If large groups fail more often than single samples, a gate PASSes in 5% at most."""
         rng = random.Random(5)
         runs, wrong = 100, 0
-        truth = 0.9 * 0.95 + 0.1 * 0.45  # of the mean over groups
+        truth = 0.9 * 0.95 + 0.1 * 0.45  # The threshold is that of the mean over groups.
         for _ in range(runs):
             scores: list[float | None] = []
             groups: list[str | None] = []
@@ -106,7 +106,7 @@ class TestFalseOutcomes:
         assert wrong / runs <= 0.1 + 2 * sqrt(0.1 * 0.9 / runs)
 
     def test_six_rules_at_their_thresholds(self) -> None:
-        """Six scores, each with a true mean at its threshold: any of them FAILs in 5% at most."""
+        """Of six rules, each at its threshold, any FAILs in 5% at most."""
         rng, n, runs = random.Random(7), 60, 30
         methods = [IdRecall(name=f"score_{place}").method for place in range(6)]
         gate = Gate(Recall >= 0.9, scores=[method.name for method in methods])
@@ -136,7 +136,7 @@ class TestFalseOutcomes:
 
 
 class TestPower:
-    """The error rates are not kept by answering CANNOT TELL to everything."""
+    """Gates and searches decide with a feasible number of samples, not only CANNOT TELL."""
 
     def test_hits(self) -> None:
         """Of 192 samples with a true mean of 0.95, four in five show that it is above 0.9."""
@@ -183,10 +183,10 @@ class TestEdges:
 
 
 class TestCompare:
-    """Its interval is the inversion of its test."""
+    """The interval of a comparison is the inversion of its test."""
 
     def test_the_outcome_and_the_interval_never_disagree(self) -> None:
-        """In 60 runs with ties and groups: better or worse exactly where 0 is outside."""
+        """In 60 runs with ties and groups, a change is better or worse exactly if 0 is outside."""
         rng = random.Random(11)
         decided = 0
         for _ in range(60):
@@ -222,7 +222,7 @@ class TestIdentity:
         )
 
     def test_claims_split_otherwise_do_not_compare(self) -> None:
-        """40 identical retrievals, scored 0.5 and 1.0 by other claims: no difference, no PASS."""
+        """Claims that were split differently are not compared, so there is no PASS."""
         before, after = self.split(2, 1), self.split(1, 1)
         score = compare(before, after)["id_recall"]
         assert (score.main.samples, score.main.difference, score.main.p) == (0, None, None)
@@ -231,7 +231,7 @@ class TestIdentity:
         assert outcome(Gate(margin=0.02), after, before) is CANNOT_TELL
 
     def test_common_targets_alone_count(self) -> None:
-        """A target of one report alone does not count; the number of differing samples is told."""
+        """Only common targets count, and the samples with other targets are counted."""
         before, after = self.split(2, 1), self.split(2, 1)
         more = evaluate(
             [
@@ -259,8 +259,8 @@ class TestIdentity:
             c.interval for c in Gate(Recall >= 0.3).check(report).checks
         ]
 
-    def test_what_is_linked_is_one_group(self) -> None:
-        """A sample belongs to the group of any sample with the same ID."""
+    def test_linked_samples_are_one_group(self) -> None:
+        """Samples that are linked by groups or IDs are one group."""
         rows = [
             Row(1, Sample(id="x", group="a"), (RESULTS[1.0],)),
             Row(2, Sample(id="x"), (RESULTS[1.0],)),

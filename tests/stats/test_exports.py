@@ -1,4 +1,4 @@
-"""Reports for other programs: CSV and Markdown; and the suffixes of file names."""
+"""Reports are exported as CSV and Markdown, to files with the right suffixes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def hostile() -> Report:
 
 
 class TestCsv:
-    """One line for each sample."""
+    """CSV has one line for each sample."""
 
     def test_columns_are_those_of_pandas(self) -> None:
         """CSV has the columns and numbers of `to_frame`, and empty cells for missing scores."""
@@ -121,7 +121,7 @@ class TestCsv:
         assert not _runs_in_a_spreadsheet(str(cell(text)))
 
     def test_semicolons_where_a_comma_is_decimal(self, tmp_path: Path) -> None:
-        """The table may have semicolons, for decimal commas; other delimiters are refused."""
+        """Semicolons are allowed as delimiters, for decimal commas; others are refused."""
         report = report_of(SAMPLES)
         report.to_csv(tmp_path / "r.csv", delimiter=";")
         with (tmp_path / "r.csv").open(encoding="utf-8-sig", newline="") as file:
@@ -144,7 +144,7 @@ def rows_of_markdown(text: str) -> dict[str, list[str]]:
 
 
 class TestMarkdown:
-    """Tables for a pull request."""
+    """Markdown has tables for a pull request."""
 
     def test_figures(self) -> None:
         """Markdown has the mean, its interval, the coverage, and bounds for unscored samples."""
@@ -194,7 +194,7 @@ def _compared(*measures: Any) -> Comparison:
 
 
 class TestComparison:
-    """Comparisons, for the reviewer of a pull request and for other programs."""
+    """Comparisons are exported for a pull request and for other programs."""
 
     def test_markdown_has_every_difference_and_the_largest_changes(self, tmp_path: Path) -> None:
         """Markdown has every difference and the largest changes, and no markup from the data."""
@@ -235,7 +235,7 @@ class TestComparison:
 
 
 class TestFrames:
-    """Data frames of texts that are not UTF-8."""
+    """Data frames hold texts that are not UTF-8."""
 
     @pytest.mark.rooms
     def test_half_an_emoji_stands_as_its_escape(self) -> None:
@@ -252,7 +252,7 @@ class TestFrames:
 
 
 @pytest.mark.rooms
-def test_what_was_written_does_not_fill_a_notebook(tmp_path: Path) -> None:
+def test_a_notebook_shows_the_length_of_a_written_text(tmp_path: Path) -> None:
     """A notebook shows the length of a written text, and not its 300,000 characters."""
     from fullrecall.diagnosis import diagnose
 

@@ -1,4 +1,4 @@
-"""The gate: its verdicts, and the reasons it gives."""
+"""A gate's outcomes, and the reasons it gives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PASS, FAIL, CANNOT_TELL = Outcome.PASS, Outcome.FAIL, Outcome.CANNOT_TELL
 
 
 class TestThresholds:
-    """`Gate(Recall >= 0.9)`."""
+    """`Gate(Recall >= 0.9)` decides by a threshold."""
 
     @pytest.mark.parametrize(
         ("found", "missed", "outcome"),
@@ -49,7 +49,7 @@ class TestThresholds:
         assert Gate(Recall >= 0.9).check(report_of(29)).outcome is PASS
 
     def test_exactly_at_the_line(self) -> None:
-        """No number of samples tells whether a mean of 0.9 is above or below 0.9."""
+        """A mean of exactly the threshold is undecided at any number of samples."""
         (check,) = Gate(Recall >= 0.9).check(report_of(180, 20)).checks
         assert check.needed is None
         assert "more samples with this mean would not settle it" in check.reason
@@ -81,7 +81,7 @@ class TestThresholds:
         assert Gate(Recall >= 0.9, confidence=0.99).check(report).outcome is CANNOT_TELL
 
     def test_the_worst_of_several_scores(self) -> None:
-        """Each score named must pass; without a name there must be one."""
+        """The worst of several named scores decides; without a name there must be one score."""
         rows = [
             Sample(
                 retrieved_contexts=[{"id": "a", "text": "x" * 30}],
@@ -108,10 +108,10 @@ class TestThresholds:
 
 
 class TestCoverage:
-    """An unscored sample is not counted as 0, and not ignored."""
+    """An unscored sample is neither counted as 0 nor ignored."""
 
     def test_the_verdict_holds_whatever_they_would_have_scored(self) -> None:
-        """A few unscored samples change nothing; many make the verdict uncertain."""
+        """A few unscored samples change no outcome; many make it uncertain."""
         gate = Gate(Recall >= 0.9)
         assert gate.check(report_of(400, 0, 4)).outcome is PASS
         assert gate.check(report_of(100, 300, 100)).outcome is FAIL
@@ -129,19 +129,19 @@ class TestCoverage:
 
 
 class TestBaseline:
-    """`margin`."""
+    """`margin` bounds the drop against a baseline."""
 
     @pytest.mark.parametrize(
         ("found", "outcome"),
         [(180, PASS), (190, PASS), (174, CANNOT_TELL), (160, FAIL)],
     )
     def test_verdicts(self, found: int, outcome: Outcome) -> None:
-        """A loss of more than the margin has to be ruled out, or shown."""
+        """A drop beyond the margin is excluded, shown, or undecided."""
         result = Gate(margin=0.04).check(report_of(found, 200 - found), report_of(180, 20))
         assert result.outcome is outcome
 
     def test_other_targets_are_named(self) -> None:
-        """References that were renamed since the baseline leave nothing to compare."""
+        """References that were renamed since the baseline leave no target to compare."""
         samples = [{"id": str(n), "retrieved_ids": ["a"], "expected_ids": ["a"]} for n in range(9)]
         renamed = [{**sample, "expected_ids": ["b"]} for sample in samples]
         reports = [evaluate(each, IdRecall(), progress=False) for each in (samples, renamed)]
@@ -161,7 +161,7 @@ class TestBaseline:
         assert (check.outcome, check.needed) == (CANNOT_TELL, 149)
 
     def test_there_is_one_interval(self) -> None:
-        """A gate has the interval of the summary or comparison, and its one-sided bound apart."""
+        """A gate shows the summary's or comparison's interval, and its one-sided bound apart."""
         before, after = report_of(28, 12), report_of(33, 7)
         (unsure,) = Gate(Recall >= 0.8).check(after).checks
         assert unsure.interval == after.summary(Recall)["id_recall"].interval
@@ -176,7 +176,7 @@ class TestBaseline:
         assert "–".join(shown) in str(after.summary(Recall))
 
     def test_both_rules(self) -> None:
-        """A least recall and a margin are two checks."""
+        """A threshold and a margin are two checks."""
         result = Gate(Recall >= 0.5, margin=0.04).check(report_of(180, 20), report_of(200))
         assert [check.outcome for check in result.checks] == [PASS, FAIL]
 
@@ -193,13 +193,13 @@ class TestBaseline:
     ],
 )
 def test_parameters_out_of_range(rules: Any, parameters: Any, message: str) -> None:
-    """The parameter and the value are named before any report is read."""
+    """A parameter out of range is an error before any report is read."""
     with pytest.raises(ParameterError, match=message):
         Gate(*rules, **parameters)
 
 
 def test_a_threshold_out_of_range() -> None:
-    """A percent in place of a share is an error when the threshold is made."""
+    """A percent instead of a share is an error when the threshold is made."""
     with pytest.raises(ParameterError, match="a threshold must be a number from 0 to 1, got 90"):
         Recall >= 90  # noqa: B015 - it raises
 
@@ -212,7 +212,7 @@ def test_margin_and_baseline_go_together() -> None:
 
 
 class TestWritten:
-    """A verdict as text, JSON, and Markdown."""
+    """A gate's result is written as text, JSON, and Markdown."""
 
     RESULT = Gate(Recall >= 0.9, margin=0.04).check(report_of(180, 20), report_of(200))
 
@@ -225,7 +225,7 @@ class TestWritten:
         assert plain["checks"][0]["coverage"] == 1.0
 
     def test_markdown(self) -> None:
-        """A head with the verdict and a row for each check, with as many cells as the head."""
+        """Markdown has a head with the outcome and a row for each check."""
         lines = self.RESULT.to_markdown().splitlines()
         assert lines[0].startswith("### ❌ Recall gate: FAIL\\: change of id\\_recall is at most")
         rows = [line for line in lines if line.startswith("|")]

@@ -47,7 +47,7 @@ class TestCommand:
     def test_least_recall(
         self, saved: Mapping[str, Path], least: float, code: int, said: str
     ) -> None:
-        """A real retriever gives all three exit codes."""
+        """`--min-recall` gives all three exit codes with a real retriever."""
         result = self.run(saved["main"], "--require", f"recall@10>={least}")
         assert result.exit_code == code
         assert said in " ".join(result.stdout.split())
@@ -71,7 +71,7 @@ class TestCommand:
         ("name", "code"), [("main", 0), ("worse", 0), ("unclear", 3), ("worst", 1)]
     )
     def test_baseline(self, saved: Mapping[str, Path], name: str, code: int) -> None:
-        """A retriever that was made worse fails, one a little worse passes within the margin."""
+        """A much worse retriever fails against the baseline; one within the margin passes."""
         result = self.run(saved[name], "--baseline", saved["main"], "--margin", 0.05)
         assert result.exit_code == code
         if code == 3:
@@ -103,7 +103,7 @@ class TestCommand:
 
     @pytest.mark.rooms
     def test_json_is_all_that_is_printed(self, saved: Mapping[str, Path]) -> None:
-        """--json prints what `to_dict` gives, and the exit code is the same."""
+        """--json prints the result of `to_dict`, with the same exit code."""
         result = self.run(saved["main"], "--require", "recall>=0.2", "--json")
         expected = Gate(Recall >= 0.2).check(Report.load(saved["main"])).to_dict()
         assert json.loads(result.stdout) == json.loads(json.dumps(expected))
@@ -111,7 +111,7 @@ class TestCommand:
 
     @pytest.mark.rooms
     def test_options_reach_the_gate(self, saved: Mapping[str, Path]) -> None:
-        """--confidence, --score are parameters of the gate."""
+        """--confidence and --score are passed to the gate."""
         assert (
             self.run(saved["main"], "--require", "recall>=0.2", "--confidence", 0.8).exit_code == 0
         )

@@ -1,4 +1,4 @@
-"""Rules of a gate beside `>=`: at most, slices, other scorers' parameters."""
+"""Gates have rules other than `>=`: upper bounds, slices, and scorers' parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PASS, FAIL, CANNOT_TELL = Outcome.PASS, Outcome.FAIL, Outcome.CANNOT_TELL
 
 
 class TestAtMost:
-    """`Gate(Recall <= 0.1)`, as `Leak @ 10 <= 0.01`."""
+    """`Gate(Recall <= 0.1)` bounds a mean from above, as for `Leak @ 10 <= 0.01`."""
 
     @pytest.mark.parametrize(
         ("found", "missed", "outcome", "said"),
@@ -40,7 +40,7 @@ class TestAtMost:
     def test_it_mirrors_at_least(
         self, found: int, missed: int, outcome: Outcome, said: str
     ) -> None:
-        """An upper bound passes, a lower bound fails, and the sentence says which."""
+        """A mean shown to be below passes, one above fails, and the reason says which."""
         (check,) = Gate(Recall <= 0.1).check(report_of(found, missed)).checks
         assert (check.outcome, check.rule) == (outcome, "id_recall <= 0.1")
         assert check.reason.startswith(said)
@@ -50,14 +50,14 @@ class TestAtMost:
         assert Gate(Recall <= 0.1).check(report_of(0, 200)).outcome is PASS
         assert Gate(Recall <= 0.1).check(report_of(0, 200, 40)).outcome is CANNOT_TELL
 
-    def test_one_is_always_kept(self) -> None:
-        """`<= 1` and `>= 0` always pass, because no mean is outside 0 to 1."""
+    def test_bounds_at_the_ends_always_pass(self) -> None:
+        """`<= 1` and `>= 0` always pass, because every mean is within 0 to 1."""
         report = report_of(3, 2)
         assert Gate(Recall <= 1, Recall >= 0).check(report).outcome is PASS
 
 
 class TestSlices:
-    """`Gate(Recall >= 0.9, slices="kind")`."""
+    """`Gate(Recall >= 0.9, slices="kind")` checks each slice."""
 
     def test_each_value_of_a_field_must_pass(self) -> None:
         """A slice that fails makes the gate fail, even if the whole report passes."""
@@ -72,7 +72,7 @@ class TestSlices:
         assert result.sentence.startswith("FAIL: id_recall [kind=table] is at most")
 
     def test_fails_are_corrected_for_the_number_of_slices(self) -> None:
-        """A result that fails a single slice is not enough evidence among twenty slices."""
+        """A result that would fail alone is not enough evidence among twenty slices."""
         bad = {"bad": (20, 8)}
         others = {f"k{n}": (28, 0) for n in range(19)}
         alone = Gate(Recall >= 0.9).check(kinds(**bad))
@@ -118,7 +118,7 @@ class TestParameters:
             assert "differ" not in result.to_markdown()
 
     def test_a_loosened_scorer_is_seen(self) -> None:
-        """A PASS that a text threshold of 0.05 earned says so: as text, Markdown, and JSON."""
+        """A PASS with a text threshold of 0.05 shows that parameter, in every output."""
         result = self.gated(TextRecall(threshold=0.05, comparison="gt"))
         assert result.outcome is PASS
         assert str(result).splitlines()[1:] == [self.LINE]
@@ -139,7 +139,7 @@ class TestParameters:
 
     @pytest.mark.rooms
     def test_judged_scores_name_a_judge_of_your_own(self) -> None:
-        """The built-in judge is the default; partial credit and another judge are not."""
+        """A judge other than the built-in one, and partial credit, are named."""
         sample = {
             "retrieved_contexts": ["It is in Paris."],
             "reference_claims": ["It is in Paris."],
@@ -157,7 +157,7 @@ class TestParameters:
 
 
 class TestWhatIsNoThreshold:
-    """Comparisons that Python would turn into something else."""
+    """Comparisons of a measure that cannot be a threshold are errors."""
 
     @pytest.mark.parametrize(
         "write",
@@ -181,14 +181,14 @@ class TestWhatIsNoThreshold:
         with pytest.raises(ParameterError, match=r"write Recall @ 5 <= 0.9"):
             Gate(Recall @ 5 < 0.9)  # type: ignore[arg-type]
 
-    def test_what_is_already_true_or_false_is_no_rule(self) -> None:
-        """A comparison of numbers is not a rule."""
+    def test_a_truth_value_is_no_rule(self) -> None:
+        """A comparison of plain numbers, True or False, is not a rule."""
         with pytest.raises(ParameterError, match="a rule must be such as"):
             Gate(True)  # type: ignore[arg-type]  # noqa: FBT003
 
     @pytest.mark.parametrize("text", ["recall@5>=0.9", "precision <= 0.25", "ndcg@3<=1"])
     def test_text_and_threshold_are_the_same(self, text: str) -> None:
-        """Both signs parse, and print as they are written in Python."""
+        """Texts with either sign parse to a threshold, and print as they are written in Python."""
         threshold = parse_threshold(text)
         assert threshold.at_most == ("<=" in text)
         assert eval(repr(threshold), vars(measures)) == threshold  # noqa: S307 - our own

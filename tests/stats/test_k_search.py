@@ -1,4 +1,4 @@
-"""The smallest k that reaches a target, and the measures without one."""
+"""The search returns the smallest k that reaches a target, for measures that never fall."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_no_k_and_no_values() -> None:
 
 @pytest.mark.long
 def test_a_k_below_the_target_is_returned_in_five_percent_at_most() -> None:
-    """With all true means at the target, returning any k is an error: in 5% at most."""
+    """With all true means at the target, any k is returned in 5% at most."""
     rng = Random(9)
     wrong = 0
     for _ in range(200):
@@ -53,7 +53,7 @@ def test_a_k_below_the_target_is_returned_in_five_percent_at_most() -> None:
 
 
 class SecondOnly(Measure):
-    """A measure of a user's: whether the second context is a target, as long as k is 2 or 3."""
+    """A user's measure: whether the second context is a target, if k is 2 or 3."""
 
     text = "second_only"
 
@@ -64,7 +64,7 @@ class SecondOnly(Measure):
 
 @pytest.mark.parametrize("measure", [Precision, SecondOnly(), AP, RR])
 def test_a_measure_that_may_fall_is_refused(measure: Measure) -> None:
-    """Precision may fall with k, AP and RR with a budget, and any user's own measure may fall."""
+    """A measure that may fall with k or a budget is refused, and so is a user's own."""
     samples = [{"retrieved_ids": ["a", "b"], "expected_ids": ["a"]}] * 60
     report = evaluate(samples, IdRecall(), progress=False)
     unit: Unit | None = "calls" if measure in (AP, RR) else None
@@ -73,8 +73,8 @@ def test_a_measure_that_may_fall_is_refused(measure: Measure) -> None:
 
 
 @pytest.mark.parametrize("measure", [AP, F1, RR, AllFound, Hit, Precision, Recall, *MEASURES])
-def test_measures_are_classed_by_what_they_do(measure: Measure | str) -> None:
-    """A measure classed as never falling never falls, for any sample and k."""
+def test_measures_that_never_fall_are_classed_so(measure: Measure | str) -> None:
+    """A measure that is classed as never falling never falls, for any sample and k."""
     measured = measure if isinstance(measure, Measure) else MEASURES[measure]
     if isinstance(measured, type):
         measured = measured()

@@ -35,8 +35,8 @@ def test_means_intervals_and_counts() -> None:
     assert all(type(value) is float and isfinite(value) for value in found.values())
 
 
-def test_what_was_not_measured_is_left_out() -> None:
-    """A mean of no sample is neither 0 nor NaN; the counts say that there was none."""
+def test_a_mean_of_no_sample_is_left_out() -> None:
+    """A mean of no sample is left out, and the counts say that there was none."""
     nothing = evaluate([Sample(user_input="q")], IdRecall(), progress=False).metrics()
     assert nothing == {
         "samples": 1.0,
@@ -48,7 +48,7 @@ def test_what_was_not_measured_is_left_out() -> None:
 
 
 def test_names() -> None:
-    """Names have allowed characters only, no name is a folder of another, and all differ."""
+    """Names have allowed characters, differ, and none is a folder of another."""
     found = report("../id@half", "id/half", "id half").metrics()
     assert all(NAME.fullmatch(name) for name in found)
     assert not any(other.startswith(f"{name}/") for name in found for other in found)

@@ -1,4 +1,4 @@
-"""The list of missed targets: counted from columns, made when it is read."""
+"""Missed targets are counted from columns, and their list is made when it is read."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from fullrecall.table.table import Table
 
 
 def test_only_the_targets_that_are_read_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Missed targets are counted from columns, and a slice makes only its own rows."""
+    """Counting makes no row of missed targets, and a slice makes only its own rows."""
     rows = [{"retrieved_ids": ["a"], "expected_ids": ["a", f"b{n}", "c"]} for n in range(300)]
     report = evaluate(rows, [IdRecall(), IdRecall(name="again")], progress=False)
     made: list[int] = []

@@ -1,4 +1,4 @@
-"""The gate inside real pytest runs, each in a process of its own."""
+"""The gate works inside real pytest runs, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def properties(case: ET.Element) -> dict[str, str]:
 def test_all_outcomes_on_a_real_retriever(
     tmp_path: Path, saved: Mapping[str, Path], reports: Mapping[str, Report]
 ) -> None:
-    """The demo's collection: the outcomes of `Gate`; a section, and JUnit's properties."""
-    # Each Python has other documents, on which other retrievers pass.
+    """A gate on the demo's collection gives each outcome, a section, and JUnit properties."""
+    # Each Python version has other documents, on which other retrievers pass.
     gate = Gate(Recall @ 10, margin=0.05)
     outcomes = {
         name: gate.check(reports[name], reports["main"]).outcome.words
@@ -96,7 +96,7 @@ def test_retriever(recall_gate, name):
         assert f"test_it.py::test_retriever[{name}]: {outcome}: change of" in section
         told = properties(ran.cases[f"test_retriever[{name}]"])
         assert told["recall_gate"].startswith(f"{outcome}: change of id_recall@10 is")
-        has_interval = "recall_gate.low" in told  # that the lists are the same is a fact
+        has_interval = "recall_gate.low" in told  # Equal lists pass by fact.
         assert has_interval is (name != "main")
         assert not has_interval or (
             float(told["recall_gate.low"]) < float(told["recall_gate.high"])
@@ -124,7 +124,7 @@ def test_few(recall_gate):
 def test_cannot_tell_fails_unless_asked_otherwise(
     tmp_path: Path, arguments: tuple[str, ...], code: int, counted: str
 ) -> None:
-    """The default is to fail; as a skip it still says how many would do."""
+    """CANNOT TELL fails by default; as a skip its reason has the samples needed."""
     ran = run(tmp_path, UNSURE, "-rs", *arguments)
     assert ran.code == code
     assert counted in ran.printed
@@ -187,7 +187,7 @@ def test_nothing():
 
 @pytest.mark.rooms
 def test_pytest_finds_the_plug_in() -> None:
-    """The distribution names it as a plug-in of pytest, as a module that has the fixture."""
+    """The distribution declares the module with the fixture as a pytest plug-in."""
     text = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
     named = tomllib.loads(text)["project"]["entry-points"]["pytest11"]
     assert hasattr(import_module(named["fullrecall"]), "recall_gate")

@@ -1,4 +1,4 @@
-"""Reports in a shell: one sample by its ID, parts of a report, slices, and printed forms."""
+"""Reports are read in a shell: samples by ID, parts, slices, and printed forms."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def report_of(n: int = 60, **names: str) -> Report:
 
 
 class TestParts:
-    """Rows and reports by `[…]`, `filter` and `slices`."""
+    """`[…]`, `filter` and `slices` give rows and parts of reports."""
 
     def test_a_sample_by_its_id_and_by_its_place(self) -> None:
-        """An unknown ID or place is an error, and so is an ID that occurs twice."""
+        """`report[…]` takes an ID or a position; unknown or repeated IDs are errors."""
         report = report_of()
         assert report["q7"].label == "q7"
         assert report[-1].label == "q59"
@@ -48,7 +48,7 @@ class TestParts:
             twice["q4"]
 
     def test_a_part_is_a_report(self) -> None:
-        """A part has means of its own, and the `stopped` of the whole."""
+        """A part of a report has its own means, and the whole's `stopped`."""
         report = report_of()
         report.stopped = "the budget was spent"
         part = report[10:20]
@@ -108,10 +108,10 @@ class TestParts:
 
 
 class TestPrinted:
-    """A shell shows each object briefly, with the score first."""
+    """A shell prints each object briefly, with the score first."""
 
     def test_results_and_rows(self) -> None:
-        """One line, however long the texts; control characters do not come through."""
+        """Results and rows print as one line without control characters, for any texts."""
         wanted = ["a", *(f"d{n}" for n in range(9))]
         sample = Sample(id="q", user_input="?", retrieved_ids=["a"], expected_ids=wanted)
         result = IdRecall().score(sample)
@@ -128,7 +128,7 @@ class TestPrinted:
 
     @pytest.mark.rooms
     def test_scores_of_summaries_comparisons_and_gates(self) -> None:
-        """Each shows its number first, then its interval or reason."""
+        """Scores of summaries, comparisons and gates print the number first."""
         from fullrecall import diagnose
 
         report = report_of()
@@ -146,10 +146,10 @@ class TestPrinted:
 
 
 class TestRuns:
-    """Several reports side by side."""
+    """Several reports are compared side by side."""
 
     def test_changes_since_the_first(self) -> None:
-        """Each later report is compared with the first; p is adjusted for their number."""
+        """Each later report is compared with the first; p is adjusted for the number of reports."""
         report = report_of()
         better = evaluate(
             [row.sample.with_retrieval([Context(id="d")]) for row in report],
@@ -166,6 +166,6 @@ class TestRuns:
         assert runs["June"].after is better
 
     def test_one_report_is_not_several(self) -> None:
-        """A comparison needs at least two reports."""
+        """A comparison of one report is refused."""
         with pytest.raises(ParameterError, match="at least 2, got 1"):
             Comparisons({"a": report_of()})

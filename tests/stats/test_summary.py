@@ -1,4 +1,4 @@
-"""The uncertainty in a summary: intervals, groups, coverage, bounds."""
+"""A summary has the uncertainty of its means: intervals, groups, coverage, bounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fullrecall.stats.bounds import Counts, Interval, lower_bound, upper_bound
 
 
 def report_of(found: list[bool | None], group: int | None = None) -> Report:
-    """Return a report of samples that found their one target at rank 2, or not; None: unscored."""
+    """Return a report of samples with one target, at rank 2 or missed; None is unscored."""
     rows = [
         Sample(
             retrieved_ids=None if hit is None else ["x", "a" if hit else "y"],
@@ -61,7 +61,7 @@ def test_samples_of_a_group_are_one() -> None:
 
 
 def test_bounds_on_what_is_unscored() -> None:
-    """The mean if all unscored were 0, and if all were 1, beside the coverage."""
+    """The bounds are the means with all unscored samples at 0 and at 1."""
     score = report_of(FOUND).summary()["id_recall"]
     assert score.bounds == pytest.approx((6 / 10, 8 / 10))
     assert score.coverage == 0.8
@@ -71,7 +71,7 @@ def test_bounds_on_what_is_unscored() -> None:
 
 
 def test_the_table_and_the_json_have_the_intervals() -> None:
-    """Below each mean its interval; in JSON with both ends and the confidence."""
+    """The table has each interval below its mean; JSON has both ends and the confidence."""
     summary = report_of(FOUND).summary(Recall @ 2)
     interval = summary["id_recall"].interval
     assert interval is not None
@@ -85,7 +85,7 @@ def test_the_table_and_the_json_have_the_intervals() -> None:
 
 
 def test_credit_on_unverified_quotes_stands_in_the_summary() -> None:
-    """Two claims are credited, one on a quote that is not in its context: half of the credit."""
+    """If one of two credited claims has an unverified quote, half of the credit is unverified."""
     method = Method("claim_recall", {"judge": "j"})
     found = [
         Finding(Target((name,)), (CreditStep(1, 1.0),), (1,), verdict="supported", unverified=share)
@@ -108,7 +108,7 @@ def test_credit_on_unverified_quotes_stands_in_the_summary() -> None:
 
 
 def test_united_and_failed_calls_stand_in_the_summary() -> None:
-    """The summary, also of a part, counts samples with a union of calls, and with a failed call."""
+    """The summary counts samples with a union of calls, and with a failed call."""
     one, two, failed = (
         Call("a", query="1", contexts=(Context("t", id="x"),)),
         Call("b", query="2", contexts=(Context("u", id="y"),)),
@@ -126,7 +126,7 @@ def test_united_and_failed_calls_stand_in_the_summary() -> None:
 
 
 def test_no_sample_is_said() -> None:
-    """A table of nothing but zeros would look like a file that was read."""
+    """A summary without samples says so, instead of showing zeros."""
     assert "id_recall: no sample was given" in str(
         evaluate([], IdRecall(), progress=False).summary()
     )

@@ -1,4 +1,4 @@
-"""Signs that a score measures the golden set itself, and comparisons by slices."""
+"""Signs of a wrong golden set are noted, and slices are compared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def notes(samples: list[Sample], scorer: Any) -> str:
 
 
 def test_every_retrieved_list_equals_its_references() -> None:
-    """The note needs five samples or more, and no list that differs from its references."""
+    """The note appears from five samples on, if every list equals its references."""
     equal = [Sample(retrieved_ids=[f"d{n}"], expected_ids=[f"d{n}"]) for n in range(5)]
     assert "every retrieved list equals its references, in all 5" in notes(equal, IdRecall())
     other = Sample(retrieved_ids=["x", "d9"], expected_ids=["d9"])

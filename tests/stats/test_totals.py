@@ -1,4 +1,4 @@
-"""Totals of a measure: exact means over groups, and means with gaps filled."""
+"""Totals give exact means over groups, and means with missing values filled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = st.lists(
 
 
 def totals(rows: list[tuple[float | None, int]]) -> Totals:
-    """Return the totals of (value, group) rows; None is a value that is due and missing."""
+    """Return the totals of (value, group) rows; None is a missing value that counts."""
     values = np.array([np.nan if value is None else value for value, _ in rows])
     return Totals.of(values, due=np.isnan(values), groups=np.array([code for _, code in rows]))
 
@@ -81,7 +81,7 @@ def test_joined_totals_are_those_of_all_rows(parts: list[list[tuple[float | None
 
 @given(ROWS)
 def test_gaps_are_counted_and_filled(rows: list[tuple[float | None, int]]) -> None:
-    """The mean with gaps filled by 0 is at most the mean with gaps filled by 1."""
+    """Missing values are counted; filled with 0 they give a lower mean than filled with 1."""
     made = totals(rows)
     assert made.due == len(rows)
     assert made.samples == sum(value is not None for value, _ in rows)
@@ -93,13 +93,13 @@ def test_gaps_are_counted_and_filled(rows: list[tuple[float | None, int]]) -> No
 
 @pytest.mark.parametrize("value", [0.1, 1 / 3, 0.7, 1.0])
 def test_the_mean_of_equal_values_is_that_value(value: float) -> None:
-    """The sum is not rounded in between."""
+    """The mean of equal values is that value, since the sum is not rounded."""
     assert totals([(value, -1)] * 1_000).mean == value
 
 
 @given(st.integers(MOST_VALUES + 1, 20_000), st.integers(0, 2**31))
 def test_many_values_are_bracketed(count: int, seed: int) -> None:
-    """Many values become few, rounded down and up, for the same number of samples."""
+    """Many values are replaced by few, rounded down and up, for the same number of samples."""
     values = np.random.default_rng(seed).random(count)
     low, high, _ = bracketed(values, None, least=0.0)
     assert max(len(low.values), len(high.values)) <= MOST_VALUES

@@ -39,8 +39,8 @@ def documents() -> tuple[Document, ...]:
     """Return the collection, sorted by ID; each object once, under its most public name.
 
     An ID is the qualified name under which users reach the object (`pathlib.Path.rglob`; for
-    builtins without a prefix, `str.split`). A text is that name with the call signature where
-    Python knows it, an empty line, and the docstring.
+    builtins without a prefix, `str.split`). A text is that name with the call signature if Python
+    knows it, an empty line, and the docstring.
     """
     return tuple(
         Document(name, f"{name}{_signature(documented)}\n\n{docstring(documented)}")
@@ -52,7 +52,7 @@ def questions(wording: Literal["plain", "hard"] = "hard") -> tuple[Sample, ...]:
     """Return the judged questions as samples, in the order of the file.
 
     `plain` questions are worded as people ask, with words of the answer. `hard` ones describe the
-    problem and share hardly a word with the answer; they have claims and a reference answer.
+    problem and share almost no word with the answer; they have claims and a reference answer.
 
     Each sample's `reference_contexts` holds one entry per group of `reference_context_ids`: the
     list of the docstrings (without the line with the name) of that group's alternatives, as the

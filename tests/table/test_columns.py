@@ -189,7 +189,7 @@ OTHERS = [
 @settings(max_examples=25)
 @given(st.lists(results(), min_size=1, max_size=8))
 def test_columns_give_what_the_formulas_give(some: list[Result]) -> None:
-    """Columns equal the formulas to the last bit, and nDCG, which rounds otherwise, to one more."""
+    """Columns equal the formulas to the last bit; nDCG may differ by one bit."""
     table = table_of(some)
     for measure, formula in FORMULAS.items():
         for k in KS:
@@ -249,7 +249,7 @@ def test_sums_are_rounded_once(rows: list[list[float]]) -> None:
 
 
 def test_united_lists_are_read_by_rank() -> None:
-    """A context at place 3 of a union may be the second of its own call."""
+    """Measures of a union read ranks, since context 3 may be the second of its own call."""
     finding = Finding(Target(("a",)), (CreditStep(3, 1.0),), (3,))
     assert by_rank((finding,), (1, 1, 2, 2))[0].rank == 2
     result = Result(METHOD, Status.SCORED, (finding,), 4, ranks=(1, 1, 2, 2))

@@ -19,7 +19,7 @@ def test_an_id_that_occurs_twice_is_found(ids: list[str | None]) -> None:
 
 
 def test_samples_of_a_file_stand_alone_as_in_memory(tmp_path: Path) -> None:
-    """Files and memory have equal groups: IDs repeated across row groups, groups, or neither."""
+    """Reports in files have the same groups as in memory, across row groups."""
     for number, (ids, groups) in enumerate(
         [
             (["a", "b", "c", "d"], [None] * 4),

@@ -73,7 +73,7 @@ def test_what_another_thread_reads_changes_nothing(
 
     def elsewhere() -> None:
         report.rows[299].results[0].score  # noqa: B018 - it is read
-        report.rows[299].results[0][RR @ next(depths)]  # which no cache has
+        report.rows[299].results[0][RR @ next(depths)]  # No cache has this value yet.
 
     for row in (3, 150):
         read = interleaved(lambda row=row: report.rows[row], elsewhere)  # type: ignore[misc]

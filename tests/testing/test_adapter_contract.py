@@ -1,4 +1,4 @@
-"""The adapter contract: a faithful adapter passes, each way of losing something is caught.
+"""The adapter contract passes a faithful adapter, and catches each kind of loss.
 
 The adapters run the same cases through their own frameworks, in their own tests.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def faithful(
     scorer: FindingScorer, retrieved: Sequence[Context] | None, references: Mapping[str, Any]
 ) -> Result:
-    """Score as an adapter should: nothing lost, nothing added."""
+    """Score without losing or adding any value."""
     return scorer.score(Sample(retrieved_contexts=retrieved, **references))
 
 
@@ -37,7 +37,7 @@ def drops_ids(
 def sorts_by_score(
     scorer: FindingScorer, retrieved: Sequence[Context] | None, references: Mapping[str, Any]
 ) -> Result:
-    """Take the retriever's scores for the rank."""
+    """Sort by the retriever's scores, which changes the ranks."""
     if retrieved is not None:
         retrieved = sorted(retrieved, key=lambda context: -(context.score or 0))
     return faithful(scorer, retrieved, references)
@@ -55,7 +55,7 @@ def removes_duplicates(
 def takes_failure_for_empty(
     scorer: FindingScorer, retrieved: Sequence[Context] | None, references: Mapping[str, Any]
 ) -> Result:
-    """Make an empty list of a retrieval that was never seen."""
+    """Treat a missing retrieval as an empty list."""
     return faithful(scorer, retrieved or [], references)
 
 
@@ -81,7 +81,7 @@ def flattens_groups(
 
 @pytest.mark.parametrize("case", ADAPTER_CASES, ids=lambda case: case.name)
 def test_a_faithful_adapter_passes(case: Any) -> None:
-    """Handing everything on as it is keeps the contract."""
+    """An adapter that passes all values on unchanged keeps the contract."""
     check_adapter_case(faithful, case)
 
 
@@ -93,7 +93,7 @@ def test_a_faithful_adapter_passes(case: Any) -> None:
     ],
 )  # fmt: skip
 def test_a_lossy_adapter_is_caught(wrong: Through) -> None:
-    """Each loss that the field's integrations know breaks a case, and the message names it."""
+    """Each loss that real integrations have breaks a case, and the message names it."""
     with pytest.raises(
         AssertionError, match=r"\w+: (method|status|score|missed|retrieved|findings) is"
     ):

@@ -1,4 +1,4 @@
-"""How right a judge is: on labels, on falsified details, and at what cost."""
+"""`examine` measures how right a judge is, on labels and falsified details, and its cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAIRS = [Pair(claim, tuple(contexts), supported=True) for claim, contexts in FAC
 
 
 def test_labels_and_details() -> None:
-    """The figures of the built-in judge, on its easiest kind of text."""
+    """The built-in judge has the stated figures on its easiest kind of text."""
     found = examine(LexicalJudge(), PAIRS, progress=False)
     assert (len(found.labeled), found.unscored) == (80, 0)
     assert found.balanced_accuracy is not None
@@ -51,7 +51,7 @@ def test_labels_and_details() -> None:
     ],
 )
 def test_measures_by_hand(told: dict[bool, str], accuracy: float) -> None:
-    """Balanced accuracy counts full support."""
+    """Balanced accuracy, computed by hand, counts full support only."""
     wanted = {pair.claim + pair.contexts[0]: pair.supported for pair in PAIRS}
 
     def script(request: Any) -> str:
@@ -69,8 +69,8 @@ def test_measures_by_hand(told: dict[bool, str], accuracy: float) -> None:
     assert found.usage.calls == len(PAIRS)
 
 
-def test_what_cannot_be_examined_is_named() -> None:
-    """No pairs, none of a kind; labels of one kind have no balanced accuracy."""
+def test_missing_pairs_are_an_error() -> None:
+    """Missing pairs are an error, and labels of one kind have no balanced accuracy."""
     with pytest.raises(InputError, match="no labeled claims"):
         examine(LexicalJudge(), [])
     with pytest.raises(ParameterError, match="per_kind"):
@@ -80,7 +80,7 @@ def test_what_cannot_be_examined_is_named() -> None:
 
 
 def test_it_feeds_calibrate() -> None:
-    """The report of a judging and its labels are what `calibrate` takes."""
+    """`calibrate` takes the report and labels of an examination."""
     found = examine(LexicalJudge(), PAIRS, details=False, progress=False)
     labels = {
         (str(number), pair.claim): "supported" if pair.supported else "not_supported"

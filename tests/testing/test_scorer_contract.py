@@ -1,4 +1,4 @@
-"""All scorers keep one contract, and the contract is not empty: it rejects wrong scorers."""
+"""All scorers keep one contract, which rejects wrong scorers."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def test_every_scorer_keeps_the_contract(
 def test_context_precision_keeps_what_is_not_about_references(
     check: Callable[[Any], None],
 ) -> None:
-    """Its findings are well formed, and the same saved, copied, and awaited."""
+    """Context precision keeps the promises that do not concern references."""
     check(ContextPrecision)
 
 
 def test_no_scorer_escapes_the_contract() -> None:
-    """A scorer that is exported but not classified here fails, so that none goes untested."""
+    """Every exported scorer is classified here, so that none goes untested."""
     exported = {
         value
         for value in (getattr(fullrecall, name) for name in fullrecall.__all__)
@@ -260,7 +260,7 @@ CAUGHT_BY: dict[type[_Wrong], str] = {
 
 @pytest.mark.parametrize("wrong", _Wrong.__subclasses__(), ids=lambda wrong: wrong.__name__)
 def test_the_contract_rejects_a_wrong_scorer(wrong: type[_Wrong]) -> None:
-    """Each way of lying that this field knows is caught by the check that is meant for it."""
+    """Each known fault of a scorer is caught by the check that is meant for it."""
     (check,) = (check for check in SCORER_CHECKS if check.__name__ == CAUGHT_BY[wrong])
     with pytest.raises((AssertionError, ReportError)):
         check(wrong)

@@ -35,7 +35,7 @@ def document(number: int) -> tuple[str, str]:
     town, thing = TOWNS[number % len(TOWNS)], THINGS[number // len(TOWNS) % len(THINGS)]
     year = 1200 + number
     builder = f"{draw.choice('BCDFGKLMPRST')}{draw.choice('aeiou')}rn{number}son"
-    guild = f"Guild{'abcdefghij'[number // 2 % 10]}{number // 20}mark"  # two documents share it
+    guild = f"Guild{'abcdefghij'[number // 2 % 10]}{number // 20}mark"  # Two documents share it.
     padding = " ".join(f"detail{number}x{n}" for n in range(12))
     text = (
         f"The {thing} of {town} was completed in {year}. {FILLER} It was designed by {builder}, "
@@ -190,7 +190,7 @@ def _question(kind: str, position: int, facts: list[dict[str, str]]) -> dict[str
 
 @pytest.fixture
 def author() -> Author:
-    """Return a model that writes correct questions, for a test to spoil."""
+    """Return a model that writes correct questions, which a test may spoil."""
     return Author()
 
 

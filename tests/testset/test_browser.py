@@ -1,4 +1,4 @@
-"""The review page in a real Chromium: by keyboard alone, hostile texts, five hundred drafts.
+"""The review page works in a real Chromium by keyboard, with hostile texts and many drafts.
 
 Opt-in, `-m browser`: it needs Chromium (Debian's package) and the Python package playwright.
 """

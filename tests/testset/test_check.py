@@ -1,4 +1,4 @@
-"""`check`: the faults of any set are found, and correct samples are left alone."""
+"""`check` finds the faults of any set, and reports none for correct samples."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def sample(name: str, *ids: Any, **fields: Any) -> dict[str, Any]:
     }
 
 
-def test_what_is_right_has_no_problem() -> None:
+def test_correct_samples_have_no_problem() -> None:
     """An any-of group of twins, a correct span, and a reworded question have no problem."""
     right = sample(
         "a",
@@ -71,7 +71,7 @@ def test_two_references_that_are_nearly_equal_are_one_problem() -> None:
 def test_a_quote_of_eight_words_may_stand_elsewhere(
     shared: int, tail: str, *, is_found: bool
 ) -> None:
-    """Fewer words may be a phrase, and a long text is no quote."""
+    """A quote of eight words or more may be ambiguous; fewer are a phrase."""
     quote = " ".join(f"word{n}" for n in range(shared)) + tail
     pages = {"a": f"{quote}. Here.", "b": f"There: {quote}."}
     span = {"text": quote, "source": "a", "start": 0, "end": len(quote)}
@@ -84,7 +84,7 @@ def test_a_quote_of_eight_words_may_stand_elsewhere(
 def test_most_of_a_long_document_does_not_locate_an_answer(
     size: int, spanned: int, *, is_found: bool
 ) -> None:
-    """A span of nine tenths of 300 words is as good as none."""
+    """A span of nine tenths of 300 words is a problem, since it locates no answer."""
     text = "word " * size
     span = {"text": "word " * spanned, "source": "a", "start": 0, "end": 5 * spanned}
     issues = found([sample("q", "a", reference_contexts=[span])], {"a": text})

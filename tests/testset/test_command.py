@@ -77,7 +77,7 @@ def test_a_model_that_writes_nothing_fails(
     said = run("generate", folder, "--model", "openai:m", "-o", tmp_path / "set.jsonl", code=1)
     assert "Stopped early" in said
     assert "No question was accepted" in said
-    assert not (tmp_path / "set.jsonl").exists()  # an empty set would be in the next run's way
+    assert not (tmp_path / "set.jsonl").exists()  # An empty set would block the next run.
 
 
 def test_an_invalid_reference_fails(tmp_path: Path, folder: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_judge_that_decides_nothing_shows_no_completeness(tmp_path: Path) -> N
         (["review", "none.jsonl", "-o", "a.pdf"], "must end in .html"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_block(
+def test_wrong_arguments_are_one_block(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wrong arguments exit with code 2, in one block without a traceback."""
@@ -186,7 +186,7 @@ def test_labels_follow_their_corpus_from_the_command_line(tmp_path: Path) -> Non
 
 
 def test_a_set_is_exported_and_read_back(tmp_path: Path) -> None:
-    """Losses in the exported form are printed."""
+    """`testset export` prints the losses of the exported form."""
     samples = tmp_path / "set.jsonl"
     samples.write_text('{"id": "q", "user_input": "fee?", "reference_ids": [["a", "b"]]}\n')
     said = run("export", samples, "--format", "beir", "-o", tmp_path / "beir")

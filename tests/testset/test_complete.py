@@ -19,7 +19,7 @@ QUESTIONS, DOCUMENTS = 40, 300
 
 @dataclass
 class Truth:
-    """A judge that knows the truth, errs where it is told to, and records its requests."""
+    """A judge that knows the truth, errs if told to, and records its requests."""
 
     relevant: dict[str, set[str]]
     wrong: set[tuple[str, str]] = field(default_factory=set)
@@ -51,7 +51,7 @@ class Truth:
 
 @dataclass
 class World:
-    """Questions with several relevant documents each, one of them labeled."""
+    """Questions with several relevant documents each, one of which is labeled."""
 
     samples: list[Sample]
     relevant: dict[str, set[str]]
@@ -152,7 +152,7 @@ def test_everything_labeled_is_exact(world: World) -> None:
 
 
 def test_a_relevant_outside_the_yeses_needs_a_second_person(world: World) -> None:
-    """Lone labels widen the interval; their pairs are drawn again, and a refusal removes one."""
+    """A pair labeled by one person widens the interval, and a second person gets it again."""
     world.judge.wrong = {(q, text) for q, texts in world.relevant.items() for text in texts}
     alone = done(world)
     labels = labels_of(world, alone, 400)
@@ -208,7 +208,7 @@ def test_a_frame_without_texts_is_refused(world: World) -> None:
 
 
 def test_labels_of_a_part_of_the_strata_carry_no_figure(world: World) -> None:
-    """If only the judge's finds are labeled, the number it overlooked is unknown."""
+    """If only the judge's finds are labeled, the number of overlooked contexts is unknown."""
     alone = done(world)
     finds = {one.item for one in alone.judged if one.relevant}
     labels = {item: said for item, said in labels_of(world, alone).items() if item in finds}
@@ -245,7 +245,7 @@ def test_a_judge_that_is_right_is_trusted_with_the_rest(world: World) -> None:
     assert finds - {refused} <= {one.item for one in labeled.accepted}
 
 
-def test_what_supports_a_claim_joins_its_group() -> None:
+def test_supporting_contexts_join_the_claims_group() -> None:
     """Contexts that support a claim become its alternatives, and add no target."""
     claims = ["The mill dates from 1502", "The mill burned in 1688"]
     first, second = f"{claims[0]}, says the survey.", f"The annals: {claims[1]}."
@@ -313,8 +313,8 @@ def test_near_equal_texts_are_judged_apart_and_are_one_target(world: World) -> N
     assert sizes.count(2) >= 0.8 * len(sizes)
 
 
-def test_what_the_references_name_is_not_judged(world: World) -> None:
-    """Labeled contexts are not sent to the judge."""
+def test_labeled_contexts_are_not_judged(world: World) -> None:
+    """Contexts that the references name are not sent to the judge."""
     done(world)
     for sample in world.samples:
         known = sample.reference_context_ids[0].any_of[0]

@@ -1,4 +1,4 @@
-"""The interval of completeness holds where data are missing and labels are wrong."""
+"""The interval of completeness covers the truth with missing data and wrong labels."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ WORLDS = 200
 
 
 def test_rare_strata_have_fay_and_kims_interval() -> None:
-    """Quantiles of either of their two gamma distributions, each half of the time, by SciPy."""
+    """The interval of rare strata is a mixture of two gamma distributions, as by SciPy."""
     strata = [Stratum("no", 100, 20, 2), Stratum("no", 900, 30, 1)]
-    weights, hits = np.array([4.5, 29.5]), np.array([2, 1])  # without replacement: a half less
+    # Drawing is without replacement: a half less.
+    weights, hits = np.array([4.5, 29.5]), np.array([2, 1])
     mean, variance = float(weights @ hits), float(weights**2 @ hits)
 
     def gamma(mean: float, variance: float) -> Any:
@@ -45,7 +46,7 @@ def test_rare_strata_have_fay_and_kims_interval() -> None:
 
 @pytest.mark.parametrize("shape", [0.3, 1.0, 40.0])
 def test_gamma_probabilities_are_scipys(shape: float) -> None:
-    """From the left end to values so far to the right that a series would overflow."""
+    """Gamma probabilities equal SciPy's, even where a series would overflow."""
     for x in (0.0, 0.1, 1.0, 30.0, 60.0, 1_000.0, 1e6):
         assert _Gamma(shape, 2.0).cdf(2 * x) == pytest.approx(stats.gamma(shape).cdf(x), abs=1e-12)
 
@@ -90,8 +91,8 @@ def test_no_hit_leaves_an_upper_bound() -> None:
     assert missing([Stratum("no", 1_000, 100, 0)]) == (0, 0, 28)
 
 
-def test_what_was_labeled_is_certain() -> None:
-    """Correct labels bound the total on both sides; with wrong labels the low end is lower."""
+def test_labels_bound_the_total() -> None:
+    """Correct labels bound the total on both sides, and wrong labels lower the low end."""
     strata = [Stratum("yes", 23, 22, 4), Stratum("yes", 35, 31, 1), Stratum("no", 600, 590, 1)]
     honest, doubted = missing(strata), missing(strata, 0.05)
     assert honest is not None
@@ -110,7 +111,7 @@ def test_a_whole_stratum_is_counted() -> None:
 
 
 def test_wrong_labels_widen_the_interval() -> None:
-    """A single rater widens it more than two raters; the figure itself stays."""
+    """Wrong labels of a single rater widen the interval more than those of two raters."""
     strata = [Stratum("yes", 100, 30, 12), Stratum("no", 900, 150, 3)]
     alone = [s._replace(twice=False) for s in strata]
     honest, twice, once = missing(strata), missing(strata, 0.05), missing(alone, 0.05)

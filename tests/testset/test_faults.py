@@ -1,4 +1,4 @@
-"""`check` names planted faults: forty of twenty kinds; good samples have none."""
+"""`check` names forty planted faults of twenty kinds, and finds none in good samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels keep a digest and a quote of their texts, and follow their corpus by its words."""
+"""Labels keep a digest and a quote of their texts, and follow the words to a new corpus."""
 
 from __future__ import annotations
 
@@ -144,8 +144,8 @@ def test_a_document_without_a_text_is_told_by_its_id() -> None:
     assert follow([sample], CORPUS, old=CORPUS).labels[0].status is LabelStatus.GONE
 
 
-def test_of_alternatives_those_that_are_left_serve() -> None:
-    """A group is stale only if all its members are gone, or if a member's words changed."""
+def test_remaining_alternatives_serve() -> None:
+    """A group of alternatives is stale only if all are gone, or if the words of one changed."""
     group = [Sample(user_input="?", reference_context_ids=[["d0", "d1"]])]
     corpus = {name: text for name, text in CORPUS.items() if name != "d0"}
     assert stale_label(group[0], index(corpus)) is None
@@ -189,7 +189,7 @@ def test_spans_get_new_offsets_or_the_ids_of_chunks() -> None:
 def test_the_same_words_in_another_document_are_not_the_quote(
     boilerplate: str, others: str
 ) -> None:
-    """A quote of boilerplate follows its surroundings; without them it asks for a look."""
+    """A boilerplate quote follows its surroundings, and without them needs a look."""
     old = {
         name: f"{text_of(name, 30)} {boilerplate} {text_of(name * 2, 30)}" for name in f"a{others}"
     }

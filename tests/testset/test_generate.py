@@ -1,4 +1,4 @@
-"""`generate`: accepted questions are right, rejected ones say why, and no call is paid twice."""
+"""`generate` accepts right questions, rejects others with reasons, and pays for no call twice."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_every_accepted_question_stands_on_its_documents(
 
 
 def test_kinds_come_in_their_shares(author: Any, documents: dict[str, str]) -> None:
-    """70 % of questions are one-fact, 20 % several-fact, 10 % cross-document, within two of 60."""
+    """Of 60 questions 70 % are one-fact, 20 % several-fact, 10 % cross-document, within two."""
     kinds = Counter(s.metadata["testset"]["kind"] for s in made(author, documents, 60).samples)
     for kind, share in SHARES.items():
         assert abs(kinds[kind] - 60 * share) <= 2, kinds
@@ -140,12 +140,12 @@ VERDICTS: dict[str, tuple[Problem, Any]] = {
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_what_the_checker_does_not_confirm_is_rejected(
+def test_an_unconfirmed_draft_is_rejected(
     author: Any, documents: dict[str, str], name: str
 ) -> None:
     """A draft with a negative or unreadable verdict is rejected."""
     problem, author.verdict = VERDICTS[name]
-    if name == "other numbers":  # a question with a name for an answer has no number to compare
+    if name == "other numbers":  # A question with a name for an answer has no number to compare.
         author.change = lambda item: item.update(answer="in 1500")
     testset = made(author, documents, kinds=["one_fact"])
     assert len(testset) == 0
@@ -227,7 +227,7 @@ def test_a_spent_budget_keeps_what_was_accepted(
 def test_users_queries_choose_the_passages_and_the_style(
     author: Any, documents: dict[str, str]
 ) -> None:
-    """The passages that they find come first, each once; the request quotes them as data."""
+    """Passages that the users' queries find come first, each once, quoted as data."""
     queries = [f'cheapest "{name}"?' for name in ("harbor of Garwick", "mill of Quorn")] * 3
     made(author, documents, 4, queries=queries, kinds=["one_fact"])
     asked = [r.messages[1].content for r in author.model.requests if r.schema_name == "questions"]

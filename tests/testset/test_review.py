@@ -1,4 +1,4 @@
-"""Reviews: the page returns decisions, and the result says how much they prove."""
+"""The review page returns decisions, and the result says how much they prove."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_the_page_shows_quotes_where_they_stand(tmp_path: Path) -> None:
     assert shown["quotes"] == [[["doc", "", "The mill was built in 1502.", ""]]]
 
 
-def test_a_review_proves_what_it_proves(tmp_path: Path) -> None:
+def test_a_review_passes_a_good_set(tmp_path: Path) -> None:
     """Two bad of 53 pass for a set of 200, three do not; bad samples are removed."""
     given = samples(200)
     done = reviewed(tmp_path, given, bad=2)
@@ -130,7 +130,7 @@ def test_a_part_of_a_review_proves_nothing(tmp_path: Path) -> None:
     assert "proves nothing" in str(done)
 
 
-def test_what_is_no_review_of_this_set_is_refused(tmp_path: Path) -> None:
+def test_a_review_of_another_set_is_refused(tmp_path: Path) -> None:
     """Reviews of another set, other files, unknown decisions, and missing files are errors."""
     given = samples(4)
     reviewed(tmp_path, given)
@@ -178,4 +178,4 @@ def test_hostile_texts_are_data_in_the_page(tmp_path: Path, payloads: tuple[str,
     assert "<img" not in page
     assert "<iframe" not in page
     assert "default-src &#39;none&#39;" in page
-    assert "window.hit" in page  # it is there, as text
+    assert "window.hit" in page  # The payload is present as text.
