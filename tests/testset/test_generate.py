@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -337,12 +338,15 @@ def test_rejected_drafts_are_kept_with_why(
     """Rejected drafts are saved with reasons in a file of their own, one per line."""
     from fullrecall.read import read
 
+    turns = cycle([SPOILS["points at the text"][1], lambda _: None])
+    author.change = lambda item: next(turns)(item)  # noqa: PLW0108 - another one each time
     testset = made(author, documents)
+    assert testset.rejected
     testset.save(tmp_path / "set.jsonl", rejected=tmp_path / "rejected.jsonl")
     assert list(read(tmp_path / "set.jsonl")) == testset.samples
     lines = [json.loads(line) for line in (tmp_path / "rejected.jsonl").read_text().splitlines()]
-    assert [line["rejected"] for line in lines] == [
-        str(draft.rejection.problem) for draft in testset.rejected
+    assert [(line["rejected"], line["detail"]) for line in lines] == [
+        (str(draft.rejection.problem), draft.rejection.detail) for draft in testset.rejected
     ]
     assert len(lines) + len(testset) == len(testset.drafts)
 

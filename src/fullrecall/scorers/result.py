@@ -105,10 +105,10 @@ class Result:
     unmeasured: tuple[tuple[str, str], ...] = field(default_factory=tuple)
     usage: Usage = field(default_factory=lambda: _NOTHING)
     ranks: tuple[int, ...] | None = field(default_factory=lambda: None)
-    _source: ResultSource | None = field(default=None, init=False, repr=False, compare=False)
+    _source: ResultSource | None = field(default=None, init=False, compare=False)
     """The source that a view reads its measures from; None: they are counted here."""
-    _row: int = field(default=0, init=False, repr=False, compare=False)
-    _sample: Any = field(default_factory=lambda: None, kw_only=True, repr=False, compare=False)
+    _row: int = field(default=0, init=False, compare=False)
+    _sample: Any = field(default_factory=lambda: None, kw_only=True, compare=False)
     """The scored sample, for measures that read it; `dataclasses.replace` keeps it."""
 
     if not TYPE_CHECKING:  # type checkers would accept any attribute
