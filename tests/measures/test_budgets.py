@@ -166,6 +166,16 @@ def test_credit_of_several_contexts_needs_all_of_them() -> None:
         assert result[Recall @ calls(2)] == 1.0
 
 
+def test_calls_tell_which_of_them_returned_a_context() -> None:
+    """Without call numbers, a context belongs to the first call whose list has it."""
+    first, second = [{"id": "a"}], [{"id": "a"}, {"id": "b"}]
+    one = Retrieval(second, calls=[Call("search", "q", second)])
+    two = Retrieval(second, calls=[Call("search", "q", first), Call("search", "r", second)])
+    for record, found in ((one, 1.0), (two, 0.5)):
+        result = IdRecall().score(Sample(reference_context_ids=["a", "b"], retrieval=record))
+        assert (result[Recall @ calls(1)], result[Recall @ calls(2)]) == (found, 1.0)
+
+
 @pytest.mark.rooms
 def test_two_agents_are_told_apart() -> None:
     """Within three calls, a target of the first call is found, and one of the 20th is not."""

@@ -193,6 +193,9 @@ def test_a_question_asked_twice_is_found() -> None:
     assert asked.match("What is the direct problem?") is None
     assert asked.match("What is the indirect problem?") is None
     assert asked.match("what is the indirect problem") is not None
+    assert asked.match("Which harbor authorities administer Rotterdam?") is None
+    assert asked.match("Which old big harbor authorities administer Rotterdam?") is not None
+    assert asked.match("Which old and big harbor authorities once did administer it?") is None
 
 
 def test_questions_by_people_pass() -> None:
