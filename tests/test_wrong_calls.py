@@ -20,11 +20,16 @@ from fullrecall import (
     measures,
 )
 from fullrecall.errors import FullrecallError
-from fullrecall.measures import RR, Recall, Retrieved
+from fullrecall.judge import Prompts
+from fullrecall.judge.models.retries import Retries
+from fullrecall.measures import RR, Measure, Recall, Retrieved, calls
+from fullrecall.measures.text import parse_threshold
+from fullrecall.observe import StepReading
 from fullrecall.read import from_rows
 
 SAMPLES = [{"user_input": "q", "retrieved_ids": ["a"], "expected_ids": ["a"]}]
 REPORT: Any = evaluate(SAMPLES, IdRecall(), progress=False)
+OTHER: Any = evaluate(SAMPLES, IdRecall(name="x"), progress=False)
 anything: Any = fullrecall
 score: Any = evaluate
 recall: Any = Recall
@@ -32,6 +37,12 @@ recall_at: Any = 5
 in_measures: Any = measures
 PATHS: Any = {"reference_context_ids": ["a", "b"]}
 RULE: Any = Gate(Recall >= 0.9)
+
+
+def own(text: str, count: Any) -> type:
+    """Return a measure of a user's own."""
+    return type("Own", (Measure,), {"text": text, "count": count})
+
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: score(SAMPLES, Recall @ 5), "IdRecall(), and ask its report: report.summary(Rec"),
@@ -117,6 +128,21 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
         lambda: anything.Gate("recall@5>=0.8"),
         "got the text 'recall@5>=0.8': pass Recall @ 5 >= 0.8",
     ),
+    (lambda: IdRecall(name=" "), "name must be a str that is not blank, got ' '"),
+    (lambda: anything.IdRecall().score(5), "score takes a Sample, or its fields by name, got int"),
+    (lambda: compare({"a": REPORT, "b": REPORT, "c": OTHER}), "id_recall before, x after"),
+    (lambda: REPORT.plot(ks=(1, calls(2))), "must be of one unit, got calls, contexts"),
+    (lambda: REPORT.slices("nope"), "no sample has 'nope' to slice by: set the metadata or"),
+    (lambda: compare(REPORT, REPORT)["x"], "no score 'x': choose one of id_recall"),
+    (lambda: parse_threshold("recall@5>=x"), "expected a number, got 'x'"),
+    (lambda: Prompts(attribute="{x}"), "cannot be filled ('x'): double literal braces"),
+    (lambda: Retries(first_wait=-1), "first_wait must be a number of seconds >= 0, got -1"),
+    (lambda: anything.Sample(reference_entities=[3]), "item 0: expected a str, got 3"),
+    (lambda: anything.LLMJudge("gpt"), "model must be a ChatModel (name, complete, acomplete)"),
+    (lambda: REPORT.to_label(5), "no judge decided any score of the report, which has id_recall"),
+    (lambda: own("Bad name", None), 'text must be a name such as "found_first", in lowercase'),
+    (lambda: own("owned", lambda _: 0), "count must take (self, findings, retrieved), or with"),
+    (lambda: StepReading(failed_calls="x"), "failed_calls must be 'unscored' or 'score', got"),  # type: ignore[arg-type]
     (lambda: anything.Recall, "import it from fullrecall.measures"),
     (lambda: anything.evalute, "did you mean evaluate?"),
     (lambda: anything.ID_Recall, "did you mean IdRecall?"),
