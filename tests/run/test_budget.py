@@ -204,13 +204,13 @@ def test_what_goes_beyond_the_budget_is_one_request_s_error(
             async with gate:
                 ask = Ask(ScriptedChatModel(["x"]), request)
                 try:
-                    hold = await account.hold(ask, 1)
+                    hold = await account.hold(ask)
                 except NotAsked:
                     return
                 spent_before.append(account.spent.tokens)
                 await asyncio.sleep(0)
                 sent.append(sum(size))
-                await account.settle(ask, hold, Completion("x", *size), 1)
+                await account.settle(ask, hold, Completion("x", *size))
 
         await asyncio.gather(*map(one, sizes))
 

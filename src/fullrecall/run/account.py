@@ -59,8 +59,8 @@ class Account:
         self._seconds = most if timeout is None else timeout + after
         self._turns = asyncio.Semaphore(_ASKING)
 
-    async def hold(self, ask: Ask, sent: int) -> str:
-        """Reserve the most that a request may take, sent for the `sent`th time.
+    async def hold(self, ask: Ask, *, is_repeated: bool = False) -> str:
+        """Reserve the most that a request may take.
 
         Returns the hold's name, for `settle`. Waits for its turn by the rate, and for requests in
         flight if it depends on them. Raises `NotAsked` if the budget has no room, and if the
@@ -71,12 +71,14 @@ class Account:
             async with self._turns:
                 name = await self._turn(ask)
         self.spent.calls += 1
-        self.spent.retries += sent > 1
+        self.spent.retries += is_repeated
         return name
 
-    async def settle(self, ask: Ask, name: str, completion: Completion | None, sent: int) -> None:
+    async def settle(
+        self, ask: Ask, name: str, completion: Completion | None, *, is_repeated: bool = False
+    ) -> None:
         """Count a request's tokens and cost; if it failed or was given up, count the call."""
-        amounts, answered = {"retries": int(sent > 1)}, 0
+        amounts, answered = {"retries": int(is_repeated)}, 0
         if completion is not None:
             prompt, answered = _tokens(ask, completion)
             per_character = prompt / max(1, _characters(ask))

@@ -41,12 +41,10 @@ class ThreadCall(NamedTuple, Generic[T]):
     function: Callable[[], T]
     future: Future[T]
 
-    def made(self) -> Callable[[], object]:
-        """Make the call in this thread; return a function that sets the future's result."""
-        # The call was given up while it waited behind hanging calls.
-        if not self.future.set_running_or_notify_cancel():
-            return lambda: None
-        return partial(self.future.set_result, self.function())
+    def make(self) -> None:
+        """Make the call in this thread, unless it was given up behind hanging calls."""
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_result(self.function())
 
 
 class Asker:
@@ -162,9 +160,8 @@ class _Threads:
     def _serve(self) -> None:
         while (call := self._calls.get()) is not None:
             try:
-                tell = call.made()
+                call.make()
             except BaseException as error:  # noqa: BLE001 - it ends the run, and no thread
-                tell = partial(call.future.set_exception, error)
-            self._idle.release()  # first: the caller may already start the next call
-            tell()
-            del call, tell  # free both while this thread waits
+                call.future.set_exception(error)
+            self._idle.release()
+            del call  # free it while this thread waits

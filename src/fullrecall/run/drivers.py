@@ -136,7 +136,7 @@ def _side_by_side(
                 if isinstance(job, Row):
                     yield job
                 else:
-                    job.made()()  # an exception ends the run here
+                    job.make()  # an exception ends the run here
             job.result()
         finally:
             # In the loop that opened the connections.

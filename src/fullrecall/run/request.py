@@ -8,7 +8,6 @@ import json
 import warnings
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
-from itertools import count
 from weakref import WeakValueDictionary
 
 from fullrecall.judge.flow import NotAsked, counted
@@ -116,8 +115,8 @@ class Door:
             elsewhere = await self._leased(request)
             if elsewhere is not None:
                 return elsewhere
-            for sent in count(1):
-                completion = await self._sent(request, sent)
+            while True:
+                completion = await self._sent(request)
                 wait = self._pause(request, completion)
                 if wait is None:
                     break
@@ -130,22 +129,22 @@ class Door:
             self.stopped = self.stopped or endpoint.stopped
         return await self._written(request, completion)
 
-    async def _sent(self, request: _Request, sent: int) -> Completion:
+    async def _sent(self, request: _Request) -> Completion:
         """Send a request once, within the endpoint's limit and the budget; keep its reply."""
         ask, account, endpoint = request.ask, self._account, request.endpoint
         reply = None
         entered = await endpoint.acquire()
         try:
-            hold = await account.hold(ask, sent)
-            request.sent = sent
+            hold = await account.hold(ask, is_repeated=request.sent > 0)
+            request.sent += 1
             try:
                 reply = await self._reply(ask)
                 account.spent.note(getattr(ask.model, "adjustments", ()))
-                completion = counted(reply, sent)
+                completion = counted(reply, request.sent)
                 # No `await` after the reply: a canceled run keeps the replies that it has paid for.
                 self._keep(request, completion)
             finally:
-                await account.settle(ask, hold, reply, sent)
+                await account.settle(ask, hold, reply, is_repeated=request.sent > 1)
         finally:
             endpoint.release(reply, entered)
         return completion

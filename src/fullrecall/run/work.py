@@ -224,15 +224,10 @@ def _begin(work: Work, index: int, scorer: Scorer, make: Callable[[Sample], Flow
             work.begun.append(Begun(index, scorer, flow, step))
 
 
-def score_one(
-    scorer: Scorer, sample: Sample, score: Callable[[Sample], Result] | None = None
-) -> Result:
-    """Return the scorer's result; "unscored", with the exception as its reason, if it raises.
-
-    `score` replaces the scorer's `score`.
-    """
+def score_one(scorer: Scorer, sample: Sample) -> Result:
+    """Return the scorer's result; "unscored", with the exception as its reason, if it raises."""
     try:
-        return (score or scorer.score)(sample)
+        return scorer.score(sample)
     except Exception as error:  # noqa: BLE001 - whatever a user's similarity or scorer raises
         return raised(scorer, error)
 
