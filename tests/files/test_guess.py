@@ -75,6 +75,10 @@ ORDINARY: list[tuple[dict[str, Any], dict[str, str]]] = [
      {"user_input": "question", "reference": "answer", "reference_context_ids": "reference"}),
     ({"question": "Who {n}?", "expected_sources": ["a.md"], "expected_route": "vector"},
      {"user_input": "question", "reference_context_ids": "expected_sources"}),
+    # Points of an answer are claims, not answers of which the first counts.
+    ({"question": "Who {n}?", "expected_doc_ids": ["d{n}"], "answer_points": ["Ann", "at noon"]},
+     {"user_input": "question", "reference_context_ids": "expected_doc_ids",
+      "reference_claims": "answer_points"}),
     # A number of hits is not a retrieval; documents in all rows may be the only document.
     ({"question": "Who {n}?", "min_hits": 2, "gold_doc_ids": ["d1"]},
      {"user_input": "question", "reference_context_ids": "gold_doc_ids"}),

@@ -60,7 +60,8 @@ def read(
     if as_json:
         write_json(values())
     else:  # no line is wrapped by the terminal, so that the command can be pasted
-        write("\n".join([plan.call, *plan.explained(), *_shown(sample)]) + "\n")
+        calls = (choice.call for choice in plan.choices())
+        write("\n".join([*calls, *plan.explained(), *_shown(sample)]) + "\n")
     if not plan.certain:
         raise typer.Exit(3)
 

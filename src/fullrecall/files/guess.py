@@ -264,7 +264,7 @@ def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:
     `has_sides` says that another column may be the other one of the expected and the generated
     answer.
     """
-    aside = usual.OTHERS | usual.OFFSETS
+    aside = usual.OTHERS | usual.OFFSETS | usual.CLAIM_WORDS
     if column.words & aside or column.name in usual.RESPONSES:
         return False
     if column.above is None:

@@ -70,6 +70,7 @@ class _GuessedFields:
         self.doubted = {each.field for each in guess.doubts}
         self.proposed = {**doubted, **self.fields}
         self.all_columns = [*guess.top, *guess.parts]
+        self.above = guess.above
         used = [*guess.fields.items(), *doubted.items()]
         taken = frozenset().union(*(columns_at(*pair) for pair in used))
         paths = tuple(path for _, path in used)
@@ -184,6 +185,7 @@ class _GuessedFields:
         named = [
             each.path
             for each in self.all_columns
+            if each.path not in self.above
             if each.words & _GENERATED
             or (each.words & _MEASURED and each.are_numbers and each.above is None)
         ]
@@ -294,7 +296,7 @@ class _GuessedFields:
             is_list = column.has_lists or column.is_all(Mapping)
             most = 1 if is_named or are_marked else len(rows) / 2
             is_few = len(own) <= most and sum(map(bool, (is_named, are_marked, is_list))) < 2  # noqa: PLR2004
-            if len(rows) >= _FEWEST_ROWS and is_few:
+            if len(rows) >= _FEWEST_ROWS and is_few and path not in self.above:
                 why = f"{path} has only {len(own)} values in {len(rows)} rows"
                 yield Doubt(field, f"{why}: the references, or a category")
 

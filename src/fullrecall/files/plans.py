@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -125,6 +125,15 @@ class ReadPlan:
             return f"from_rows({self.file}, fields={dict(self.line)!r})"
         rows = "" if self.rows is None else f", rows={self.rows!r}"
         return f"read({self.file!r}{rows}, fields={dict(self.line)!r})"
+
+    def choices(self) -> list[ReadPlan]:
+        """Return the plan for each path that may hold the first field with several; else itself."""
+        several = next((each for each in self.doubts if len(each.paths) > 1), None)
+        if several is None:
+            return [self]
+        others = [each for each in self.doubts if each is not several]
+        chosen = [several._replace(paths=(path,)) for path in several.paths]
+        return [replace(self, doubts=[each, *others]) for each in chosen]
 
     def explained(self) -> Iterator[str]:
         """Yield a line for each doubt, and one for the columns that no field uses."""
@@ -354,17 +363,20 @@ def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
 
 def doubtful(plan: ReadPlan, columns: Sequence[str]) -> InputError:
     """Return the error that shows a plan with its doubts."""
+    choices = plan.choices()
     advice = "this reads it, if the proposals are right"
-    if "?" in plan.line.values():
+    if len(choices) > 1:
+        advice = "one of these reads it"
+    if "?" in choices[0].line.values():
         none = "None" if naming.typed() is None else "nothing"
-        advice = f"this reads it, with a path in place of each ?, or {none} for one that it lacks"
+        advice += f", with a path in place of each ?, or {none} for one that it lacks"
     lines = [
         "the columns do not settle the fields of a sample",
         *(line for line in plan.explained() if not line.startswith(("metadata", "left out"))),
         *_unretrieved(plan),
         f"columns: {', '.join(columns)}",
         f"{advice}:",
-        plan.call,
+        *(choice.call for choice in choices),
     ]
     return InputError("\n".join(lines))
 

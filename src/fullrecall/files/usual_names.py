@@ -54,11 +54,11 @@ ENDS: end end_char end_index char_end stop end_offset
 # documents.
 _WORDS = """
 ASKED: prompt query question
-GOLD: answer citation cite cited correct evidence expect expected gold golden gt judged
-  judgement judgment nugget pos positive provenance qrel reference relevant required retrieve
+GOLD: answer citation cite cited correct evidence expect expected gold golden gt ideal
+  judged judgement judgment nugget pos positive provenance qrel reference relevant required retrieve
   support supporting target truth
 DOCUMENTS: article book chunk context ctx doc docid document faq file filename kb link node page
-  paper paragraph passage path pdf quote section snippet source sourcefile title url
+  paper paragraph passage path pdf quote section snippet source sourcefile src title url
 OTHERS: adversarial ai alias aliases author behavior behaviour bot by category confidence contains
   count dataset date difficulty distractor excluded flag forbidden generated haystack idx index k
   keyword kind label lang language length llm max min model n neg negative note num number persona
@@ -67,7 +67,7 @@ OTHERS: adversarial ai alias aliases author behavior behaviour bot by category c
 BARE: correct expected gold golden ground gt relevant target truth
 PLACES: chapter line page pagenum paragraph section slide
 OFFSETS: begin count end length of offset size start total
-CLAIM_WORDS: claim fact nugget
+CLAIM_WORDS: claim fact nugget point
 TEXT_WORDS: content context excerpt passage quote sentence snippet text
 ANSWER_WORDS: answer expectation input output target
 ROWS: question query case test example item qa sample row
