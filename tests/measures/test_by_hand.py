@@ -71,3 +71,15 @@ def test_without_references_by_id_nothing_is_judged() -> None:
     """The share of judged contexts is undefined, not 0."""
     result = TextRecall().score(retrieved_contexts=["a"], reference_contexts=["a"])
     assert result[parse("judged")] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("retrieved", 1), ("relevant", 0), ("relevant_retrieved", 0), ("judged", 1), ("recall", None)],
+)
+def test_counts_need_no_target(text: str, value: float | None) -> None:
+    """A sample without a relevant document has counts, and no recall."""
+    sample = Sample(retrieved_context_ids=["a"], reference_context_ids={"a": 0})
+    assert IdRecall().score(sample)[parse(text)] == value
+    column = evaluate([sample], IdRecall(), progress=False).values(parse(text))
+    assert [None if number != number else number for number in column] == [value]  # noqa: PLR0124
