@@ -279,7 +279,8 @@ class ReferencesPlan(PartialPlan):
         has_answer = "reference" in self.fields
         if column.has_lists and (not is_alone or (has_answer and column.form == "texts")):
             return True
-        is_named = column.words & (usual.NOUNS | usual.DOCUMENTS) and not self.is_bare(column)
+        nouns = usual.NOUNS | usual.DOCUMENTS | usual.CLAIM_WORDS
+        is_named = column.words & nouns and not self.is_bare(column)
         return bool(is_named) or all(map(is_id_like, column.items))
 
     def _is_sure(self, column: ColumnValues) -> bool:
