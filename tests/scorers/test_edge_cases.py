@@ -101,6 +101,17 @@ class TestNotMeasured:
         assert result.score == 1.0
         assert "1 of 2 retrieved contexts have no ID" in result.reason
 
+    @pytest.mark.parametrize("blank", [None, ""])
+    def test_contexts_without_id_are_counted_in_long_lists(self, blank: str | None) -> None:
+        """Long lists are scored as columns, here with references that share an alternative."""
+        ids = [*(f"d{number}" for number in range(200)), blank, "d200"]
+        sample = Sample(
+            retrieved_context_ids=ids, reference_context_ids=[["d200", "x"], ["d200", "y"]]
+        )
+        row = evaluate([sample], IdRecall(), progress=False)[0]
+        assert str(row.results[0]) == str(IdRecall().score(sample))
+        assert row.results[0].note == "1 of 202 retrieved contexts have no ID"
+
     def test_ids_alone_have_no_text(self) -> None:
         """Text scorers leave samples of IDs alone unscored."""
         for scorer in (TextRecall(), SpanRecall()):

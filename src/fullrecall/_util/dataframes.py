@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from fullrecall._util.extras import imported, pandas
@@ -111,6 +113,45 @@ class FrameRow(Mapping[Any, Any]):
         return len(self.columns)
 
 
+class FrameColumn(Sequence[Any]):
+    """A column of lists of IDs as an Arrow array; cells become Python values when one is read."""
+
+    def __init__(self, arrow: Any) -> None:
+        self.arrow = arrow
+        self._piece, self._cells = -1, list[Any]()
+
+    def __len__(self) -> int:
+        return len(self.arrow)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a cell, or the column of a slice."""
+        if isinstance(key, slice):
+            return FrameColumn(self.arrow[key])
+        piece, nth = divmod(key, _PIECE)
+        if piece != self._piece:
+            self._cells = self.arrow[piece * _PIECE : (piece + 1) * _PIECE].to_pylist()
+            self._piece = piece
+        return self._cells[nth]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.arrow.to_pylist())
+
+
+_PIECE = 256
+"""Cells that become Python values together."""
+
+
+def joined_cells(pieces: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """Return the cells of several pieces of a column, one after another."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if all(isinstance(piece, FrameColumn) for piece in pieces):
+        import pyarrow as pa
+
+        return FrameColumn(pa.concat_arrays([piece.arrow for piece in pieces]))  # type: ignore[attr-defined]
+    return list(chain.from_iterable(pieces))
+
+
 def frame_rows(frame: Any) -> Iterator[FrameRow]:
     """Yield the rows of a frame of any library, or of narwhals, in order.
 
@@ -125,7 +166,7 @@ def frame_rows(frame: Any) -> Iterator[FrameRow]:
 
 def frame_columns(
     frame: Any, names: Sequence[str] | None = None
-) -> Iterator[tuple[range, dict[Any, list[Any]], dict[int, InputError]]]:
+) -> Iterator[tuple[range, dict[Any, Sequence[Any]], dict[int, InputError]]]:
     """Yield chunks: the row numbers, the cells by column, and the errors of unreadable cells.
 
     `names` are the columns that are read; by default, all.
@@ -136,13 +177,13 @@ def frame_columns(
     # In chunks, so that the first row is scored before all are read.
     for start in range(0, len(read), _TOGETHER):
         part = read[start : start + _TOGETHER]
-        columns = {name: part[name].to_list() for name in names}
+        columns = {name: _cells(part[name]) for name in names}
         errors: dict[int, InputError] = {}
         for name in maps:
-            pairs, columns[name] = columns[name], []
+            pairs, columns[name] = columns[name], (cells := list[Any]())
             for index, cell in enumerate(pairs):
-                columns[name].append(None if cell is None else dict(cell))
-                if cell is not None and len(columns[name][-1]) < len(cell):  # as in JSON
+                cells.append(None if cell is None else dict(cell))
+                if cell is not None and len(cells[-1]) < len(cell):  # as in JSON
                     problem = f"{name}: a key occurs twice in {shown(cell)}: keep one"
                     errors.setdefault(index, InputError(problem, field=name))
         yield range(start + 1, start + 1 + len(part)), columns, errors
@@ -150,6 +191,24 @@ def frame_columns(
 
 _TOGETHER = 8_192
 """Rows of a frame whose cells are read together."""
+
+
+def _cells(series: nw.Series[Any]) -> Sequence[Any]:
+    """Return a column's cells as Python values, or as an Arrow array if it has lists of IDs."""
+    import narwhals as nw
+
+    is_arrow = _package(series.to_native()) in _ARROW and "pyarrow" in sys.modules
+    if is_arrow and isinstance(kind := series.dtype, nw.List):
+        inner: Any = kind.inner
+        if inner == nw.String or inner.is_integer():
+            arrow = series.to_arrow()
+            arrow.validate(full=True)  # a text that is not UTF-8 is found here
+            return FrameColumn(arrow)
+    return series.to_list()
+
+
+_ARROW = frozenset({"pyarrow", "polars"})
+"""Libraries whose columns are those of Arrow."""
 
 
 def frame_of(

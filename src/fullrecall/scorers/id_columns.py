@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fullrecall.measures.found import SCORED, UNDEFINED, FoundColumns
 from fullrecall.measures.lists import Floats, Integers, Lists, narrow, offsets_of
@@ -67,7 +68,7 @@ def columns_of(results: Sequence[Result]) -> FoundColumns:
 
 
 def score_ids(
-    first: Sequence[int],
+    first: Sequence[int] | NDArray[np.int32],
     lengths: Integers,
     offsets: Integers,
     grades: Floats | None = None,
@@ -121,20 +122,20 @@ def first_ranks(
     if longest <= _FEW:
         return (
             [row.index(name) + 1 if name in row else 0 for row, names in pairs for name in names],
-            [number for number, row in enumerate(retrieved) if not all(row) and _has_blank(row)],
+            [
+                number
+                for number, row in enumerate(retrieved)
+                if not all(row) and ("" in row or None in row)  # 0 is an ID
+            ],
         )
     positions: list[int] = []
     blank = []
     for number, (row, names) in enumerate(pairs):
         found = first_positions(row, names)
-        if len(found) == len(names):
+        if "" in found or None in found:
+            blank.append(number)
+        elif len(found) == len(names):
             positions += found.values()
             continue
         positions += [found[name] for name in names]  # several may have the same alternative
-        if _has_blank(found):
-            blank.append(number)
     return positions, blank
-
-
-def _has_blank(ids: Collection[str | None]) -> bool:
-    return "" in ids or None in ids

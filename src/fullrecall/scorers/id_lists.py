@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, chain, pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fullrecall._util.dataframes import FrameColumn
 from fullrecall.measures.lists import Integers, offsets_of
 from fullrecall.scorers.id_columns import first_ranks
+
+if TYPE_CHECKING:
+    from fullrecall.scorers.arrow_ids import ArrowIds
 
 _ROWS = 128
 """Rows whose IDs are looked at together: several times, while they are in a processor's cache."""
@@ -56,9 +61,9 @@ def texts_of(ids: Sequence[Any]) -> Sequence[str]:
 class FoundIds(NamedTuple):
     """The IDs of rows, references without repetitions, and the position of each reference, or 0."""
 
-    retrieved: IdLists
-    references: IdLists
-    first: Sequence[int]
+    retrieved: IdLists | ArrowIds
+    references: IdLists | ArrowIds
+    first: Sequence[int] | NDArray[np.int32]
 
     @classmethod
     def of(cls, retrieved: Sequence[Any], references: Sequence[Any]) -> FoundIds | None:
@@ -66,6 +71,23 @@ class FoundIds(NamedTuple):
 
         See `plain_lists`.
         """
+        if isinstance(retrieved, FrameColumn) and isinstance(references, FrameColumn):
+            found = cls._of_arrow(retrieved, references)
+            if found is not None:
+                return found
+        return cls._of_lists(list(retrieved), list(references))
+
+    @classmethod
+    def _of_arrow(cls, retrieved: FrameColumn, references: FrameColumn) -> FoundIds | None:
+        from fullrecall.scorers.arrow_ids import ArrowIds
+
+        found, wanted = (ArrowIds.of(each.arrow, _SEPARATORS) for each in (retrieved, references))
+        if found is None or wanted is None:
+            return None
+        return cls(found, *wanted.found_in(found))
+
+    @classmethod
+    def _of_lists(cls, retrieved: Sequence[Any], references: Sequence[Any]) -> FoundIds | None:
         pieces: list[Sequence[Any]] = []
         reference_pieces: list[Sequence[Any]] = []
         lengths: list[int] = []

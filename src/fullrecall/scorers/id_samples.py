@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fullrecall._util.dataframes import FrameRow
+from fullrecall._util.dataframes import FrameRow, joined_cells
 from fullrecall.measures.found import FoundColumns
 from fullrecall.measures.lists import Floats, Integers, offsets_of
 from fullrecall.samples.fields import SAMPLE_FIELDS
@@ -18,6 +18,9 @@ from fullrecall.samples.sample import Sample
 from fullrecall.scorers.id_columns import IdTargets, first_ranks, listed, score_ids, with_results
 from fullrecall.scorers.id_lists import FoundIds, IdLists, plain_lists
 from fullrecall.scorers.ids import IdRecall
+
+if TYPE_CHECKING:
+    from fullrecall.scorers.arrow_ids import ArrowIds
 
 CellReader: TypeAlias = Callable[[str, Any], Any]
 """Returns the value of a field that `Sample` takes for a cell, None for one that is not given."""
@@ -41,8 +44,8 @@ class IdSamples(Sequence[Sample]):
 
     def __init__(
         self,
-        retrieved: IdLists,
-        references: IdLists,
+        retrieved: IdLists | ArrowIds,
+        references: IdLists | ArrowIds,
         others: Mapping[str, Sequence[Any]],
         *,
         odd: Mapping[int, Sample] = _NO_ROWS,
@@ -244,16 +247,16 @@ def _fields(name: str, cells: Sequence[Any], read: CellReader) -> list[Any]:
 _KEPT = FIELDS | {"single_ids"}
 
 
-def cells_of(rows: Sequence[Any], columns: Iterable[str]) -> dict[str, list[Any]]:
+def cells_of(rows: Sequence[Any], columns: Iterable[str]) -> dict[str, Sequence[Any]]:
     """Return the cells of the columns, those of several frames joined; None for a missing cell."""
     if type(rows[0]) is not FrameRow:
         return {column: [row.get(column) for row in rows] for column in columns}
-    cells: dict[str, list[Any]] = {column: [] for column in columns}
+    pieces: dict[str, list[Sequence[Any]]] = {column: [] for column in columns}
     done = 0
     while done < len(rows):
         part, start = rows[done].columns, rows[done].index
-        end = start + len(rows) - done  # or the end of the part
-        for column, joined in cells.items():
-            joined.extend(part[column][start:end])
-        done = len(next(iter(cells.values())))
-    return cells
+        end = min(start + len(rows) - done, len(next(iter(part.values()))))
+        for column, cells in pieces.items():
+            cells.append(part[column][start:end])
+        done += end - start
+    return {column: joined_cells(cells) for column, cells in pieces.items()}

@@ -22,6 +22,7 @@ from fullrecall.files.reports.records import Default, as_kept, plain_result, pla
 from fullrecall.measures.found import SCORED, FoundColumns
 from fullrecall.samples.references import plain_references
 from fullrecall.samples.sample import Sample
+from fullrecall.scorers.arrow_ids import ArrowIds
 from fullrecall.scorers.id_samples import IdSamples
 from fullrecall.scorers.result import Method, Status
 from fullrecall.table.part import MemoryPart, Part, result_of
@@ -206,7 +207,8 @@ def _id_samples(samples: IdSamples, default: Default) -> dict[str, Any]:
         if name != "metadata"
     }
     for name, lists in zip(LISTS, (samples.retrieved, samples.references), strict=True):
-        columns[name] = _list_array(pa.array(lists.names, pa.string()), lists.offsets)
+        names = lists.values if isinstance(lists, ArrowIds) else pa.array(lists.names, pa.string())
+        columns[name] = _list_array(names.cast(pa.string()), lists.offsets)
     if samples.grades is not None:
         plain = (plain_references(samples.references_of(row)) for row in range(len(samples)))
         lines = [None if _is_plain(each) else as_line(each) for each in plain]
