@@ -46,6 +46,8 @@ def test_hits_of_any_usual_form_are_documents(result: Any) -> None:
     "result",
     [
         "The tower was finished in 1892.",
+        "[search(id='a', text='b')]",
+        "[Search(id='a', text=b)]",
         [{"content": "Search", "status": "pending"}],
         [{"id": 1, "name": "Ada", "balance": 3}],
         [{"role": "user", "content": "x", "id": "1"}],
@@ -57,7 +59,7 @@ def test_hits_of_any_usual_form_are_documents(result: Any) -> None:
     ],
 )
 def test_anything_else_is_no_list_of_hits(result: Any) -> None:
-    """Plans, rows, messages, and numbers are no hits."""
+    """Plans, rows, messages, numbers, and calls in a text are no hits."""
     assert hits_in(result) is None
 
 
