@@ -2,11 +2,11 @@
 
     python bench/calibration.py LABELED.jsonl
 
-Each row of the file is `{claim, contexts, label, dataset, source_id, question}`, label 1 where the
-contexts support the claim. `LexicalJudge` judges those in English, and the mean of their labels is
-taken for the truth. In each round `--samples` rows are drawn with replacement for a report (0: all
-rows, as they are), `--labels` of its claims are labeled, and the judged mean and the corrected
-one are compared with the truth. Rows that share a question share a group.
+Each row of the file is `{claim, contexts, label, dataset, source_id, question}`, label 1 if the
+contexts support the claim. `LexicalJudge` judges the English rows, and the mean of their labels is
+the truth. In each round `--samples` rows are drawn with replacement for a report (0: all rows,
+unchanged), `--labels` of its claims are labeled, and the judged mean and the corrected one are
+compared with the truth. Rows that share a question share a group.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WORDS = ("not_supported", "supported")
 
 
 class Tried(NamedTuple):
-    """One interval: the mean that it is of, and its ends."""
+    """One interval: its mean, and its ends."""
 
     value: float
     low: float
@@ -41,7 +41,7 @@ def judged(
 ) -> tuple[Report, dict[str, int]]:
     """Return the report of the built-in judge, and the label of each sample's claim.
 
-    Claims that it does not judge (in another language, or too short to tell) are in neither.
+    Claims that the judge leaves out (in another language, or too short) are in neither.
     """
     samples, labels = [], {}
     for at, row in enumerate(rows):
@@ -114,7 +114,7 @@ def simple(report: Report, labels: Mapping[str, int], n: int, rng: Any) -> Calib
 def measured(
     report: Report, labels: Mapping[str, int], *, samples: int, n: int, rounds: int
 ) -> dict[str, list[Tried]]:
-    """Return the intervals of all rounds, by how they were made."""
+    """Return the intervals of all rounds, by the way in which they were made."""
     found: dict[str, list[Tried]] = {}
     for turn in range(rounds):
         rng = np.random.default_rng(turn)

@@ -1,13 +1,13 @@
-"""The built-in judge on labeled claims as `ClaimRecall` asks it, and a cascade behind it.
+"""Measure the built-in judge on labeled claims, as `ClaimRecall` asks it, and a cascade.
 
     python bench/cascade.py LABELED.jsonl [--check]
 
-Each row of the file is `{claim, contexts, label, dataset, source_id}`, label 1 where the contexts
+Each row of the file is `{claim, contexts, label, dataset, source_id}`, label 1 if the contexts
 support the claim. Compound claims are judged fact by fact. Figures are means over the data sets.
 
-The second judge is *simulated*: it is right on a share of claims that is stated, drawn by a digest
-of the claim, independent of its difficulty. A real model errs more often where words leave
-the built-in judge unsure, so the gain is an upper estimate. `--check` looks the tables up in
+The second judge is *simulated*: it is right on a stated share of claims, drawn by a digest of the
+claim, independent of its difficulty. A real model errs more often on claims for which words leave
+the built-in judge unsure, so the gain is an upper estimate. `--check` compares the tables with
 docs/judges.md.
 """
 
@@ -84,7 +84,7 @@ def tables(claims: Claims) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the tables; with `--check` fail where the docs say otherwise."""
+    """Print the tables; with `--check` fail if the docs differ."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument(

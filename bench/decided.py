@@ -1,4 +1,4 @@
-"""How many real pairs of retrievers `compare` decides, with its guarantee and as likely.
+"""Count the real pairs of retrievers that `compare` decides, with its guarantee and as likely.
 
     python bench/decided.py FOLDER FOLDER
 

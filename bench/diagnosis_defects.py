@@ -1,11 +1,11 @@
-"""Twenty planted defects: the cause that `diagnose` names, and its predicted beside the true gain.
+"""Measure for twenty planted defects the cause that `diagnose` names, and its predicted gain.
 
     python bench/diagnosis_defects.py [FOLDER] [--pattern "**/*.rst"]
 
 The texts of FOLDER, such as a program's documentation, are cut into chunks; a question is half
 of a sentence's words; BM25 retrieves. Without FOLDER the texts are made of random words.
-A defect is named if most of the targets that it lost have its cause; it is misnamed if most have
-another one, that is not a miss of the search itself.
+A defect is named if most of its lost targets have its cause; it is misnamed if most have another
+cause, which is not a miss of the search itself.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def of_index(c: Collection) -> Iterator[Defect]:
     of_folder = [x for x in c.chunks if str(x.source).startswith(folder)]
     cut = [Context((x.text or "")[:150], id=x.id) for x in c.chunks]
     older = [Context(_older(x.text or ""), id=x.id) for x in c.chunks]
-    # The references name the old chunks, and only their IDs are known.
+    # The references name the old chunks, and only the IDs of these are known.
     anew = frozenset({Cause.SPLIT_ACROSS_CHUNKS, Cause.ID_MISMATCH})
     halves = [
         Context(half, id=uuid(f"{x.id}{n}"))
@@ -282,7 +282,7 @@ def of_pipeline(c: Collection) -> Iterator[Defect]:
 
 
 class Outcome(NamedTuple):
-    """Whether a defect was named, its diagnosis, and the recall that mending it gains."""
+    """Whether a defect was named, its diagnosis, and the recall gained by its fix."""
 
     name: str
     state: str

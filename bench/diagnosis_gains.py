@@ -1,17 +1,16 @@
-"""Gains that `diagnose` predicts beside those that it measures, for known defects.
+"""Compare the gains that `diagnose` predicts with measured gains, for known defects.
 
 Each retriever has one defect: a wrong suffix, repeated documents, a small k.
-`diagnose` predicts what mending it brings; then all questions are put to a retriever without the
-defect.
+`diagnose` predicts the gain of the fix; then a retriever without the defect answers all questions.
 BM25 in LangChain and word vectors in LlamaIndex answer over a part of the standard library's
-documentation; with DATA, BM25 answers over the collections there too.
+documentation; with DATA, BM25 answers over the collections in that folder too.
 
     python bench/diagnosis_gains.py [DATA] [--held-out]
 
 With --held-out each change is predicted from one half of the questions and measured on the other
 half.
-An interval is about the mean over all such questions; the mean of the other half has its own
-error, so that it may lie outside of an interval that is right.
+An interval is for the mean over all such questions. The mean of the other half has its own error,
+so it may lie outside of a right interval.
 """
 
 from __future__ import annotations
@@ -69,9 +68,9 @@ class Setting:
 
 
 class Defective(NamedTuple):
-    """A report of a retriever with a defect, the options of `diagnose`, and what must be proposed.
+    """A report of a retriever with a defect, the options of `diagnose`, and the expected proposals.
 
-    Other changes may gain as well: those of the kinds that `mended` has mend the defect.
+    Changes of the kinds in `mended` fix the defect; other changes may gain as well.
     """
 
     report: Report
@@ -80,13 +79,13 @@ class Defective(NamedTuple):
 
 
 def wrong_suffix(setting: Setting) -> Defective:
-    """Index documents as files, which the references do not."""
+    """Index documents under a file suffix that the references lack."""
     search = setting.search()
     return _renamed(setting, lambda c: Context(c.text, id=f"{c.id}.md"), search, "normalize_ids")
 
 
 def letter_case(setting: Setting) -> Defective:
-    """Index the IDs in the other letter case, with a path in front."""
+    """Index the IDs in the other letter case, with a path before them."""
     search = setting.search()
     return _renamed(
         setting,
@@ -107,7 +106,7 @@ def node_ids(setting: Setting) -> Defective:
 
 
 def chunk_ids(setting: Setting) -> Defective:
-    """Return IDs of chunks where documents are expected."""
+    """Return the IDs of chunks instead of documents."""
     search = setting.search()
     return _renamed(setting, lambda c: Context(c.text, id=f"{c.id}#3"), search, "id_level")
 
@@ -140,7 +139,7 @@ def _distinct(search: Search) -> Mended:
 
 
 def small_k(setting: Setting) -> Defective:
-    """Retrieve too few."""
+    """Retrieve too few contexts."""
     search = setting.search()
     report = setting.report(lambda question: search(question, K))
 
@@ -153,7 +152,7 @@ def small_k(setting: Setting) -> Defective:
 
 
 def repeated(setting: Setting) -> Defective:
-    """Return each document once for each of its copies: what removed them is gone."""
+    """Return each document once for each of its copies, since no step removes them."""
     search = setting.index([copy for context in setting.contexts for copy in [context] * 3])
     report = setting.report(lambda question: search(question, K))
     options = {"retriever": search, "deep_k": DEPTH}
@@ -210,7 +209,7 @@ def part_of(report: Report, part: slice) -> Report:
 
 
 def predicted(report: Report, defective: Defective) -> list[Change]:
-    """Return the changes that mend the defect, as a report of it shows them."""
+    """Return the proposed changes that fix the defect, from its report."""
     changes = diagnose(report, **defective.options).changes
     return [change for change in changes if change.kind in defective.mended]
 
@@ -229,7 +228,7 @@ def gain(report: Report, defective: Defective, change: Change) -> float:
 
 
 def holds(change: Change, measured: float) -> bool:
-    """Return whether the predicted interval has a measured gain."""
+    """Return whether the predicted interval contains a measured gain."""
     low, high, _ = change.interval
     return low - 1e-9 <= measured <= high + 1e-9
 
@@ -346,7 +345,7 @@ HALVES = ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, N
 
 
 def measured(defective: Defective, *, held_out: bool) -> Iterator[tuple[Change, float]]:
-    """Yield each change that mends a defect with the gain that was measured."""
+    """Yield each change that fixes a defect, with its measured gain."""
     halves = [(part_of(defective.report, first), other) for first, other in HALVES]
     for report, other in halves if held_out else [(defective.report, slice(None))]:
         others = part_of(defective.report, other) if held_out else report

@@ -1,9 +1,10 @@
-"""Seconds until a deadline, a timeout, and Ctrl-C take effect, on inputs that take very long.
+"""Measure the seconds until a deadline, a timeout, and Ctrl-C end a run on very long inputs.
 
     python bench/ends.py [--after 1.0] [--kinds "one row of a million IDs" …]
 
-Each run is a process of its own. It is told to end after a second; the seconds after that are
-shown, with the end of the run. A timeout is of a request: it concerns the kinds that ask.
+Each run is a process of its own. It is told to end after a second; the table shows the seconds
+after that, and how the run ended. A timeout is for a request, so it applies only to kinds with a
+judge or retriever.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def waiting() -> Iterator[dict[str, Any]]:
 
 
 def endless() -> Iterator[dict[str, Any]]:
-    """Yield rows for ever."""
+    """Yield rows without end."""
     while True:
         yield dict(_ROW)
 
@@ -129,7 +130,7 @@ INPUTS: Mapping[str, Any] = {
 
 
 def one(kind: str, end: str, after: float) -> None:
-    """Run one kind of input to its end; print the seconds since it was due, and the end."""
+    """Run one kind of input to its end; print the seconds since it was due, and how it ended."""
     samples, scorer, options = INPUTS[kind]()
     if end == "Ctrl-C":
         press = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
@@ -147,7 +148,7 @@ def one(kind: str, end: str, after: float) -> None:
     took = time.monotonic() - began
     print(f"{max(0.0, took - after):.2f} s, {how}" if took >= after else f"done in {took:.2f} s")
     sys.stdout.flush()
-    os._exit(0)  # without waiting for threads that still sleep
+    os._exit(0)  # The process exits without waiting for threads that still sleep.
 
 
 def main() -> None:

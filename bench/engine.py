@@ -1,10 +1,10 @@
-"""`evaluate` over a judge that asks a model, beside the bare official client.
+"""Compare `evaluate`, with a judge that asks a model, with the bare official client.
 
 The endpoint is on loopback, in a process of its own, and answers each request after a fixed
-latency. The client sends the same requests, so many at a time as a semaphore lets through, and does
-nothing with the answers. It is called as its users call it, by `chat.completions.create`, which
-goes through all arguments and makes objects of the answer; fullrecall hands the body to the same
-client's `post`. The bytes on the wire are the same. Both make their own client within the clock.
+latency. The client sends the same requests, as many at once as a semaphore allows, and ignores the
+answers. It is called as its users call it, by `chat.completions.create`, which processes all
+arguments and makes objects of the answer; fullrecall passes the body to the same client's `post`.
+The bytes on the wire are the same. Both make their own client within the clock.
 
 The floor is `ceil(requests / concurrency) x latency`; CPU is that of this process alone.
 """
@@ -57,7 +57,7 @@ class Cost(NamedTuple):
 def samples(count: int, contexts: int = 5, claims: int = 5, seed: int = 7) -> list[Any]:
     """Return samples whose claims are known, so that each takes one request.
 
-    Another seed gives other texts: a store of these has no use.
+    Another seed gives other texts, so that a store has no answers to them.
     """
     import random
 
@@ -125,7 +125,7 @@ def by_fullrecall(asked: list[Any], base_url: str, concurrency: int) -> None:
 
 
 def by_client(requests: list[dict[str, Any]], base_url: str, concurrency: int) -> None:
-    """Send the same requests with the official client and nothing around it."""
+    """Send the same requests with the official client alone."""
     from openai import AsyncOpenAI
 
     async def all_of_them() -> None:
@@ -142,7 +142,7 @@ def by_client(requests: list[dict[str, Any]], base_url: str, concurrency: int) -
 
 
 def requests_of(asked: list[Any]) -> list[dict[str, Any]]:
-    """Return what `evaluate` sends for the samples, as the client's arguments."""
+    """Return the requests of `evaluate` for the samples, as the client's arguments."""
     from fullrecall import ClaimRecall, LLMJudge
     from fullrecall.judge import OpenAIChatModel
     from fullrecall.testing import ScriptedChatModel

@@ -21,11 +21,11 @@ SLACK, COARSE = 1.25, 2.0
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what is done, and the time of each as a multiple of the unit's.
+    """One line of the table: the work, and each tool's time as a multiple of the unit's.
 
-    `limits` are bounds of the machine, not tools. `goal` and `price` are texts: the goal set
-    for fullrecall, and what it took. A row without times is not measured yet.
-    Only ratios of CPU time, not seconds and not the wall's, are much the same on another machine.
+    `limits` are bounds of the machine, not tools. `goal` and `price` are texts: fullrecall's goal,
+    and its measured time. A row without times is not measured yet. Only ratios of CPU time are
+    about the same on another machine.
     """
 
     title: str
@@ -37,11 +37,11 @@ class Row:
 
     @property
     def order(self) -> list[str]:
-        """Who is there, the fastest first."""
+        """Return the names of the measured tools, the fastest first."""
         return sorted(self.times, key=lambda name: self.times[name].median)
 
     def cells(self) -> list[str]:
-        """Return the row as the page has it."""
+        """Return the row's cells on the page."""
         first = self.order[0] if len(self.times) > 1 else "-"
         return [
             self.title,
@@ -56,18 +56,18 @@ class Row:
 
     @property
     def distance(self) -> str:
-        """How many times the nearest limit's time fullrecall takes."""
+        """Return fullrecall's time as a multiple of the nearest limit's."""
         least = min((limit.median for limit in self.limits.values()), default=None)
         return "-" if least is None else f"{self.times[OURS].median / least:.1f} ×"
 
     @property
     def others(self) -> dict[str, Ratio]:
-        """The other libraries, the fastest first."""
+        """Return the names of the other libraries, the fastest first."""
         return {name: self.times[name] for name in self.order if name != OURS}
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Row:
-        """Return the row that figures.json has."""
+        """Return the row from its form in figures.json."""
         times, limits = (
             {name: Ratio(**ratio) for name, ratio in plain[key].items()}
             for key in ("times", "limits")
@@ -80,7 +80,7 @@ def _listed(times: Mapping[str, Ratio]) -> str:
 
 
 def page_table(measurements: Sequence[Row]) -> str:
-    """Return the page's table: medians of the rounds, with the least and the most in brackets."""
+    """Return the page's table: medians of the rounds, with the minimum and maximum in brackets."""
     return table(
         ["what", OURS, "it takes", "goal", "others", "first", "limits", "to the limit"],
         [row.cells() for row in measurements],
@@ -93,7 +93,7 @@ def tables(measurements: Sequence[Row]) -> dict[Path, str]:
 
 
 def shown(page: str) -> str:
-    """Return the table that a page has; raise `ValueError` where it has none."""
+    """Return the table that a page has; raise `ValueError` if it has none."""
     _, begin, rest = page.partition(BEGIN)
     body, end, _ = rest.partition(END)
     if not begin or not end:
@@ -115,7 +115,7 @@ def published() -> list[Row]:
 
 
 def wrong_pages(pages: Mapping[str, str], measurements: Sequence[Row]) -> list[str]:
-    """Return the pages, by name, that show other figures than these."""
+    """Return the names of pages that show other figures than these."""
     bodies = {path.name: body for path, body in tables(measurements).items()}
     return [
         f"{name} does not show figures.json: run readme.py --write"
@@ -127,7 +127,7 @@ def wrong_pages(pages: Mapping[str, str], measurements: Sequence[Row]) -> list[s
 def disagreements(
     said: Sequence[Row], measurements: Sequence[Row], slack: float = SLACK
 ) -> list[str]:
-    """Return the published figures that are not measured: beyond the spread of both, or missing."""
+    """Return the published figures that the run did not confirm, within the spread of both."""
     figures = {row.title: row for row in said}
     gone = figures.keys() - {row.title for row in measurements}
     wrong = [f"{title}: is no longer measured" for title in sorted(gone)]

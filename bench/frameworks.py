@@ -18,7 +18,7 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 
 
 class LexicalRetriever(BaseRetriever):
-    """Returns the `depth` documents with the highest BM25 score, fewer if fewer share a word."""
+    """A retriever of the `depth` documents with the highest BM25 scores that share a word."""
 
     documents: list[Document]
     index: Any
@@ -38,7 +38,7 @@ class LexicalRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,
     ) -> list[Document]:
         words = stems([query])[0]
-        if not words:  # nothing but stop words
+        if not words:  # The query has only stop words.
             return []
         scores = self.index.get_scores(words)
         # bm25s's own top k leaves the order of equal scores to the machine; this sort does not.
@@ -60,7 +60,7 @@ def _stemmed(words: Iterable[str]) -> list[str]:
 
 
 class WordEmbedding(BaseEmbedding):
-    """The mean of a text's word vectors, which come inside wordllama's wheel."""
+    """Embeddings by the mean of a text's word vectors, which are in wordllama's wheel."""
 
     _model: Any = PrivateAttr()
 

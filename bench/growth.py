@@ -1,10 +1,10 @@
-"""Time per row and peak memory of ID recall as the rows grow, of files of each kind and of lists.
+"""Measure time per row and peak memory of ID recall, as files of each kind and lists grow.
 
 Every file, of 10 retrieved and 2 reference IDs a row, is scored in a process of its own by
 `evaluate(…, output=…)` into a Parquet report; lists by `evaluate`. Time is CPU time from the first
-row to the summary; the scored rows are compared with the written ones. Memory is the most that the
-process had: of lists, the most above what it had with the lists alone; of Parquet, beside what
-importing pyarrow.parquet takes.
+row to the summary; the scored rows are compared with the written ones. Memory is the peak of the
+process. For lists, it is the peak above the memory of the lists alone; for Parquet, the memory of
+importing pyarrow.parquet is shown beside it.
 
 `--write` fills the table of docs/benchmarks.md. Needs /proc/self/status.
 """
@@ -123,7 +123,7 @@ def _write_run(path: Path, rows: Iterator[dict[str, Any]]) -> None:
 
 
 def measure(path: Path, kind: str, rows: int) -> Point:
-    """Write a file, score it in a process of its own, check what came out."""
+    """Write a file, score it in a process of its own, and check the result."""
     mean = write(path, kind, rows)
     shutil.rmtree(f"{path}.report.parquet", ignore_errors=True)
     scored, found, seconds, peak = json.loads(_run(_PROGRAM, str(path), kind))

@@ -1,10 +1,9 @@
-"""How far one judged sample travels: coroutine frames above the model, and calls on the way.
+"""Count the coroutine frames above the model for one judged sample, and the function calls.
 
 A sample with one claim is scored by `evaluate` through a model that answers at once. When the model
-is asked, the coroutines that wait for it are counted, from the sample's task down; then the calls
-of functions of fullrecall, how many functions, in how many modules, and how many of the calls come
-from another module (the switches): of the whole run, and of the time that a run of two samples
-takes beyond a run of one, without a citation and with one.
+is asked, the coroutines that wait for it are counted, from the sample's task down. Then the calls
+of fullrecall's functions are counted, with the functions, modules, and switches (calls from another
+module): for the whole run, and for a second sample, without a citation and with one.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Hops(NamedTuple):
 
 
 class Model:
-    """Answers at once, and remembers who waited for it."""
+    """A model that answers at once, and records the coroutines that wait for it."""
 
     name = "hops"
 
@@ -49,7 +48,7 @@ class Model:
         self.frames: list[str] = []
 
     def complete(self, request: ChatRequest) -> Completion:
-        """Refuse: the engine is to use the other one."""
+        """Raise: the engine must use `acomplete`."""
         raise AssertionError(request)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
@@ -62,7 +61,7 @@ class Model:
 
 
 def calls_of(model: Model, count: int) -> Calls:
-    """Score so many samples with a model; return the calls that it took."""
+    """Score so many samples with a model, and return the calls."""
     samples = [
         Sample(user_input="q", reference_claims=[f"A stands {n}."], retrieved_contexts=[_CONTEXT])
         for n in range(count)
@@ -88,7 +87,7 @@ def calls_of(model: Model, count: int) -> Calls:
 
 
 def measured() -> Hops:
-    """Score one sample and then two, everything imported before; return what it took."""
+    """Score one sample and then two, with everything imported before, and return the counts."""
     model = Model()
     calls_of(Model(), 2)
     calls_of(Model(_QUOTED), 2)

@@ -1,9 +1,9 @@
 """ID recall at several k: fullrecall, bare loops over sets, and other libraries.
 
-The unit is code as written by hand: a loop over sets. Every contender's numbers are compared
+The unit is hand-written code: a loop over sets. Every contender's numbers are compared
 with the loop's before anything is timed. "End to end" starts from the same raw lists of `str`
-and includes building a library's own input; "prepared" has that built beforehand. A peer's warm-up
-(Numba's compilation in ranx) is outside the timing.
+and includes building a library's own input; "prepared" starts from the built input. A peer's
+warm-up (Numba's compilation in ranx) is outside the timing.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def make(queries: int, seed: int = 7, corpus: int = 1_000_000) -> Queries:
 
 
 def set_loop(queries: Queries) -> Recalls:
-    """Recall as one writes it by hand; the unit of the table."""
+    """Compute recall by a hand-written loop, the unit of the table."""
     rows = []
     for retrieved, reference in queries.pairs():
         relevant = set(reference)
@@ -82,7 +82,7 @@ def set_loop(queries: Queries) -> Recalls:
 
 
 def lean_set_loop(queries: Queries) -> Recalls:
-    """The same without building a set of the retrieved IDs."""
+    """Compute recall by a loop without building a set of the retrieved IDs."""
     rows = []
     for retrieved, reference in queries.pairs():
         relevant = set(reference)
@@ -147,7 +147,7 @@ def values(rows: Iterable[SampleLike]) -> list[Floats]:
 
 
 def ours(queries: Queries) -> list[Contender]:
-    """Return the bare loops and the ways of fullrecall."""
+    """Return the hand-written loops, and fullrecall's ways."""
     samples = samples_of(queries)
     return [
         Contender("set loop", lambda: set_loop(queries)),
@@ -192,14 +192,14 @@ def check_ours(queries: Queries) -> None:
 
 
 class PytrecEval:
-    """pytrec_eval: dictionaries of dictionaries in and out."""
+    """The contenders of pytrec_eval, with dictionaries of dictionaries in and out."""
 
     def __init__(self, queries: Queries) -> None:
         self.queries = queries
         self._evaluator, self._run = self._inputs()
 
     def contenders(self) -> list[Contender]:
-        """Return it end to end, and on its own inputs."""
+        """Return the contenders: end to end, and on pytrec_eval's own inputs."""
         return [
             Contender("pytrec_eval", self.end_to_end, remark="end to end"),
             Contender(
@@ -222,14 +222,14 @@ class PytrecEval:
 
 
 class IrMeasures:
-    """ir_measures: the same dictionaries in, a stream of values out."""
+    """The contenders of ir_measures, with the same dictionaries in, and a stream of values out."""
 
     def __init__(self, queries: Queries) -> None:
         self.queries = queries
         self._evaluator, self._run = self._inputs()
 
     def contenders(self) -> list[Contender]:
-        """Return it end to end, and on its own inputs."""
+        """Return the contenders: end to end, and on ir_measures' own inputs."""
         return [
             Contender("ir_measures", self.end_to_end, remark="end to end"),
             Contender(
@@ -253,7 +253,7 @@ class IrMeasures:
 
 
 class Ranx:
-    """ranx: the same dictionaries, turned into arrays and evaluated by compiled code."""
+    """The contenders of ranx, which turns dictionaries into arrays for compiled code."""
 
     def __init__(self, queries: Queries) -> None:
         self.queries = queries
@@ -261,7 +261,7 @@ class Ranx:
         self._evaluate(self._inputs)  # compiles
 
     def contenders(self) -> list[Contender]:
-        """Return it end to end, and on its own inputs."""
+        """Return the contenders: end to end, and on ranx's own inputs."""
         return [
             Contender("ranx", self.end_to_end, remark="end to end, compiled before"),
             Contender(
@@ -290,7 +290,7 @@ class Ranx:
 
 
 class LlamaIndex:
-    """LlamaIndex's `Recall`, which knows no k: it is called on the ranking cut at each k."""
+    """The contenders of LlamaIndex's `Recall`, which gets the ranking cut at each k."""
 
     def __init__(self, queries: Queries) -> None:
         from llama_index.core.evaluation.retrieval.metrics import Recall
@@ -299,18 +299,18 @@ class LlamaIndex:
         self._metric = Recall()
 
     def contenders(self) -> list[Contender]:
-        """Return it for the whole list, and for all k."""
+        """Return the contenders: for the whole list, and for all k."""
         return [
             Contender("LlamaIndex Recall", self.whole, remark="end to end; one value, no k"),
             Contender("LlamaIndex Recall", self.end_to_end, remark="end to end; a call for each k"),
         ]
 
     def whole(self) -> list[float]:
-        """Recall over the whole list."""
+        """Compute recall over the whole list."""
         return [self._recall(*query) for query in self.queries.pairs()]
 
     def end_to_end(self) -> Recalls:
-        """Recall at all k."""
+        """Compute recall at all k."""
         return [
             [self._recall(retrieved[:k], relevant) for k in KS]
             for retrieved, relevant in self.queries.pairs()
@@ -321,7 +321,7 @@ class LlamaIndex:
 
 
 class Ragas:
-    """ragas's `IDBasedContextRecall`, which knows no k either; on a part of the queries."""
+    """The contenders of ragas's `IDBasedContextRecall`, without a k, on some queries."""
 
     def __init__(self, queries: Queries, part: int) -> None:
         from ragas.metrics._context_recall import IDBasedContextRecall
@@ -332,7 +332,7 @@ class Ragas:
         self._samples = self._build()
 
     def contenders(self) -> list[Contender]:
-        """Return it for the whole list and for all k, awaited one by one and by `evaluate`."""
+        """Return the contenders: whole list and all k, awaited one by one and by `evaluate`."""
         ascore = "ragas, single_turn_ascore"
         return [
             Contender(name, run, share=self._share, remark=remark)
@@ -350,11 +350,11 @@ class Ragas:
         ]
 
     def whole(self) -> list[float]:
-        """Recall over the whole list: build ragas's samples and score them one by one."""
+        """Compute recall over the whole list: build ragas's samples and score them one by one."""
         return self._each(self._build())
 
     def end_to_end(self) -> Recalls:
-        """Recall at all k: the same on the ranking cut at each."""
+        """Compute recall at all k, on the ranking cut at each k."""
         return list(map(list, zip(*(self._each(self._build(k)) for k in KS), strict=True)))
 
     def _build(self, k: int = RETRIEVED) -> list[Any]:
@@ -372,7 +372,7 @@ class Ragas:
         return asyncio.run(each())
 
     def evaluate_all(self) -> Recalls:
-        """Recall at all k by ragas's `evaluate`."""
+        """Compute recall at all k by ragas's `evaluate`."""
         by_k = (self._evaluate(self._build(k))[self._metric.name] for k in KS)
         return list(map(list, zip(*by_k, strict=True)))
 
@@ -385,7 +385,7 @@ class Ragas:
 
 
 def peers(queries: Queries, part: int) -> list[Contender]:
-    """Return the other libraries' contenders; raise `ValueError` where one's numbers differ."""
+    """Return the other libraries' contenders; raise `ValueError` if a number differs."""
     expected = set_loop(queries)
     whole = [row[KS.index(RETRIEVED)] for row in expected]
     pytrec, measures, ranx = PytrecEval(queries), IrMeasures(queries), Ranx(queries)
@@ -426,7 +426,7 @@ def _run(queries: Queries) -> dict[str, dict[str, float]]:
 
 
 def _equal(name: str, got: Sequence[Sequence[float]], expected: Sequence[Sequence[float]]) -> None:
-    """Raise `ValueError` unless the numbers are equal but for rounding in the last places."""
+    """Raise `ValueError` unless the numbers are equal but for rounding in the last digits."""
     close = len(got) == len(expected) and all(
         len(ours) == len(theirs)
         and all(abs(one - other) < 1e-12 for one, other in zip(ours, theirs, strict=True))
@@ -445,7 +445,7 @@ def main() -> None:
     parser.add_argument("--part", type=int, default=500, help="how many queries ragas scores")
     parser.add_argument("--no-peers", action="store_true", help="fullrecall and the loops only")
     asked = parser.parse_args()
-    os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # no telemetry from a benchmark
+    os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # No benchmark sends telemetry.
     queries = make(asked.queries)
     check_ours(queries)
     contenders = ours(queries) + ([] if asked.no_peers else peers(queries, asked.part))

@@ -1,4 +1,4 @@
-"""Import time: fresh interpreters, in turn, each importing one thing.
+"""Measure import times in fresh interpreters, in turn, each importing one thing.
 
 "Import" is timed inside the interpreter; "process" is the whole run from outside, starting the
 interpreter included. `--clock cpu` counts CPU seconds, for a machine that is busy with other work.
@@ -46,7 +46,7 @@ class Times:
 def measure(names: Sequence[str], rounds: int, clock: str = "wall") -> dict[str, Times]:
     """Import each of `STATEMENTS` in a new interpreter, all of them in each round.
 
-    A round before the first fills the caches of files and bytecode and is not counted. A package
+    A first round, which is not counted, fills the caches of files and bytecode. A package
     that is not installed is left out.
     """
     times = {name: Times() for name in names if _once(name, clock) is not None}
@@ -61,7 +61,7 @@ def measure(names: Sequence[str], rounds: int, clock: str = "wall") -> dict[str,
 
 
 def _once(name: str, clock: str) -> tuple[float, float] | None:
-    """Return the seconds of the import and of the process; None where the import fails."""
+    """Return the seconds of the import and of the process; None if the import fails."""
     program = _PROGRAM.format(clock=CLOCKS[clock].__name__, statement=STATEMENTS[name])
     now = CLOCKS[clock] if clock == "wall" else _cpu_of_children
     start = now()

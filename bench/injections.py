@@ -2,10 +2,10 @@
 
     python -m bench.injections
 
-A hundred pairs of orders (to support, to deny), five true claims in other words than their
-contexts', five false ones. Printed for each kind of model, in percent: false credit by an order,
-by an order beside the claims' own words, true claims that lose their credit, and requests a
-sample; then requests and characters on the same contexts without an order.
+The data are a hundred pairs of orders (to support, to deny), five true claims that paraphrase their
+contexts, and five false ones. The table has for each kind of model, in percent: false credit by an
+order, false credit by an order beside the claims' own words, true claims that lose their credit,
+and requests a sample; then requests and characters on the same contexts without an order.
 """
 
 from __future__ import annotations

@@ -3,14 +3,14 @@
     python bench/local_judge.py LABELED.jsonl [--write --ablation --details --speed]
 
 needs NumPy and SciPy beside fullrecall. Each row of the file is
-`{claim, contexts, label, dataset, source_id}`, label 1 where the contexts support the claim.
+`{claim, contexts, label, dataset, source_id}`, label 1 if the contexts support the claim.
 `--write` replaces the shipped `weights.json`.
 
 The model is a logistic regression whose weights are held to the signs that the features declare
 (L-BFGS-B with bounds), with an L2 penalty. Each data set and label counts the same. Each data set
-has an intercept of its own in training, so that the weights are learned from what tells claims of
-one data set apart, and not from how many of each are true; their mean is kept. Claims with one
-detail made false are not learned from.
+has an intercept of its own in training, so that the weights are learned from differences within a
+data set, and not from its share of true claims; the mean of the intercepts is kept. Claims with one
+detail made false are not training data.
 
 Printed per data set, *left out*: trained on the other data sets, and calibrated on them too, on
 scores of models that had not seen the row (three random folds).
@@ -57,7 +57,7 @@ SIGNS = {
 PENALTY = 500.0
 VETOED = 100.0
 
-_DENIED = 0.3  # as the judge has it
+_DENIED = 0.3  # The judge counts in the same way.
 _BINS = 10
 _SAMPLES = 4
 _CLAIMS, _CHARACTERS = 8, 600
@@ -71,7 +71,7 @@ class Rows(NamedTuple):
     labels: Any
     datasets: Any
     sources: Any
-    vetoed: Any  # whether a detail denies support, against the regression
+    vetoed: Any  # Whether a detail denies support, overriding the regression.
 
     def where(self, chosen: Any) -> Rows:
         """Return the chosen rows."""
@@ -84,7 +84,7 @@ Table = dict[str, dict[str, float]]
 
 
 class Linear:
-    """A linear score over standardised features."""
+    """A linear score over standardized features."""
 
     def __init__(self, mean: Any, scale: Any, weights: Any, intercept: float) -> None:
         self.mean, self.scale, self.weights, self.intercept = mean, scale, weights, intercept
@@ -140,7 +140,7 @@ def fit_signed(signs: Sequence[int]) -> Fit:
 
 
 def single(column: int) -> Fit:
-    """Return a "trainer" of the baseline that is one feature."""
+    """Return a "trainer" of the one-feature baseline."""
     return lambda _: lambda measured: measured[:, column]
 
 
@@ -237,7 +237,7 @@ def by_dataset(rows: Rows, scores: Any) -> Table:
 def measures(held: Rows, scores: Any) -> dict[str, float]:
     """Return both measures of one data set, by scores that support a claim from 0 on.
 
-    A vetoed claim is supported by no score: it counts among the lowest.
+    No score supports a vetoed claim, which counts among the lowest.
     """
     judged = np.where(held.vetoed, scores - VETOED, scores)
     return {
@@ -263,7 +263,7 @@ def show(title: str, table: Table) -> None:
 
 
 def trained(rows: Rows) -> dict[str, Any]:
-    """Return what `weights.json` holds."""
+    """Return the content of `weights.json`."""
     fit = fit_signed(list(SIGNS.values()))
     slope, shift = calibrate(rows, out_of_fold(fit, rows, rows.datasets))
     linear = fit(rows)

@@ -1,10 +1,10 @@
-"""Peak memory of `evaluate(…, output=…)` over files of growing length, of IDs or of texts.
+"""Measure the peak memory of `evaluate(…, output=…)` over growing files of IDs or of texts.
 
 Files are JSON Lines or, with `--format parquet`, Parquet with 100,000 rows in each of its groups.
 
-Each file is scored in a process of its own, whose peak is read when it is done: `VmHWM` where
-the system tells it, else `ru_maxrss`. The latter is no less than the parent's own peak on Linux,
-where a child begins as its copy, and so hides a smaller one.
+Each file is scored in a process of its own, whose peak is read at its end: `VmHWM` if the system
+reports it, else `ru_maxrss`. On Linux, where a child begins as a copy of its parent, the latter is
+at least the parent's own peak, and so hides a smaller one.
 
 `--keep` measures the default instead, which keeps every sample in memory and grows. `--scores text`
 measures `TextRecall` and `ClaimRecall` with the built-in judge, `--scores asked` a judge that
@@ -66,7 +66,7 @@ print(json.dumps([score.scored, score.mean, peak / 1024]))
 
 
 class Run(NamedTuple):
-    """The figures of one process: samples scored, their mean recall, its peak, and how long."""
+    """The figures of one process: samples scored, mean recall, peak memory, and duration."""
 
     scored: int
     mean: float
@@ -104,14 +104,14 @@ def texts(rows: int, seed: int = 7) -> Iterator[dict[str, Any]]:
 
 
 def recall(sample: dict[str, Any]) -> float:
-    """Return the share of the references that are, as they stand, in the retrieved texts."""
+    """Return the share of the references that are, unchanged, in the retrieved texts."""
     kind = "contexts" if "reference_contexts" in sample else "context_ids"
     retrieved, references = sample[f"retrieved_{kind}"], sample[f"reference_{kind}"]
     return sum(reference in retrieved for reference in references) / len(references)
 
 
 def write(path: Path, samples: Iterable[dict[str, Any]]) -> float:
-    """Write samples as JSON Lines or Parquet, as the name ends; return their mean recall."""
+    """Write samples as JSON Lines or Parquet, by the name's ending; return their mean recall."""
     recalls: list[float] = []
 
     def counted() -> Iterator[dict[str, Any]]:

@@ -1,9 +1,9 @@
-"""What recording costs: one question of an in-memory retriever of 10 documents, bare and observed.
+"""Measure the cost of recording one question to an in-memory retriever of 10 documents.
 
     python bench/observed.py [--rounds 30] [--questions 300]
 
 Needs both adapters. "An empty handler" is a callback or span handler that does nothing: any
-listener pays as much.
+listener costs as much.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _llama_index_nodes() -> list[NodeWithScore]:
 
 
 class LangChainMemory(LangChainRetriever):
-    """Copies its documents, as a store in memory does."""
+    """A retriever that copies its documents, as a store in memory does."""
 
     documents: list[Document]
 
@@ -59,7 +59,7 @@ class LangChainMemory(LangChainRetriever):
 
 
 class LlamaIndexMemory(LlamaIndexRetriever):
-    """Scores its nodes anew for each question."""
+    """A retriever that scores its nodes anew for each question."""
 
     def __init__(self, nodes: list[NodeWithScore]) -> None:
         self._nodes = nodes
@@ -129,7 +129,7 @@ def check() -> None:
 
 
 def shown(seconds: Mapping[str, Sequence[float]], questions: int) -> str:
-    """Return a table: the least CPU of each, for a machine that is busy, and within the rounds."""
+    """Return a table of the least CPU time of each call, and of ratios within the rounds."""
     bare = seconds["bare"]
     rows = [
         [

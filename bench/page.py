@@ -1,4 +1,4 @@
-"""The page of many samples: its size, how long it takes to make, to load and to work with.
+"""Measure the page of many samples: its size, and the times to make, load and use it.
 
 Needs Chromium on the PATH and the Python package playwright. Times in the browser run from the
 reader's act to the frame in which its outcome is painted.
@@ -81,7 +81,7 @@ def report_of(samples: int, documents: int, seed: int = 0) -> Report:
             ],
         )
 
-    # By offsets, which takes no time: it is the page that is measured.
+    # Scoring is by offsets, which takes no time, since the page is measured.
     scorers = [IdRecall(), SpanRecall()]
     made = (sample(nth) for nth in range(samples))
     return evaluate((_placed(one) for one in made), scorers, progress=False)
@@ -138,7 +138,7 @@ def main() -> None:
     given = parser.parse_args()
     report = report_of(given.samples, given.documents)
     report.summary()
-    report_of(2, 5).to_html()  # imports are not the page's own time
+    report_of(2, 5).to_html()  # The import times are not the page's own.
     start = process_time()
     html = report.to_html()
     made = process_time() - start

@@ -5,7 +5,7 @@
 needs SciPy beside fullrecall. Errors and powers are exact: for laws on two or three values, every
 possible count of the values is enumerated and weighed by its multinomial probability. Only the
 power for thirds is simulated, by seed. The usual bounds are Wilson's for scores and Student's for
-differences, with half a sample more and one change more than were seen.
+differences, with half a sample and one change added.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def usual_decisions(
     counts = all_counts(n, len(values))
     mean = counts @ np.array(values) / n
     squares = (counts * (np.array(values) - mean[:, None]) ** 2).sum(axis=1)
-    squares[counts.max(axis=1) == n] = 0  # rounding is no variance
+    squares[counts.max(axis=1) == n] = 0  # Rounding errors are no variance.
     low, high = kind.usual_bounds(mean, squares / (n - 1) / n, n)
     return low >= threshold, high < threshold
 
@@ -85,8 +85,8 @@ def decisions(
 ) -> tuple[Any, Any]:
     """Return for every count whether K passes it, and whether K fails it, each at `alpha`.
 
-    K never rises when a value is raised. So for each number of largest values the counts that pass
-    are those with at least so many middle ones, and that border is walked.
+    K never rises when a value is raised. So for each number of largest values the passing counts
+    are those with at least some number of middle values, and that border is followed.
     """
 
     def passes(row: tuple[int, ...]) -> bool:
@@ -104,7 +104,7 @@ def _counts(values: Sequence[float], row: Sequence[int]) -> Counts:
 
 
 def _upward(counts: Any, n: int, holds: Callable[[tuple[int, ...]], bool]) -> Any:
-    """Return where `holds`, which moving a value to a later column never undoes."""
+    """Return for which counts `holds` is true, given that moving a value up keeps it true."""
     if counts.shape[1] == 2:
         first = next((last for last in range(n + 1) if holds((n - last, last))), n + 1)
         return counts[:, 1] >= first
@@ -120,7 +120,7 @@ def _upward(counts: Any, n: int, holds: Callable[[tuple[int, ...]], bool]) -> An
 
 
 def probability(chosen: Any, n: int, laws: Any) -> Any:
-    """Return under each law, a row of probabilities of the points, that of the chosen counts."""
+    """Return the probability of the chosen counts under each law, a row of probabilities."""
     counts = all_counts(n, laws.shape[1])[chosen]
     ways = gammaln(n + 1) - gammaln(counts + 1).sum(axis=1)
     total = np.zeros(len(laws))
@@ -142,7 +142,7 @@ def laws_of_mean(values: Sequence[float], mean: float, many: int = 41) -> Any:
 
 
 class Case(NamedTuple):
-    """A row of the table of errors: `values` and, of each, the sizes and thresholds tried."""
+    """A row of the table of errors: `values` and, for each, the sizes and thresholds tried."""
 
     title: str
     kind: Kind
@@ -150,7 +150,7 @@ class Case(NamedTuple):
     tried: tuple[tuple[int, float], ...]
 
     def errors(self, decide: Callable[..., tuple[Any, Any]]) -> tuple[float, float]:
-        """Return how often false PASS and false FAIL happen at worst, the mean at the threshold."""
+        """Return the worst rates of false PASS and false FAIL, with the mean at the threshold."""
         worst = [0.0, 0.0]
         for n, threshold in self.tried:
             laws = laws_of_mean(self.values, threshold)
@@ -197,8 +197,8 @@ def six_rules(n: int, threshold: float) -> tuple[float, float]:
 def unscored(n: int, threshold: float, share: float) -> tuple[float, float]:
     """Return how often PASS is false where a `share` of the samples has no score and would be 0.
 
-    The mean of all is the threshold. The usual way: coverage times the bound of those that have a
-    score. K: 0 in the place of each that has none.
+    The mean of all samples is the threshold. The usual way multiplies the coverage by the bound of
+    the scored samples. K takes 0 for each sample without a score.
     """
     laws = np.array([[1 - threshold - share, share, threshold]])
     counts = all_counts(n, 3)
@@ -246,7 +246,7 @@ def power(
 
 
 def simulated_power(n: int, threshold: float, *, by_k: bool, runs: int = 4_000) -> float:
-    """Return the same for means of three targets, each found in 95%; within .013 of the truth."""
+    """Return the power for means of three targets, each found in 95%, within .013 of the truth."""
     found = np.random.default_rng(n).binomial(3, 0.95, size=(runs, n))
     rows = np.stack([(found == number).sum(axis=1) for number in range(4)], axis=1)
     rows, times = np.unique(rows, axis=0, return_counts=True)
@@ -261,7 +261,7 @@ def simulated_power(n: int, threshold: float, *, by_k: bool, runs: int = 4_000) 
 
 
 def first(reached: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the smallest n that reaches it, provided that larger ones do too."""
+    """Return the smallest n that `holds`, provided that larger ones hold too."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) else (middle, high)
@@ -271,13 +271,13 @@ def first(reached: Callable[[int], bool], low: int, high: int) -> int:
 def samples_for(power_at: Callable[[int], float], most: int, tooth: int = 1) -> int:
     """Return the smallest n from which on the power is .8, for `tooth` sizes in a row.
 
-    Where there are few values the power rises like a saw, and falls between its teeth.
+    With few values the power rises like a saw, and falls between its teeth.
     """
     return first(lambda n: all(power_at(n + more) >= 0.8 for more in range(tooth)), 2, most)
 
 
 def pairs_for(differences: Counts, margin: float) -> int:
-    """Return how many pairs pass, all without a change but those in `differences`."""
+    """Return how many pairs pass, all without a change except those in `differences`."""
 
     def passes(n: int) -> bool:
         changed = dict(zip(differences.values, differences.counts, strict=True))
@@ -289,7 +289,7 @@ def pairs_for(differences: Counts, margin: float) -> int:
 
 
 def usual_pairs_for(lost: int, margin: float) -> int:
-    """Return the same by the usual bounds, `lost` pairs having lost all."""
+    """Return how many pairs pass by the usual bounds, if `lost` pairs lost everything."""
 
     def passes(n: int) -> bool:
         mean = np.array([-lost / n])

@@ -1,4 +1,4 @@
-"""Prompt tokens of one judging: what `LLMJudge` sends, over the bare contexts and claims.
+"""Count the prompt tokens that `LLMJudge` sends for a sample, over the bare contexts and claims.
 
 Counted with the GPT-2 family tokenizer that ships inside llama-index-core, without a download. The
 texts come from a seeded model of words.

@@ -2,12 +2,12 @@
 
     python bench/quote_rules.py LABELED.jsonl [--held-out] [--rules]
 
-Each row of the file is `{claim, contexts, label, dataset, …}`, label 1 where the contexts support
-the claim. The quote is the sentence of the contexts that shares most with the claim. True pairs
-are those of label 1; contradicting ones are made of them, one kind at a time, by a change of the
-claim or of the quoted sentence; natural ones are the rows of label 0 of the data sets whose false
-claims contradict. Rules were ordered on one half of the data sets; `--held-out` shows the other.
-`--rules` counts, for each rule, the quotes that it refuses first.
+Each row of the file is `{claim, contexts, label, dataset, …}`, label 1 if the contexts support the
+claim. The quote is the sentence of the contexts that shares most with the claim. True pairs have
+label 1. Contradicting pairs are made from them, one kind at a time, by a change of the claim or of
+the quoted sentence. Natural pairs are the rows of label 0 in data sets whose false claims
+contradict. Rules were ordered on one half of the data sets; `--held-out` shows the other. `--rules`
+counts, for each rule, the quotes that it refuses first.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from fullrecall.lexical.words.opposites import opposites
 
 CHOSEN_ON = frozenset(("FM2", "AB-LFQA", "AB-AttributedQA", "SummEdits-news"))
 _CONTRADICTING = ("FM2", "SummEdits-news", "SummEdits-scitldr")
-_FEWEST_WORDS = 5  # of a quote: titles share the names of every claim
+_FEWEST_WORDS = 5  # The least share of a quote, since titles share the names of every claim.
 _LEAST = 0.3
-_REPLACEMENTS = 5  # sentences that a model may quote when it is asked again
+_REPLACEMENTS = 5  # The number of sentences that a model may quote when it is asked again.
 _VERBATIM = 0.8
 _UNITS = "km miles|kilometers miles|meters feet|kg pounds|hours days|days weeks|weeks months"
 _UNLISTED = (
@@ -107,13 +107,13 @@ def cases(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str, st
 
 
 def replacement(claim: str, ranked: Sequence[tuple[str, str, float]]) -> tuple[str, str]:
-    """Return the first quote that is not refused, and its context; the first where all are."""
+    """Return the first quote that is not refused, with its context, or the first quote of all."""
     quotes = ((quote, context) for quote, context, _ in ranked[:_REPLACEMENTS])
     return next((q for q in quotes if not refused(claim, *q)), ranked[0][:2])
 
 
 def refused(claim: str, quote: str, context: str) -> str:
-    """Return why a quote is not verified; empty where it is."""
+    """Return why a quote is not verified; empty if it is verified."""
     start = context.find(quote)
     return objection(claim, context, [Location(start, start + len(quote))])
 

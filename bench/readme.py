@@ -4,14 +4,13 @@
 
 needs the libraries of requirements.txt; those that are not installed are left out and named.
 Every contender starts from the same raw Python lists (or Arrow columns), builds its library's
-input, and reads the same numbers, which are compared before anything is timed; ours and theirs are
+input, and reads the same numbers, which are compared before anything is timed; all contenders are
 treated alike. Contenders are interleaved, and a ratio is taken within a round of CPU seconds.
 
 `--write` keeps the figures in figures.json and puts them into docs/benchmarks.md and README.md.
-`--check` exits with 1 where a page does not show the figures of figures.json, and where
-fullrecall's own
-figures differ from those of this run by more than the rounds do. `--coarse` is for another
-machine, busy with other work: no other library, ratios of CPU time only, and twice the room.
+`--check` exits with 1 if a page does not show the figures of figures.json, or if fullrecall's own
+figures differ from those of this run by more than the rounds do. `--coarse` is for another machine,
+busy with other work: no other library, ratios of CPU time only, and twice the room.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ COARSELY = Sizes(samples=20, rounds=5)
 
 
 def rows(sizes: Sizes, *, peers: bool = True) -> list[Row]:
-    """Measure everything; raise `ValueError` where a contender's numbers differ."""
+    """Measure everything; raise `ValueError` if a contender's numbers differ."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         tasks = chain(
@@ -91,7 +90,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="exit with 1 where they differ")
     parser.add_argument("--coarse", action="store_true", help="small, without other libraries")
     asked = parser.parse_args()
-    os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # no telemetry from a benchmark
+    os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # No benchmark sends telemetry.
     given = Sizes(*(getattr(asked, field.name) for field in fields(Sizes)))
     began = time.monotonic()
     found = rows(COARSELY if asked.coarse else given, peers=not asked.coarse)

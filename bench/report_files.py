@@ -68,7 +68,7 @@ def measure(rows: int, folder: Path) -> dict[str, float]:
 
 
 def in_process(source: Path | None, rows: int) -> dict[str, float]:
-    """Return what `measure` returns in a process that imports fullrecall from `source`."""
+    """Return the result of `measure` in a process that imports fullrecall from `source`."""
     given = {} if source is None else {"PYTHONPATH": str(source.absolute())}
     command = [sys.executable, __file__, "--rows", str(rows), "--once"]
     done = subprocess.run(
@@ -79,7 +79,7 @@ def in_process(source: Path | None, rows: int) -> dict[str, float]:
 
 
 def report_of(rounds: dict[str, list[dict[str, float]]], rows: int) -> str:
-    """Return a table: rows and MB for each second, and the times as multiples of the last one's."""
+    """Return a table: rows and MB a second, and the times as multiples of the last version's."""
     unit = list(rounds)[-1]
     lines = []
     for act in ("save", "load"):

@@ -1,13 +1,13 @@
-"""CPU seconds and peak memory of each act on reports of growing length, each in its own process.
+"""Measure CPU seconds and peak memory of each operation on growing reports, in its own process.
 
     python bench/report_scale.py [--lengths 200000 1000000] [--acts open summary] [--in FOLDER]
 
 Two golden sets of the same samples, of ten retrieved and two reference IDs each, are written as
 Parquet and scored by `evaluate(…, output=…)`; half of the targets are found before, some more
-after. Then each act reads the saved reports: `open` opens one, `summary` prints it, `gate` checks
-a threshold, `missed` counts the missed targets and reads 100 of them, `compare` prints the
-comparison of both. `--in` keeps the files there, and takes those that are there. Time is CPU time
-without the imports; memory is the most that the process had, and `import` is the act that only
+after. Then each operation reads the saved reports: `open` opens one, `summary` prints it, `gate`
+checks a threshold, `missed` counts the missed targets and reads 100 of them, `compare` prints the
+comparison of both. `--in` keeps the files in a folder, and uses existing ones. Time is CPU time
+without the imports; memory is the peak of the process, and `import` is the operation that only
 imports. Needs pyarrow and /proc/self/status.
 """
 
@@ -68,7 +68,7 @@ print(json.dumps([seconds, peak]))
 
 
 class Cost(NamedTuple):
-    """The CPU seconds of an act, and the peak of its process in MiB."""
+    """The CPU seconds of an operation, and the peak of its process in MiB."""
 
     seconds: float
     peak: float
@@ -106,14 +106,14 @@ def _named(numbers: np.ndarray) -> pa.Array:
 
 
 def cost(act: str, before: Path, after: Path) -> Cost:
-    """Return the cost of an act in a process of its own."""
+    """Return the cost of an operation in a process of its own."""
     command = [sys.executable, "-c", _PROGRAM, act, str(before), str(after)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return Cost(*json.loads(done.stdout.splitlines()[-1]))
 
 
 def measured(folder: Path, rows: int, acts: Sequence[str]) -> list[list[str]]:
-    """Return a line for each act on reports of so many rows."""
+    """Return a line for each operation on reports of so many rows."""
     before, after = (folder / f"{name}-{rows}.parquet" for name in ("before", "after"))
     if not after.exists():
         write(before, rows, hits=0.5)

@@ -1,4 +1,4 @@
-"""Rows of the published table: recall by ID, from lists, columns, and mappings."""
+"""The published table's rows of recall by ID, from lists, columns, and mappings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fullrecall.samples.sample import SampleLike
 
 
 def id_tasks(queries: int, *, peers: bool) -> list[Task]:
-    """Return the rows of ID recall; raise `ValueError` where a contender's numbers differ."""
+    """Return the rows of ID recall; raise `ValueError` if a contender's numbers differ."""
     ids = id_recall.make(queries)
     loop = Contender("set loop", lambda: id_recall.lean_set_loop(ids))
     one_pass = Contender("one pass in C", lambda: _pass(ids))
@@ -87,7 +87,7 @@ def _check_means(ids: id_recall.Queries) -> None:
 
 
 def _pass(ids: id_recall.Queries) -> list[int]:
-    """Look at each retrieved ID once, all within one call for each query."""
+    """Read each retrieved ID once, in one call for each query."""
     return [len(set(relevant).intersection(retrieved)) for retrieved, relevant in ids.pairs()]
 
 
@@ -143,7 +143,7 @@ def _id_peers(ids: id_recall.Queries) -> list[Contender]:
 
 
 def _ranked_peers(ids: id_recall.Queries) -> list[Contender]:
-    """Return the libraries that know nDCG@10 and precision@10 too."""
+    """Return the libraries that also compute nDCG@10 and precision@10."""
     ks = id_recall.KS
     expected = _results(ids, (*id_recall.AT_K, nDCG @ 10, Precision @ 10))
 

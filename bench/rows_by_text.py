@@ -1,4 +1,4 @@
-"""Rows of the published table: recall by text, beside bare RapidFuzz and ragas."""
+"""The published table's rows of recall by text, beside bare RapidFuzz and ragas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fullrecall.measures import Recall
 
 
 def text_tasks(samples: int, *, peers: bool) -> list[Task]:
-    """Return the rows of text recall; raise `ValueError` where decisions differ."""
+    """Return the rows of text recall; raise `ValueError` if decisions differ."""
     texts = text_recall.make(samples)
     text_recall.check(texts, text_recall.rapidfuzz_decisions)
     bare = Contender("bare loop", lambda: text_recall.rapidfuzz_decisions(texts))

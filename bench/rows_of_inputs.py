@@ -1,4 +1,4 @@
-"""Rows of the published table: one sample, and the means of other inputs beside mappings."""
+"""The published table's rows of one sample, and of the means of other inputs beside mappings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fullrecall.read import read
 
 
 def input_tasks(queries: int, folder: Path, *, peers: bool) -> list[Task]:
-    """Return the rows; raise `ValueError` where the means of an input are not those of mappings."""
+    """Return the rows; raise `ValueError` if an input's means differ from those of mappings."""
     ids = id_recall.make(queries)
     mappings = id_recall.mappings_of(ids)
     expected = means(mappings)

@@ -1,4 +1,4 @@
-"""Rows of the published table: saved reports, and the diagnosis of many samples."""
+"""The published table's rows of saved reports, and of the diagnosis of many samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the published table: what it takes to start, in seconds of CPU."""
+"""The published table's rows of start times, in seconds of CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timing of several ways to do one thing, side by side: interleaved rounds, ratios, a table."""
+"""Time several ways to do one thing in interleaved rounds, and show ratios in a table."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from importlib.metadata import PackageNotFoundError, version
 class Contender:
     """One way to do the work.
 
-    `run` does it once and is all that is timed. `share` is the part of the whole work that one
-    run does: a slow peer may do 0.05 of it, and its time is scaled up.
+    Only `run`, which does the work once, is timed. `share` is the part of the whole work in one
+    run: a slow peer may do 0.05 of it, and its time is scaled up.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Contender:
 
     @property
     def title(self) -> str:
-        """The name with its remark, which tells contenders of one name apart."""
+        """Return the name with its remark, which distinguishes contenders of one name."""
         return f"{self.name} ({self.remark})" if self.remark else self.name
 
 
@@ -42,9 +42,9 @@ def interleaved(
 ) -> dict[str, list[float]]:
     """Return the seconds that each contender takes for the whole work, one for each round.
 
-    Each round runs all contenders, A B C A B C, so that a slow spell of the machine meets all of
-    them. As in `timeit`, garbage is collected before each run and the collector is off within;
-    a run's result is released after the clock has stopped.
+    Each round runs all contenders, A B C A B C, so that a slow phase of the machine affects all of
+    them. As in `timeit`, garbage is collected before each run and the collector is off within; a
+    run's result is released after the clock has stopped.
     """
     seconds: dict[str, list[float]] = {contender.title: [] for contender in contenders}
     enabled = gc.isenabled()
@@ -66,7 +66,7 @@ def interleaved(
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times the unit's time something takes: over the rounds, median and range."""
+    """A time as a multiple of the unit's: median and range over the rounds."""
 
     median: float
     least: float
@@ -92,7 +92,7 @@ def comparison(
 ) -> str:
     """Return a Markdown table: each contender's time as a multiple of the units' times.
 
-    `units` are the titles of contenders by what the heading calls them. `per` divides the times
+    `units` maps names in the heading to titles of contenders. `per` divides the times
     into µs for one `per_name`.
     """
     header = [
@@ -135,7 +135,7 @@ def _version(package: str) -> str:
 
 
 def short(value: float) -> str:
-    """Return a number with three digits at most, or as a whole one."""
+    """Return a number with at most three digits, or as a whole number."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -1,14 +1,14 @@
-"""The sign-flip test: is before exchangeable with after?
+"""The sign-flip test of the hypothesis that before and after are exchangeable.
 
 If the same system answered both times, each group's difference is as likely to have the other sign.
-The p-value is the probability that the sum of the differences, their signs drawn at random, is at
-least as far from 0 as the sum that was seen:
+The p-value is the probability that the sum of the differences with random signs is at least as far
+from 0 as the observed sum:
 
     p = P( |Σ ±d_i| >= |Σ d_i| )
 
 It is exact for the null hypothesis "before and after are exchangeable". It does not test the mean:
-where rare large losses balance many small gains, the mean does not change and p is small, rightly,
-since the systems differ. `fullrecall.stats.change` decides on the mean.
+if rare large losses balance many small gains, the mean does not change but p is small, because the
+systems differ. `fullrecall.stats.change` decides on the mean.
 
 Sources: Fisher, "The Design of Experiments", 1935, §21; Phipson and Smyth, "Permutation p-values
 should never be zero", SAGMB 9(1), 2010, for the p-value where patterns are drawn.
@@ -47,9 +47,9 @@ def sign_flip_p(differences: Floats, counts: Floats | None = None) -> float:
     """Return the two-sided p-value of "before and after are exchangeable", in (0, 1].
 
     `differences` has one value for each independent group, `counts` how many groups have it
-    (default: 1 each). All patterns of signs count where the sums that they lead to can be
-    enumerated, as for any number of groups whose differences are multiples of a common fraction.
-    Otherwise patterns are drawn by a fixed seed. The order of the differences does not matter.
+    (default: 1 each). All patterns of signs count if their sums can be enumerated, as for any
+    number of groups whose differences are multiples of a common fraction. Otherwise patterns are
+    drawn by a fixed seed. The order of the differences does not matter.
     """
     import numpy as np
 
@@ -77,7 +77,7 @@ def sign_flip_p(differences: Floats, counts: Floats | None = None) -> float:
 
 
 def _distribution(sizes: Floats, frequencies: NDArray[np.int64]) -> tuple[Floats, Floats] | None:
-    """Return every sum of signed differences with its probability; None where they are too many."""
+    """Return every sum of signed differences with its probability; None if they are too many."""
     import numpy as np
 
     sums: Floats = np.zeros(1)
@@ -94,7 +94,7 @@ def _distribution(sizes: Floats, frequencies: NDArray[np.int64]) -> tuple[Floats
 
 
 def _half_binomial(count: int) -> tuple[Floats, Floats]:
-    """Return the numbers of `count` signs that may be positive, and their probabilities."""
+    """Return the possible numbers of positive signs among `count`, and their probabilities."""
     import numpy as np
 
     positive = np.arange(count + 1, dtype=np.float64)

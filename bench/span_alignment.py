@@ -1,10 +1,9 @@
-"""How well aligned text stands in for offsets: `SpanRecall` both ways, over several chunkers.
+"""Compare `SpanRecall` by aligned text with `SpanRecall` by offsets, over several chunkers.
 
 Needs a folder with documents' chunks and questions with character spans, in the form of Chroma's
 chunking evaluation (`corpus.jsonl` with `title`, `start`, `end`, `text`, contiguous; and
 `queries.jsonl` with `doc` and `reference_excerpts` of `start`, `end`). Offsets are the truth; the
-texts alone are aligned. The places found beyond the truth are mostly text that occurs word for word
-more than once.
+texts alone are aligned. Most places found beyond the truth are repeated text.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def main() -> None:
 
 
 def documents_of(folder: Path) -> dict[str, str]:
-    """Return the documents, put together from their contiguous chunks."""
+    """Return the documents, joined from their contiguous chunks."""
     parts: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for line in (folder / "corpus.jsonl").read_text("utf-8").splitlines():
         chunk = json.loads(line)

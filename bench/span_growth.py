@@ -1,8 +1,8 @@
-"""How `SpanRecall` grows with the number of references and with the length of texts.
+"""Measure how `SpanRecall`'s time grows with the number of references and length of texts.
 
-Each kind of text is scored at four sizes, each twice the one before. Linear is a factor of 2 from
-one column to the next. CPU seconds, the least of the rounds: the figure is growth, and other work
-on the machine only adds to it.
+Each kind of text is scored at four sizes, each twice the one before. Linear growth is a factor of 2
+from one column to the next. Times are the least CPU seconds of the rounds, since other work on the
+machine only adds to them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Make: TypeAlias = Callable[[int], Texts]
 
 
 class Writer:
-    """Texts of made-up words, the same for the same seed."""
+    """A writer of texts of made-up words, the same for the same seed."""
 
     LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
     CJK = "".join(map(chr, range(0x4E00, 0x4E00 + 3_000)))

@@ -1,7 +1,7 @@
 """Choose the documents of `tests/stdlib_docs`: write the names in `names.txt`.
 
-Each documented object of the standard library once, under its most public name. The file was
-written with Python 3.11; later versions leave out the few names that they no longer have.
+The names have each documented object of the standard library once, under its most public name. The
+file was written with Python 3.11; later versions leave out the few names that they no longer have.
 
     python bench/stdlib_names.py
 """
@@ -28,8 +28,8 @@ _NAMES = FOLDER / "names.txt"
 
 # Written out instead of discovered, since some modules of the standard library print, open a
 # window, change the process or warn of their removal as soon as they are imported. Each of these
-# exists on Python 3.11 to 3.13, on Linux, macOS and Windows. Modules which only a few users ever
-# meet are left out to keep the collection small.
+# exists on Python 3.11 to 3.13, on Linux, macOS and Windows. Rarely used modules are left out to
+# keep the collection small.
 MODULES: Final = tuple(
     """
     abc argparse array ast asyncio atexit base64 binascii bisect builtins bz2 cProfile calendar
@@ -50,12 +50,11 @@ MODULES: Final = tuple(
     """.split()
 )
 
-# Shorter docstrings ("Append value.") and those which are only a signature say hardly more than
-# the name does.
+# Shorter docstrings ("Append value.") and those which are only a signature add little to the name.
 _FEWEST_WORDS: Final = 4
 _SIGNATURE_ONLY: Final = re.compile(r"\w+\([^()]*\)")
-# Functions which `sys`, `threading` and `warnings` offer for replacement; what is found there says
-# what runs Python (a test runner, a notebook), not what Python's documentation is.
+# Functions which `sys`, `threading` and `warnings` offer for replacement: they depend on the
+# program that runs Python (a test runner, a notebook).
 _HOOKS: Final = frozenset(
     {"breakpointhook", "displayhook", "excepthook", "showwarning", "unraisablehook"}
 )
@@ -64,7 +63,7 @@ _LOADED_WHEN_ASKED: Final = ("ProcessPoolExecutor", "ThreadPoolExecutor")
 
 
 class _Candidate(NamedTuple):
-    """One way to reach a documented object: a name, and how good a name it is (less is better)."""
+    """One way to reach a documented object: a name, and its rank (less is better)."""
 
     module: str
     name: str
@@ -75,8 +74,8 @@ class _Candidate(NamedTuple):
 def lines() -> list[str]:
     """Return the collection's names, `module:name`, sorted by the ID of their documents."""
     objects = _best(_candidates(), lambda candidate: id(underlying(candidate.documented)))
-    # Kindred classes give methods which differ in nothing a reader could see: `bytes.find` and
-    # `bytearray.find`. No question could have one for an answer and not the other.
+    # Similar classes have methods with the same documentation, such as `bytes.find` and
+    # `bytearray.find`. No question could have only one of them as its answer.
     distinct = _best(objects, _what_the_reader_sees)
     return [
         f"{each.module}:{each.name.removeprefix(each.module).removeprefix('.')}"
@@ -87,7 +86,7 @@ def lines() -> list[str]:
 def _best(
     candidates: Iterable[_Candidate], key: Callable[[_Candidate], Hashable]
 ) -> list[_Candidate]:
-    """Return, of the candidates with equal keys, the one with the best name each."""
+    """Return the best-named candidate for each key."""
     best: dict[Hashable, _Candidate] = {}
     for candidate in sorted(candidates, key=lambda each: (each.rank, len(each.name), each.name)):
         best.setdefault(key(candidate), candidate)
@@ -100,10 +99,11 @@ def _what_the_reader_sees(candidate: _Candidate) -> tuple[str, str, str]:
 
 
 def _candidates() -> Iterator[_Candidate]:
-    """Yield every public name of every documented object; an object may come several times."""
+    """Yield every public name of every documented object; an object may have several names."""
     modules = {name: importlib.import_module(name) for name in MODULES}
     for name in _LOADED_WHEN_ASKED:
-        # Once anybody has asked for it, it is in the module's namespace: ask first.
+        # An attribute may enter the module's namespace only when it is first read, so read it
+        # first.
         getattr(modules["concurrent.futures"], name)
     public_classes = {
         id(member)
@@ -128,16 +128,16 @@ def _documented(candidate: _Candidate) -> Iterator[_Candidate]:
     """Yield the candidate if its docstring is worth a document of its own."""
     text = docstring(candidate.documented)
     if text.startswith("Deprecated AST node class"):
-        return  # in the namespace of `ast` only once somebody has asked for it
+        return  # The attribute is in the namespace of `ast` only after its first access.
     if len(text.split()) >= _FEWEST_WORDS and not _SIGNATURE_ONLY.fullmatch(text):
         yield candidate
 
 
 def _rank(module_name: str, name: str, member: object) -> tuple[bool, bool, bool, int]:
-    """Return how good a name `module_name` gives `member`; less is better.
+    """Return the rank of `member`'s name in `module_name`; less is better.
 
-    The best name is a builtin's; then one in the module which the object states as its own; then
-    one under which the object was defined, not an alias; then the one with the fewest dots.
+    A builtin's name is best; then a name in the module which the object states as its own; then the
+    name under which the object was defined, not an alias; then the name with the fewest dots.
     """
     own = underlying(member)
     return (
@@ -149,7 +149,7 @@ def _rank(module_name: str, name: str, member: object) -> tuple[bool, bool, bool
 
 
 def _public_members(module: types.ModuleType) -> Iterator[tuple[str, object]]:
-    """Yield the names and objects of the classes and functions which `module` offers its users."""
+    """Yield the names and objects of a module's public classes and functions."""
     # The namespace is read instead of the attributes, since asking a module for a deprecated
     # attribute may warn.
     namespace = vars(module)
@@ -168,8 +168,8 @@ def _is_at_home(member: object, module: types.ModuleType) -> bool:
     """Return whether `member` belongs to `module`, as opposed to being imported there.
 
     A module implemented in private or C companions (`_sqlite3`, `sqlite3.dbapi2`) is the home of
-    their objects, too; so is `builtins` of `open`, which comes from `io`. Names that a notebook
-    adds to `builtins` are not at home there.
+    their objects, too; so is `builtins` for `open`, which comes from `io`. Names that a notebook
+    adds to `builtins` do not belong to it.
     """
     home = getattr(underlying(member), "__module__", None)
     if home is None:
@@ -181,10 +181,10 @@ def _is_at_home(member: object, module: types.ModuleType) -> bool:
 
 
 def _own_methods(documented_class: type, public_classes: set[int]) -> Iterator[tuple[str, object]]:
-    """Yield the documented public methods and properties a class does not take from a public base.
+    """Yield a class's documented public methods and properties that no public base has.
 
-    Methods of a private base class are the class's own, since users reach them nowhere else. A
-    method whose docstring a public base has too is left out, inherited or overridden.
+    Methods of a private base class are the class's own, since users cannot reach them through
+    another class. A method with a public base's docstring is left out, inherited or overridden.
     """
     public_bases = {
         ancestor

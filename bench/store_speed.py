@@ -1,8 +1,8 @@
-"""What keeping costs: completions kept and looked up per second, and their cost to a run.
+"""Measure the store: completions written and looked up per second, and their cost to a run.
 
     python bench/store_speed.py [--calls 2000] [--in-flight 16]
 
-Each completion is synced to the disk before it counts as kept. The run asks a model that answers
+Each completion is synced to the disk before it counts as written. The run asks a model that answers
 at once, so that nothing but the engine and the store takes time.
 """
 
@@ -28,7 +28,7 @@ _VERDICTS = json.dumps(
 
 
 def kept(path: Path, calls: int, in_flight: int) -> tuple[float, float, float]:
-    """Return completions kept and looked up per second, and the longest stall of the loop."""
+    """Return completions written and looked up per second, and the longest pause of the loop."""
     stalls = []
 
     async def keep(store: SQLiteLedger) -> None:

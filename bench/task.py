@@ -1,4 +1,4 @@
-"""A row of the published table: contenders, the unit they are compared with, a clock."""
+"""A row of the published table: contenders, the unit of comparison, and a clock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from side_by_side import CLOCKS, Contender, Ratio, interleaved, short
 
 @dataclass(frozen=True)
 class Task:
-    """A row's measurement: `unit` is 1, or a second where there is none.
+    """A row's measurement, with `unit`, the contender of comparison, or a second without one.
 
     `goal` is a text. `per` is the number of rows that a contender takes, if a row has a price.
     """
@@ -28,7 +28,7 @@ class Task:
     per: int | None = None
 
     def measured(self, rounds: int) -> Row:
-        """Return what everybody takes, as multiples of the unit's time in the same round."""
+        """Return each contender's time, as multiples of the unit's time in the same round."""
         units = [] if self.unit is None else [self.unit]
         every = [*units, *self.contenders, *self.limits]
         seconds = interleaved(every, rounds, _CLOCKS[self.clock])
@@ -40,7 +40,7 @@ class Task:
         return Row(self.title, times, limits, self.clock, self.goal, self._price(seconds))
 
     def _price(self, seconds: Mapping[str, Sequence[float]]) -> str:
-        """Return the median of fullrecall's time, of a row if it has rows; "" where it is shown."""
+        """Return the median of fullrecall's time, per row if it has rows; "" if it is shown."""
         if self.unit is None:
             return ""
         (ours,) = (median(seconds[one.title]) for one in self.contenders if one.name == OURS)
@@ -57,7 +57,7 @@ _CLOCKS = {**CLOCKS, "children": _cpu_of_children}
 
 
 def installed(name: str, make: Callable[[], list[Contender]]) -> list[Contender]:
-    """Return the contenders of a library; none, and say so, where it is not installed."""
+    """Return the contenders of a library; none, with a message, if it is not installed."""
     try:
         return make()
     except ImportError:

@@ -1,11 +1,11 @@
-"""How often the intervals of completeness hold, and how wide they are, where labels are known.
+"""Measure the coverage and width of completeness intervals, on data with known labels.
 
     python bench/testset_completeness.py DATA/retrieval_cranfield --depth 20
     python bench/testset_completeness.py            (the standard library's pages)
 
-Of each collection 25 questions are drawn, and of their relevant documents some are references:
-random ones, or easy ones (drawn by 1 / rank). Three retrievers and a judge with sensitivity 0.85
-and specificity 0.95 make the frame. Labels are the judgments, some of them wrong: each person errs
+Of each collection 25 questions are drawn. Some of their relevant documents are references: random
+ones, or easy ones (drawn by 1 / rank). Three retrievers and a judge with sensitivity 0.85 and
+specificity 0.95 make the frame. Labels are the judgments, some of them wrong: each person errs
 independently. `made` worlds have no documents: 60 questions, retrievers with common results.
 """
 
@@ -77,7 +77,7 @@ def frames(data: Data, depth: int) -> dict[str, list[Pair]]:
 
 
 def made(depth: int, lift: float, questions: int, seed: int) -> dict[str, list[Pair]]:
-    """Return frames of retrievers with common results: `lift` is how much is findable."""
+    """Return frames of retrievers with common results: `lift` is the share that can be found."""
     draw = np.random.default_rng(seed)
     found = {}
     for question in range(questions):
@@ -97,14 +97,14 @@ def made(depth: int, lift: float, questions: int, seed: int) -> dict[str, list[P
 
 
 def world(frame: list[list[Pair]], cell: Cell, labels: int, draw: random.Random) -> Any:
-    """Return the truth and the interval of one draw; None where the references name nothing."""
+    """Return the truth and the interval of one draw; None if the references name no document."""
     kinds, nearness, truth = [], [], []
     named = 0
     for pairs in frame:
         for pair in pairs:
             weight = 2 / (1 + pair.best) if cell.easy else 1.0
             in_set = pair.relevant and draw.random() < cell.share * weight
-            draw.random()  # keeps the worlds that are published
+            draw.random()  # This keeps the published worlds.
             named += in_set
             if in_set:
                 continue
@@ -133,7 +133,7 @@ def world(frame: list[list[Pair]], cell: Cell, labels: int, draw: random.Random)
 
 
 def confirmed(*, relevant: bool, kind: str, wrong: float, draw: random.Random) -> bool:
-    """Return one person's labels; outside the judge's yeses, a yes of a second one is needed."""
+    """Return one person's labels; outside the judge's yeses, a second person confirms a yes."""
     first = relevant != (draw.random() < wrong)
     if not first or kind == "yes":
         return first

@@ -1,10 +1,10 @@
-"""What `complete` recovers on judgments that are whole.
+"""Measure how many references `complete` recovers on complete judgments.
 
     python bench/testset_completion.py DATA/retrieval_cranfield
 
-Labels are hidden but one for each question: a random one, or an easy one, drawn by 1 / rank. A
-judge that knows the judgments answers, right always or with given error rates; people's labels are
-the judgments. BM25, TF-IDF vectors and LSA are made here.
+All labels are hidden except one for each question: a random one, or an easy one, drawn by 1 / rank.
+A judge that knows the judgments answers without errors or with given error rates; people's labels
+are the judgments. BM25, TF-IDF vectors and LSA are made here.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _position(term: str) -> tuple[int, int]:
 
 
 def rank_of(ranking: Ranking, question: str, numbers: Sequence[int]) -> int | None:
-    """Return the 1-based rank of the best of these texts; None where none has a word of it."""
+    """Return the 1-based rank of the best of these texts; None if none has a query word."""
     scores = ranking.scores(question)
     best = max(numbers, key=lambda number: (scores[number], -number), default=None)
     if best is None or scores[best] <= 0:
@@ -127,7 +127,7 @@ class Oracle:
         self.asked = {question: query for query, question in self.data.questions.items()}
 
     def attribute(self, targets: Any, contexts: Any, **_: Any) -> Flow[list[Verdict]]:
-        """Answer for nothing: no question has claims here."""
+        """Raise: no question has claims here."""
         raise NotImplementedError
 
     def relevance(
@@ -199,7 +199,7 @@ def seeds_in_pool(done: Any) -> float:
 
 
 def true_share(data: Data, labeled: Any) -> float:
-    """Return how complete the references that were given are within the frame."""
+    """Return the completeness of the given references within the frame."""
     named = relevant = 0
     names = list(data.questions)
     for number, pairs in enumerate(labeled.pool.pairs):

@@ -1,13 +1,13 @@
-"""How well labels follow their corpus: precision and recall of same, moved, changed and gone.
+"""Measure how well labels follow their corpus: precision and recall of each outcome.
 
     python bench/testset_follow.py DATA/retrieval_cranfield [DATA/retrieval_clapnq …]
 
 Each corpus is renamed, renumbered (old IDs then name other texts), cut into chunks of 60 words
-without saying of which document, edited (a tenth of the documents, in one of five ways), thinned
-by a tenth, and all of it at once. The change of each document is the truth. Then the same
-retriever, BM25 of chunks, is scored by the old labels on the old corpus and by those that followed
-on the new one. `texts` are precision and recall of the new corpus' texts that a label names: all
-that were cut from its document.
+without their document's ID, edited (a tenth of the documents, in one of five ways), thinned by a
+tenth, and all of these at once. The change of each document is the truth. Then the same retriever,
+BM25 of chunks, is scored by the old labels on the old corpus and by those that followed on the new
+one. `texts` are precision and recall of the new texts that a label names, against all texts that
+were cut from its document.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ Truth = dict[str, LabelStatus]
 
 
 def renamed(data: Corpus, truth: Truth, draw: random.Random) -> Corpus:
-    """Return the corpus with IDs that say nothing."""
+    """Return the corpus with new, meaningless IDs."""
     moved(truth)
     return [(old, Document(f"n{draw.getrandbits(64):x}", one.text)) for old, one in data]
 
 
 def renumbered(data: Corpus, truth: Truth, draw: random.Random) -> Corpus:
-    """Return the corpus with each ID handed on to the next text."""
+    """Return the corpus with each ID given to the next text."""
     moved(truth)
     names = [one.id for _, one in data]
     return [
@@ -91,7 +91,7 @@ def edited(data: Corpus, truth: Truth, draw: random.Random) -> Corpus:
 
 
 def edit(text: str, draw: random.Random) -> str:
-    """Return a text with one word replaced, inserted, left out, a sentence left out, or a tenth."""
+    """Return a text with a word replaced, inserted, or removed, or without a part."""
     there = text.split(" ")
     at = draw.randrange(len(there))
     kind = draw.randrange(5)
@@ -119,7 +119,7 @@ def thinned(data: Corpus, truth: Truth, draw: random.Random) -> Corpus:
 
 
 def moved(truth: Truth) -> None:
-    """Note that the same text is somewhere else now."""
+    """Note that the same text has another ID now."""
     for name, status in truth.items():
         if status is LabelStatus.SAME:
             truth[name] = LabelStatus.MOVED
@@ -205,7 +205,7 @@ def rows(data: Data, seed: int, *, score: bool) -> Iterator[str]:
 
 
 def share(part: int, whole: int) -> str:
-    """Return a share with three decimals; a dash where there is nothing."""
+    """Return a share with three decimals; a dash without any item."""
     return f"{part / whole:.3f}" if whole else "-"
 
 

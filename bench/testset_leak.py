@@ -1,9 +1,9 @@
-"""How near questions are to their sources: people's, a model's, copied ones, and our own.
+"""Measure how similar questions are to their sources: people's, a model's, copied, and own ones.
 
     python bench/testset_leak.py DATA
 
 DATA has the folders retrieval_clapnq, retrieval_cranfield and retrieval_chunking_eval, each with
-corpus.jsonl, queries.jsonl and qrels.tsv. Copied questions are a sentence of the relevant document
+corpus.jsonl, queries.jsonl and qrels.tsv. A copied question is a sentence of the relevant document
 without its last third.
 """
 
@@ -75,7 +75,7 @@ def demo() -> Named:
 
 
 def copied(given: Named) -> Named:
-    """Return questions that copy: a sentence of each reference without its last third."""
+    """Return copied questions: a sentence of each reference without its last third."""
     draw = random.Random(0)
     texts = {document["id"]: document["text"] for document in given.corpus}
     samples = []

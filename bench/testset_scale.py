@@ -1,10 +1,10 @@
-"""How much time checks of a large collection take, and how much memory generation does.
+"""Measure the time of checks of a large collection, and the memory of generation.
 
     python bench/testset_scale.py
     python bench/testset_scale.py --documents 1000 --documents 10000
 
 Made-up documents of 400 words in files; a scripted model writes and checks. Memory is the largest
-resident size of a process of its own, for each number of documents, as Linux tells it.
+resident size of a process of its own, for each number of documents, as Linux reports it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def write(folder: Path, count: int) -> None:
 
 
 def answer(request: ChatRequest) -> str:
-    """Write four questions about the first words of the passage; confirm all that is asked."""
+    """Write four questions about the first words of the passage, and confirm every check."""
     asked = request.messages[1].content
     block = asked.split("Documents:\n", 1)[1].split("\n\n", 1)[0]
     words = json.loads(block.split(" ", 1)[1]).split()
@@ -67,7 +67,7 @@ def answer(request: ChatRequest) -> str:
 
 
 def checked(folder: Path, count: int) -> float:
-    """Return how many CPU seconds a check of 500 questions takes."""
+    """Return the CPU seconds of a check of 500 questions."""
     samples = [
         Sample(
             id=f"q{n}",
@@ -84,10 +84,10 @@ def checked(folder: Path, count: int) -> float:
 
 
 def generated(folder: Path) -> tuple[int, float, float]:
-    """Return how many questions this process made, its largest size in MB, its CPU seconds."""
+    """Return this process's number of questions, its peak size in MB, its CPU seconds."""
     model = ScriptedChatModel(answer)
     made = generate(folder, model, 100, kinds=["one_fact"], progress=False)
-    # Not ru_maxrss: a process inherits that of the one that started it.
+    # Not ru_maxrss, which a process inherits from its parent.
     (size,) = re.findall(r"^VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     return len(made), int(size) / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_utime
 

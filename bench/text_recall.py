@@ -1,9 +1,8 @@
-"""Text recall: `TextRecall` and ragas's `NonLLMContextRecall` on the same texts.
+"""Compare `TextRecall` with ragas's `NonLLMContextRecall` on the same texts.
 
-The texts come from a seeded model of words. Of the references, some are among the retrieved texts
-as they are, some as noisy copies at edit rates around the threshold, some not at all. All
-decisions are compared, reference by reference, before anything is timed. ragas runs without its
-telemetry.
+The texts come from a seeded model of words. Some references are among the retrieved texts
+unchanged, some as noisy copies at edit rates around the threshold, some not at all. All decisions
+are compared, reference by reference, before anything is timed. ragas runs without its telemetry.
 """
 
 from __future__ import annotations
@@ -77,8 +76,8 @@ class WordModel:
 def make(samples: int, seed: int = 7, *, relevant_first: bool = False) -> list[Texts]:
     """Return the texts of so many samples.
 
-    The copies of references stand anywhere among the retrieved texts, or, `relevant_first`, at
-    the first ranks, as those of a perfect retriever would.
+    The copies of references are at random ranks or, with `relevant_first`, at the first ranks, as
+    for a perfect retriever.
     """
     model = WordModel(seed)
     return [_make_one(model, relevant_first=relevant_first) for _ in range(samples)]
@@ -119,7 +118,7 @@ def decisions(texts: Sequence[Texts]) -> list[list[bool]]:
 
 
 def rapidfuzz_decisions(texts: Sequence[Texts]) -> list[list[bool]]:
-    """Return the same by a bare loop over RapidFuzz, as ragas computes it, without ragas."""
+    """Return the decisions of a bare loop over RapidFuzz, computed as ragas does, without ragas."""
     from rapidfuzz.distance import Levenshtein
 
     return [
@@ -154,7 +153,7 @@ def ragas_decisions(texts: Sequence[Texts]) -> list[list[bool]]:
 
 
 def ours(texts: Sequence[Texts]) -> list[Contender]:
-    """Return the ways of fullrecall, and the bare loop that does the same arithmetic."""
+    """Return fullrecall's ways, and the bare loop that does the same arithmetic."""
     prepared = samples_of(texts)
     return [
         Contender("TextRecall.score", lambda: [SCORER.score(sample).score for sample in prepared]),
@@ -171,7 +170,7 @@ def ours(texts: Sequence[Texts]) -> list[Contender]:
 
 
 def ragas(texts: Sequence[Texts]) -> list[Contender]:
-    """Return the ways of ragas: awaited sample by sample, and by its `evaluate`."""
+    """Return ragas's ways: awaited sample by sample, and by its `evaluate`."""
     from ragas import EvaluationDataset
     from ragas import evaluate as ragas_evaluate
     from ragas.dataset_schema import SingleTurnSample
@@ -202,7 +201,7 @@ def _ragas_metric() -> Any:
 
 
 def check(texts: Sequence[Texts], *others: Callable[[Sequence[Texts]], list[list[bool]]]) -> None:
-    """Raise `ValueError` unless all decide as `TextRecall` does on every reference."""
+    """Raise `ValueError` unless all contenders decide as `TextRecall` on every reference."""
     expected = decisions(texts)
     for other in others:
         if other(texts) != expected:
@@ -217,7 +216,7 @@ def main() -> None:
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--relevant-first", action="store_true", help="rank copies first")
     asked = parser.parse_args()
-    os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # no telemetry from a benchmark
+    os.environ["RAGAS_DO_NOT_TRACK"] = "true"  # No benchmark sends telemetry.
     texts = make(asked.samples, relevant_first=asked.relevant_first)
     check(texts, rapidfuzz_decisions, ragas_decisions)
     kinds = Counter(

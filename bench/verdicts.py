@@ -1,9 +1,9 @@
-"""How often `compare` and `choose` err where nothing differs, and how often they see a difference.
+"""Measure how often `compare` and `choose` err without a difference, and how often they see one.
 
     python bench/verdicts.py
 
-needs nothing beside fullrecall and SciPy, and takes about a minute. All is simulated, by seed:
-2,000 draws for each figure, whose standard error is at most .5% where it is near 5%.
+needs nothing beside fullrecall and SciPy, and takes about a minute. All figures are simulated, by
+seed, with 2,000 draws each: a rate near 5% has a standard error of at most .5%.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ GAINS: Mapping[str, Draw] = {
 class Rejected(NamedTuple):
     """The share of draws in which each rule says that the mean changed.
 
-    `likely` is that of `Difference.likely`: where K cannot tell, the t-test from 30 questions on.
+    `likely` is that of `Difference.likely`: the t-test, from 30 questions on, if K cannot tell.
     """
 
     k: float
@@ -97,7 +97,7 @@ def values_of(law: str, rng: Any, shape: tuple[int, ...], means: Any) -> Any:
     """Return values in [0, 1] of retrievers in the last axis, with these means."""
     if law == "rare losses":
         return (rng.random(shape) < means).astype(float)
-    if law == "skewed":  # mostly all, else a bit of it
+    if law == "skewed":  # Mostly all targets, else a small part.
         share = 1 - (1 - means) * 2
         return np.where(rng.random(shape) < share, 1.0, rng.random(shape))
     if law == "two-point":
@@ -106,7 +106,7 @@ def values_of(law: str, rng: Any, shape: tuple[int, ...], means: Any) -> Any:
         sizes = rng.integers(1, 7, size=(*shape[:-1], 1))
         shift = (3.5 - sizes) * 0.03
         return rng.binomial(sizes, np.clip(means + shift, 0, 1), size=shape) / sizes
-    # Recall of two targets, the same hard questions being hard for all: correlation .75.
+    # Recall of two targets, with the same hard questions for all retrievers: correlation .75.
     common = rng.normal(size=(*shape[:-1], 1, 2))
     own = rng.normal(size=(*shape, 2))
     found = ndtr(np.sqrt(0.75) * common + np.sqrt(0.25) * own) < np.asarray(means)[:, None]
@@ -114,7 +114,7 @@ def values_of(law: str, rng: Any, shape: tuple[int, ...], means: Any) -> Any:
 
 
 class Raced(NamedTuple):
-    """Of many races: how often the first and best retriever was named, or another.
+    """The results of many races: how often the best retriever, the first one, or another was named.
 
     `used` is the share of all questions times retrievers that were asked.
     """
@@ -137,7 +137,7 @@ def raced(law: str, means: Sequence[float], n: int, calls: int, draws: int = 2_0
             asked += float((accounts.surviving.sum(axis=1) * going).sum() + (~going).sum())
             accounts.learn(values, values, n - position + 1)
             if position % step == 0 or position == n:
-                # Who is the only one left is not dropped any more: its race is over.
+                # The only retriever left is not dropped, since its race is over.
                 before = accounts.surviving.copy()
                 accounts.drop()
                 accounts.surviving[~going] = before[~going]
@@ -180,7 +180,7 @@ def print_compare(sizes: Sequence[int] = (10, 30, 100, 300), draws: int = 1_000)
 
 
 def print_choose(sizes: Sequence[int] = (10, 30, 100, 300), draws: int = 2_000) -> None:
-    """Print how often `choose` names another than the best, and how often the best."""
+    """Print how often `choose` names a retriever that is not the best, and how often the best."""
     heads = "2, one call | 2, three calls | 4, one call | 4, three calls"
     print(f"| equally good, one declared the best | n | {heads} |\n|---|---:|---:|---:|---:|---:|")
     for law, mean in RACES.items():
@@ -219,7 +219,7 @@ def named_within(law: str, count: int, n: int, within: float, draws: int = 1_000
     accounts = Accounts.open(count, within=within, races=(draws,))
     means = [0.93, *[0.93 - within - 1e-6] * (count - 1)]
     wrong, best = np.zeros(draws, np.bool_), np.zeros(draws, np.bool_)
-    for _ in range(2):  # two calls of 20 looks
+    for _ in range(2):  # Two calls of 20 looks.
         accounts.begin()
         for left in range(n // 2, 0, -1):
             values = np.stack([LEVELS[law](rng, (draws,), mean) for mean in means], axis=-1)

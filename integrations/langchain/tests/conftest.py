@@ -21,7 +21,7 @@ from langchain_fullrecall import offline_client
 
 
 class ListRetriever(BaseRetriever):
-    """Returns the documents that it holds for a question, or raises the error it holds."""
+    """A retriever that returns its documents for a question, or raises its error."""
 
     answers: dict[str, Any]
     asked: list[str] = []  # noqa: RUF012 - pydantic copies a default
@@ -38,7 +38,7 @@ class ListRetriever(BaseRetriever):
 
 
 class LetterEmbeddings(Embeddings):
-    """Counts letters: a text is nearest to itself, on every machine."""
+    """Embeddings that count letters, so that a text is nearest to itself on every machine."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector of 26 counts for each text."""
@@ -51,7 +51,7 @@ class LetterEmbeddings(Embeddings):
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail every test that tries to reach another machine, even where the error is swallowed."""
+    """Fail every test that connects to another machine, even if the error is swallowed."""
     attempts: list[object] = []
 
     def refuse(self: socket.socket, address: object) -> None:
@@ -74,7 +74,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def documents() -> list[Document]:
-    """Four documents of two sources, with IDs."""
+    """Return four documents of two sources, with IDs."""
     return [
         Document("Paris is the capital of France.", id="d0", metadata={"source": "fr", "page": 1}),
         Document("The Seine flows through Paris.", id="d1", metadata={"source": "fr", "page": 2}),
@@ -96,7 +96,7 @@ def retriever_of() -> Callable[..., ListRetriever]:
 
 @pytest.fixture
 def store(documents: list[Document]) -> InMemoryVectorStore:
-    """A vector store that holds `documents`."""
+    """Return a vector store that holds `documents`."""
     store = InMemoryVectorStore(LetterEmbeddings())
     store.add_documents(documents)
     return store
@@ -104,7 +104,7 @@ def store(documents: list[Document]) -> InMemoryVectorStore:
 
 @pytest.fixture
 def client() -> Client:
-    """A LangSmith client that uploads nothing."""
+    """Return a LangSmith client that uploads nothing."""
     return offline_client()
 
 
@@ -120,5 +120,5 @@ def example() -> Callable[..., Example]:
 
 @pytest.fixture(scope="session")
 def runs() -> int:
-    """How often a test repeats what must be the same each time: 20, or `FULLRECALL_RUNS`."""
+    """Return the number of repetitions of a test: 20, or `FULLRECALL_RUNS`."""
     return int(os.environ.get("FULLRECALL_RUNS", "7"))

@@ -1,4 +1,4 @@
-"""Applications in LangChain's ways of building them, and every path on which they are measured."""
+"""Applications in each style of LangChain, and every path on which they are measured."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Ids = list[str | None] | None
 
 
 class Store(BaseRetriever):
-    """Returns a new copy of each of its documents, or raises."""
+    """A retriever that returns new copies of its documents, or raises."""
 
     letters: str = "abc"
     down: bool = False
@@ -54,12 +54,12 @@ def doc(letter: str, *, named: bool = True) -> Document:
 
 
 def joined(documents: list[Document]) -> str:
-    """Return documents as a prompt has them."""
+    """Return documents joined as in a prompt."""
     return "\n\n".join(each.page_content for each in documents)
 
 
 class Model(FakeListChatModel):
-    """Always gives the same answer, and keeps the requests."""
+    """A model that always gives the same answer, and keeps the requests."""
 
     responses: list[str] = ["An answer."]  # noqa: RUF012 - pydantic copies a default
     prompts: list[str] = []  # noqa: RUF012 - pydantic copies a default
@@ -70,14 +70,14 @@ class Model(FakeListChatModel):
 
 
 def ids_of(found: Retrieval) -> Ids:
-    """Return the IDs of the contexts, None where nothing can be scored."""
+    """Return the IDs of the contexts; None without a scorable retrieval."""
     if found.error is not None or found.contexts is None:
         return None
     return [context.id for context in found.contexts]
 
 
 class Watching(RecallStringEvaluator):
-    """Keeps its measurements, and the runs."""
+    """An evaluator that keeps its measurements and the runs."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -97,7 +97,7 @@ class Watching(RecallStringEvaluator):
 
 
 def reloaded(run: Run) -> Run:
-    """Return a run as LangSmith gives it back: JSON, under IDs that this process has not seen."""
+    """Return a run as LangSmith returns it: from JSON, under IDs that are new to this process."""
     fields = {name: getattr(run, name, None) for name in _KEPT}
     plain = json.loads(dumps_json(fields))
     children = [reloaded(child) for child in run.child_runs or ()]
@@ -109,7 +109,7 @@ _KEPT = ("name", "run_type", "inputs", "outputs", "error", "extra", "tags", "dot
 
 
 def paths(make: Callable[[], Any], client: Client) -> Iterator[tuple[str, Ids]]:
-    """Yield each path's name with the IDs that it says were retrieved.
+    """Yield each path's name with the retrieved IDs that it reports.
 
     `observed` sees the application's output; the target of an experiment returns only an answer, or
     the whole output.

@@ -1,4 +1,4 @@
-"""Agents, as the framework's own tutorial builds them: tools that return documents as artifacts."""
+"""Agents of the framework's tutorial, with documents as tools' artifacts, are measured."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Script(GenericFakeChatModel):
     """A chat model that follows a script and takes tools."""
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        """Return itself: the script knows the tools."""
+        """Return the model itself, since the script knows the tools."""
         return self
 
 
@@ -48,7 +48,7 @@ def asks(*queries: str) -> AIMessage:
 
 
 def agent_of(kind: str, store: InMemoryVectorStore, *script: AIMessage, **options: Any) -> Any:
-    """Return an agent whose model follows a script, over and over."""
+    """Return an agent whose model repeats a script."""
 
     @tool(response_format="content_and_artifact")
     def search(query: str) -> tuple[str, list[Document]]:
@@ -79,7 +79,7 @@ TWO_HOPS = (asks(PARIS), asks(TIBER), AIMessage("Paris, and the Tiber."))
 def test_an_agent_gives_one_number_everywhere(
     *, kind: str, script: Any, store: InMemoryVectorStore, client: Any, example: Any
 ) -> None:
-    """Observed, captured, in LangSmith with its state or its answer as output, and by its state."""
+    """An agent gives one number observed, captured, in LangSmith, and by its state."""
     agent = agent_of(kind, store, *script)
     wanted = {"reference_context_ids": ["d0", "d3", "d9"]}
     sample = Sample(user_input="What flows where?", **wanted)  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ def test_an_agent_gives_one_number_everywhere(
 
 @KINDS
 def test_200_parallel_searches_give_one_record(kind: str, store: InMemoryVectorStore) -> None:
-    """The tools run in threads, and end in any order: nothing of it shows."""
+    """The order in which 200 parallel searches end does not change the record."""
     retriever = observed(agent_of(kind, store, *TWO_AT_ONCE))
     sample = Sample(user_input="q", reference_context_ids=["d0", "d3"])
     records = [retriever.retrieve(sample) for _ in range(100)]
@@ -172,8 +172,8 @@ def test_a_checkpointer_keeps_earlier_turns_apart(store: InMemoryVectorStore) ->
     ],
     ids=["objects", "dumpd", "model_dump", "data"],
 )
-def test_a_state_is_read_however_it_was_stored(stored: Any, documents: list[Document]) -> None:
-    """As LangSmith, a file, or a checkpoint hold it; documents are mappings there."""
+def test_a_state_is_read_from_each_form_of_storage(stored: Any, documents: list[Document]) -> None:
+    """A state is read as LangSmith, a file, or a checkpoint stores it."""
     messages = [
         SystemMessage("You search."),
         HumanMessage("first"),
@@ -197,13 +197,13 @@ def test_a_state_is_read_however_it_was_stored(stored: Any, documents: list[Docu
 @pytest.mark.parametrize(
     "state", ["text", {}, {"messages": []}, {"messages": [1]}, [Document("t")], 7, None]
 )
-def test_what_is_no_conversation_is_none(state: object) -> None:
-    """Other readers handle documents, answers and other mappings."""
+def test_other_outputs_are_no_conversation(state: object) -> None:
+    """Documents, answers and other mappings are not read as a conversation."""
     assert turn_of(state) is None
 
 
 def test_a_tool_that_fails_is_no_empty_search(store: InMemoryVectorStore) -> None:
-    """The agent goes on; the sample is unscored, or scored by what came, as was asked."""
+    """A failed tool leaves the sample unscored, or scored by the other calls if asked for."""
     from langgraph.prebuilt import ToolNode
 
     script = (asks(PARIS, "broken"), AIMessage("Paris."))
@@ -226,7 +226,7 @@ def test_a_tool_that_fails_is_no_empty_search(store: InMemoryVectorStore) -> Non
 
 
 def test_the_messages_of_an_example_are_its_reference(store: InMemoryVectorStore) -> None:
-    """A data set of conversations: the answer in its outputs is the reference answer."""
+    """In a data set of conversations, an output's last answer is the reference answer."""
     from langchain_fullrecall.documents import DocumentReader
     from langchain_fullrecall.references import example_fields
 

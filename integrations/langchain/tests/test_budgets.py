@@ -1,4 +1,4 @@
-"""Budgets of real agents: calls, tokens and seconds as a careful human counts them.
+"""Calls, tokens and seconds of real agents equal those counted by hand.
 
 `FULLRECALL_RUNS=200` draws 200 agents of each kind.
 """
@@ -37,7 +37,7 @@ class Script(GenericFakeChatModel):
     """A chat model that follows a script and takes tools."""
 
     def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        """Return itself: the script knows the tools."""
+        """Return the model itself, since the script knows the tools."""
         return self
 
 
@@ -46,13 +46,13 @@ _LENGTHS = {name: 4 * (20 + 7 * nth) for nth, name in enumerate("abcdefghij")}
 
 
 class Turn(NamedTuple):
-    """One parallel search of an agent: queries, each with the IDs that it returns, or an error."""
+    """One parallel search of an agent: queries, each with its returned IDs or an error."""
 
     queries: tuple[str, ...]
 
 
 class Paid(NamedTuple):
-    """When a human has seen a document: after which call, and how many tokens."""
+    """The cost of a document: the call that returned it, and the tokens read until then."""
 
     call: int
     tokens: float
@@ -69,7 +69,7 @@ def drawn(rng: random.Random) -> list[Turn]:
 
 
 def counted(turns: list[Turn]) -> dict[str, Paid]:
-    """Count by hand: each document at the first call that returned it; all that was read before."""
+    """Return each document's cost, counted by hand: its first call, and all tokens read before."""
     paid: dict[str, Paid] = {}
     number, read = 0, 0.0
     for turn in turns:
@@ -87,7 +87,7 @@ def document(name: str) -> Document:
 
 
 class Clock:
-    """When each search began and ended, as the tool itself sees it."""
+    """A clock of the tool, with the begin and end of each search."""
 
     def __init__(self) -> None:
         self.began: list[float] = []
@@ -146,8 +146,8 @@ def _forgiving() -> Any:
 
 
 @KINDS
-def test_costs_are_those_that_a_human_counts(kind: str, runs: int) -> None:
-    """For every agent: each document costs the calls and tokens until it was first read."""
+def test_costs_equal_those_counted_by_hand(kind: str, runs: int) -> None:
+    """Each document's cost is the calls and tokens until it was first read, for every agent."""
     rng = random.Random(29)
     for _ in range(max(1, runs // 5) if runs < 100 else runs):
         turns, clock = drawn(rng), Clock()
@@ -179,7 +179,7 @@ def test_costs_are_those_that_a_human_counts(kind: str, runs: int) -> None:
 
 @pytest.fixture
 def filtered(store: InMemoryVectorStore) -> Any:
-    """A chain whose filter comes after the retriever: the prompt has the rest."""
+    """Return a chain with a filter after the retriever."""
 
     def allowed(documents: list[Document]) -> list[Document]:
         return [each for each in documents if each.metadata["source"] != "it"]
@@ -208,7 +208,7 @@ def test_the_list_leaks_and_the_prompt_does_not(filtered: Any) -> None:
 def test_feedback_of_a_budget_and_of_a_leak(
     store: InMemoryVectorStore, client: Any, example: Any
 ) -> None:
-    """An example's outputs forbid too; the keys are those of any measure."""
+    """Feedback has a budget's measure and a leak, and an example's outputs may forbid contexts."""
     chain = RunnableLambda(lambda inputs: inputs["question"]) | store.as_retriever(
         search_kwargs={"k": 4}
     )

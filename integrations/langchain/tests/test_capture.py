@@ -1,4 +1,4 @@
-"""Callbacks see the retrievers' results, without tracing, in the block that asked."""
+"""Callbacks record retrievers' results, without tracing, in the block that asked."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUESTIONS = [f"question {n}" for n in range(200)]
 
 
 class Echo(BaseRetriever):
-    """Brings two documents that are named after the question, the last one for all questions."""
+    """A retriever that returns two documents named after the question, or one for all questions."""
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -37,7 +37,7 @@ class Echo(BaseRetriever):
 
 
 class Merging(BaseRetriever):
-    """Returns the documents of its parts, the last part first; a chain is between them."""
+    """A retriever that merges its parts, the last part first, with a chain between them."""
 
     parts: list[BaseRetriever]
 
@@ -56,7 +56,7 @@ def ids(handler: LangChainCapture) -> list[str | None] | None:
 
 
 def of(question: str) -> list[str]:
-    """Return the IDs that `Echo` brings for a question."""
+    """Return the IDs that `Echo` returns for a question."""
     return [f"id of {question}", "common"]
 
 
@@ -71,7 +71,7 @@ TOOL = create_retriever_tool(Echo(), "search", "Searches.")
 
 
 def test_200_concurrent_tasks_each_see_their_own() -> None:
-    """Blocks in tasks of one event loop do not mix."""
+    """Blocks in 200 tasks of one event loop do not mix."""
 
     async def ask(question: str) -> bool:
         with capture_retrievals() as seen:
@@ -87,7 +87,7 @@ def test_200_concurrent_tasks_each_see_their_own() -> None:
 
 
 def test_threads_see_the_block_where_they_have_its_context() -> None:
-    """A plain pool starts from nothing; a copied context, and LangChain's own pool, carry it."""
+    """A plain thread pool records nothing; a copied context, and LangChain's own pool, do."""
 
     def captured(submit: Callable[[Any], Any]) -> list[str | None] | None:
         with capture_retrievals() as seen:
@@ -102,7 +102,7 @@ def test_threads_see_the_block_where_they_have_its_context() -> None:
 
 
 def test_a_block_right_within_a_block(retriever_of: Any) -> None:
-    """No chain stands between: calls, their nesting and their errors reach the outer one too."""
+    """In nested blocks, the outer one also gets the calls, their nesting and their errors."""
     merging = Merging(parts=[Echo(name="one")])
     failing = retriever_of(ConnectionError("down"))
     with capture_retrievals() as outer:
@@ -121,7 +121,7 @@ def test_a_block_right_within_a_block(retriever_of: Any) -> None:
 
 
 def test_a_block_in_a_generator_that_is_given_up() -> None:
-    """Another task, which never began a block, closes an abandoned stream."""
+    """A stream that another task closes, without a block of its own, ends the block."""
 
     async def stream() -> AsyncIterator[Any]:
         with capture_retrievals() as seen:
@@ -143,7 +143,7 @@ def test_a_block_in_a_generator_that_is_given_up() -> None:
 
 
 def test_an_awaited_call_is_noted_where_it_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the loop's own thread, in which nothing else can change the documents meanwhile."""
+    """An awaited call is recorded in the loop's own thread, before documents can change."""
     threads: list[int] = []
     ended = LangChainRecorder.on_retriever_end
 
@@ -159,7 +159,7 @@ def test_an_awaited_call_is_noted_where_it_happens(monkeypatch: pytest.MonkeyPat
 
 
 def test_several_calls_are_joined(documents: list[Document], retriever_of: Any) -> None:
-    """In the order in which they started; `name` takes one of them."""
+    """Several calls are joined in the order of their start; `name` selects one of them."""
     first, second = retriever_of(documents[:2], name="A"), retriever_of(documents[1:3])
 
     def seen_by(**how: Any) -> Any:
@@ -173,8 +173,8 @@ def test_several_calls_are_joined(documents: list[Document], retriever_of: Any) 
     assert seen_by(id_key="source", collapse=True) == ["fr", "it"]
 
 
-def test_what_is_shared_may_change_later(documents: list[Document], retriever_of: Any) -> None:
-    """Order, IDs, texts and metadata are those of the moment of the return."""
+def test_shared_objects_may_change_later(documents: list[Document], retriever_of: Any) -> None:
+    """Order, IDs, texts and metadata are those at the return, even if objects change later."""
     with capture_retrievals() as seen:
         found = retriever_of(documents).invoke("q")
         found.reverse()
@@ -187,7 +187,7 @@ def test_what_is_shared_may_change_later(documents: list[Document], retriever_of
 
 
 def test_a_retry_counts_by_what_worked(retriever_of: Any, documents: list[Document]) -> None:
-    """The attempts that failed are calls too, and hide nothing."""
+    """The failed attempts of a retry are calls too, and the successful one counts."""
     attempts: Iterator[Any] = iter([ConnectionError("once"), ConnectionError("twice"), documents])
 
     class Shaky(BaseRetriever):
@@ -229,7 +229,7 @@ def test_a_call_that_has_not_ended_is_no_retrieval() -> None:
 
 
 def test_a_stream_that_is_left_early_is_seen() -> None:
-    """A generator that is closed elsewhere harms nobody."""
+    """A generator that is closed in another task raises nothing, and its calls are recorded."""
 
     async def first_chunk() -> LangChainCapture:
         async def chunks() -> Any:
@@ -245,8 +245,8 @@ def test_a_stream_that_is_left_early_is_seen() -> None:
     assert capturing.get() is None
 
 
-def test_what_are_no_documents_is_an_error(retriever_of: Any) -> None:
-    """It names the retriever; the application is left alone."""
+def test_a_result_without_documents_is_an_error(retriever_of: Any) -> None:
+    """A result that is not documents is an error that names the retriever."""
     with capture_retrievals() as bad:
         retriever_of([7], name="Bad").invoke("q")
     unread = "Bad returned nothing that can be read as documents"
@@ -258,7 +258,7 @@ def test_what_are_no_documents_is_an_error(retriever_of: Any) -> None:
 
 
 def test_200_inputs_of_a_batch_each_have_their_own() -> None:
-    """A sample has the documents retrieved for its own question, for many parallel inputs."""
+    """Each of 200 parallel inputs of a batch has the documents retrieved for its own question."""
     wanted = [Sample(user_input=question) for question in QUESTIONS]
     for awaited in (False, True):
         with capture_retrievals() as seen:
@@ -274,7 +274,7 @@ def test_200_inputs_of_a_batch_each_have_their_own() -> None:
 
 
 def test_langchain_keeps_one_hook_for_all_blocks() -> None:
-    """Hooks are never given back: one for each block would slow the process down for good."""
+    """All blocks use one hook, since LangChain never removes hooks, and each one costs time."""
     before = len(_configure_hooks)
     for _ in range(5):
         with capture_retrievals():

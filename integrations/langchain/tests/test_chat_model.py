@@ -58,7 +58,7 @@ def fake(*messages: AIMessage | str, **fields: Any) -> GenericFakeChatModel:
 
 
 def test_judges_claims_with_usage() -> None:
-    """The verdicts count, and the tokens that the model reported."""
+    """The verdicts count, with the tokens that the model reported."""
     usage = {"input_tokens": 70, "output_tokens": 9, "total_tokens": 79}
     model = LangChainChatModel(fake(AIMessage(ANSWER, usage_metadata=usage)))
     result = ClaimRecall(judge=LLMJudge(model)).score(SAMPLE)
@@ -67,7 +67,7 @@ def test_judges_claims_with_usage() -> None:
 
 
 def test_text_blocks_are_joined_and_thinking_left_out() -> None:
-    """Models that answer in blocks are read by their text blocks."""
+    """Replies in blocks are read by their text blocks, without the thinking."""
     blocks: list[str | dict[Any, Any]] = [
         {"type": "thinking", "thinking": '{"id": 2, "verdict": "supported"}'},
         {"type": "text", "text": ANSWER[:30]},
@@ -107,7 +107,7 @@ def test_the_frameworks_cache_is_respected() -> None:
 
 
 class Looped(BaseChatModel):
-    """Answers, as clients do, only in the loop in which it was first asked."""
+    """A model that answers, as clients do, only in the loop of its first request."""
 
     loops: list[Any] = []  # noqa: RUF012 - pydantic copies a default
     sync: list[str] = []  # noqa: RUF012
@@ -128,7 +128,7 @@ class Looped(BaseChatModel):
 
 
 def test_one_run_after_the_other() -> None:
-    """A client's connections belong to a loop: `evaluate`, which has its own, never uses them."""
+    """Each run's requests use connections of its own loop."""
     model = Looped(loops=[], sync=[])
     scorer = ClaimRecall(judge=LLMJudge(LangChainChatModel(model)))
     for _ in range(2):
@@ -147,7 +147,7 @@ def test_one_run_after_the_other() -> None:
 
 @pytest.mark.parametrize("everywhere", [True, False])
 def test_a_cached_reply_that_could_not_be_used_is_not_given_again(*, everywhere: bool) -> None:
-    """The same question once more would get the same bad reply; the re-ask goes to the model."""
+    """A cached reply that could not be used is not repeated: the model is asked again."""
     cache = InMemoryCache()
     own = None if everywhere else cache
     set_llm_cache(cache if everywhere else None)
@@ -161,7 +161,7 @@ def test_a_cached_reply_that_could_not_be_used_is_not_given_again(*, everywhere:
 
 
 def test_rate_limiters_are_respected() -> None:
-    """The framework's own: each request waits for its turn."""
+    """Requests wait for the framework's own rate limiter."""
 
     class Counting(InMemoryRateLimiter):
         turns = 0
@@ -177,13 +177,13 @@ def test_rate_limiters_are_respected() -> None:
 
 
 class TooManyRequestsError(Exception):
-    """As clients raise it."""
+    """An error of a rate limit, as clients raise it."""
 
     status_code = 429
 
 
 class Refusing(Looped):
-    """Is refused by its endpoint the first time, and answers the second."""
+    """A model that is rejected the first time, and answers the second."""
 
     def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
         result = super()._generate(*args, **kwargs)
@@ -192,8 +192,8 @@ class Refusing(Looped):
         return result
 
 
-def test_what_the_client_raises_is_passed_on() -> None:
-    """As it is, so that `evaluate` sees a rate limit in it, and asks again."""
+def test_the_clients_exception_is_passed_on() -> None:
+    """A client's exception reaches `evaluate`, which recognizes a rate limit and asks again."""
     with pytest.raises(TooManyRequestsError, match="slow down"):
         LangChainChatModel(Refusing(loops=[], sync=[])).complete(
             ChatRequest((Message("user", "q"),))
@@ -205,7 +205,7 @@ def test_what_the_client_raises_is_passed_on() -> None:
 
 
 class Parametrised(Looped):
-    """Has parameters as the partner packages' models have them."""
+    """A model with parameters like those of the partner packages."""
 
     model_name: str = "m-1"
     temperature: float = 0.2
@@ -225,8 +225,8 @@ class Parametrised(Looped):
         }
 
 
-def test_the_name_tells_what_decides_the_answers() -> None:
-    """Model, address, parameters and bindings; no secret, and no value that changes by itself."""
+def test_the_name_has_all_that_decides_the_answers() -> None:
+    """The name has model, address, parameters and bindings, without secrets or changing values."""
     own = "Parametrised:m-1@http://host/v1,model_kwargs={'top_k': 5},seed=3,temperature=0.2"
     model = Parametrised()
     assert LangChainChatModel(model).name == f"langchain:{own}"
@@ -238,8 +238,8 @@ def test_the_name_tells_what_decides_the_answers() -> None:
     assert LangChainChatModel(model, name="mine").name == "mine"
 
 
-def test_what_is_configured_decides_too() -> None:
-    """A field that a model leaves open is chosen by its config: temperature and name say so."""
+def test_configured_fields_are_in_the_name() -> None:
+    """A configurable field that is set by the config is in the name, and sets the temperature."""
     open_ = Parametrised(temperature=0.0).configurable_fields(
         temperature=ConfigurableField(id="temperature")
     )
@@ -254,7 +254,7 @@ def test_what_is_configured_decides_too() -> None:
 
 
 def test_keys_and_passwords_of_a_model_are_taken_out() -> None:
-    """They are known from the model's fields: neither its name nor a message shows one."""
+    """Keys and passwords in a model's fields are in neither its name nor a message."""
     secrets = ("Key-1234-abcd", "Passw-5678", "Head-9101")
     model = Parametrised(
         temperature=0.0,
@@ -268,7 +268,7 @@ def test_keys_and_passwords_of_a_model_are_taken_out() -> None:
         assert redacted(f"it said {secret}") == "it said [redacted]"
 
 
-def test_what_is_no_model_is_refused() -> None:
-    """At once, not at the first sample."""
+def test_an_object_that_is_not_a_model_is_refused() -> None:
+    """An object that is not a model is refused at once, not at the first sample."""
     with pytest.raises(ParameterError, match="a chat model or a runnable of one, got 'gpt'"):
         LangChainChatModel("gpt")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The adapter keeps fullrecall's contract for adapters, on every way through LangChain."""
+"""The adapter keeps fullrecall's contract for adapters on every path through LangChain."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in
 
 
 class Held(BaseRetriever):
-    """Returns its own documents, for any question."""
+    """A retriever that returns its own documents for any question."""
 
     documents: list[Document]
 
@@ -38,7 +38,7 @@ class Held(BaseRetriever):
 
 
 def retriever_of(retrieved: Sequence[Context]) -> BaseRetriever:
-    """Return a retriever that brings these contexts, as documents."""
+    """Return a retriever that returns these contexts as documents."""
     return Held(
         documents=[
             Document(context.text or "", id=context.id, metadata=dict(context.metadata))
@@ -94,14 +94,14 @@ def _fail(question: str) -> list[Document]:
 def test_results_pass_through_without_loss(
     through: Callable[..., Result], case: AdapterCase
 ) -> None:
-    """The adapter's result is the one that the scorer gives without any framework."""
+    """The adapter's result equals the scorer's own result."""
     check_adapter_case(through, case)
 
 
 @pytest.mark.parametrize("kind", [RecallStringEvaluator])
 @pytest.mark.parametrize("route", ["evaluate", "aevaluate"])
 def test_results_pass_through_langsmith(kind: Any, route: str, client: Client) -> None:
-    """In an eval run too, where the documents are taken from the trace."""
+    """The adapter's result is the same in an eval run, where documents come from the trace."""
 
     def through(
         scorer: Scorer, retrieved: Sequence[Context] | None, references: Mapping[str, Any]

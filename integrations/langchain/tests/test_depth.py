@@ -1,4 +1,4 @@
-"""Retrievers asked for more than they return by themselves."""
+"""Retrievers return more documents than by default when they are asked for more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOCUMENTS = [Document(f"text {n}", id=f"d{n}", metadata={"page": f"p{n}"}) for n
 
 
 class Listing(BaseRetriever):
-    """Returns the first documents, however many it is set to."""
+    """A retriever that returns its first `k` documents."""
 
     depth: int = 2
 
@@ -30,7 +30,7 @@ class Listing(BaseRetriever):
 
 
 class Fixed(BaseRetriever):
-    """Returns two documents, and cannot be told to return more."""
+    """A retriever of two documents without an option for more."""
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -47,7 +47,7 @@ def store() -> InMemoryVectorStore:
 
 
 def test_every_kind_returns_as_many_as_it_is_asked_for(store: InMemoryVectorStore) -> None:
-    """Store, its retriever, its MMR retriever, a field, the parts of an ensemble, a chain."""
+    """Stores, their retrievers, ensembles and chains return as many documents as asked."""
     part = store.as_retriever(search_kwargs={"k": 1})
     retrievers = [
         store,
@@ -59,22 +59,22 @@ def test_every_kind_returns_as_many_as_it_is_asked_for(store: InMemoryVectorStor
     ]
     for retriever in retrievers:
         assert len(observed(retriever)("question", 7)) == 7
-    assert len(part.invoke("question")) == 1  # the user's object returns as many as before
+    assert len(part.invoke("question")) == 1  # The user's object returns as many as before.
 
 
 def test_ids_are_those_of_id_key() -> None:
-    """The same `id_key` as in the evaluation, so that both count the same things."""
+    """`id_key` gives the same IDs as in the evaluation."""
     assert [c.id for c in observed(Listing(), id_key="page")("q", 3)] == ["p0", "p1", "p2"]
 
 
-def test_what_cannot_go_deeper_says_so() -> None:
-    """It names the fields that it looked for."""
+def test_a_retriever_that_cannot_go_deeper_is_named() -> None:
+    """A retriever that cannot go deeper is an error that lists the fields looked for."""
     with pytest.raises(ParameterError, match="Fixed has no field k or top_k or depth"):
         observed(Fixed())("q", 5)
 
 
 def test_a_diagnosis_finds_the_rank() -> None:
-    """A document at rank 8 is beyond k, at rank 8; a document that was never returned is not."""
+    """A document at rank 8 is diagnosed as beyond k; one that is never returned is not."""
     sample = Sample(id="s", user_input="question", reference_context_ids=["d0", "d7", "gone"])
     asked = observed(Listing())
     report = evaluate([sample], IdRecall(), retriever=asked, progress=False)

@@ -1,4 +1,4 @@
-"""LangChain's documents become contexts, in every form in which they are met."""
+"""LangChain's documents become contexts, from every form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOCUMENT = Document("some text", id="d1", metadata={"source": "a.md", "start_ind
 
 
 def test_a_context_is_a_snapshot() -> None:
-    """Later changes of a document do not reach the context."""
+    """Later changes of a document do not change its context."""
     document = Document("before", id="d1", metadata={"source": "a.md"})
     (context,) = contexts([document])
     document.id, document.page_content = "d2", "after"
@@ -55,7 +55,7 @@ def test_a_context_is_a_snapshot() -> None:
     [(None, "d1"), ("source", "a.md"), (["source", "start_index"], "a.md:120")],
 )
 def test_every_form_of_a_document_is_read_alike(form: Any, id_key: Any, expected: str) -> None:
-    """Live, dumped, loaded from LangSmith or written by hand: it is the same document."""
+    """A document gives the same context if live, dumped, loaded from LangSmith or hand-written."""
     (context,) = contexts([form], id_key=id_key)
     assert (context.id, context.text) == (expected, "some text")
     assert dict(context.metadata) == {"source": "a.md", "start_index": 120}
@@ -64,7 +64,7 @@ def test_every_form_of_a_document_is_read_alike(form: Any, id_key: Any, expected
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_no_number_is_dropped(score: float) -> None:
-    """The order is the rank: a NaN similarity costs the sample nothing."""
+    """A NaN score is dropped, and costs the sample nothing, because the order is the rank."""
     assert contexts([(DOCUMENT, score)])[0].score is None
 
 
@@ -83,14 +83,14 @@ def test_a_score_that_is_no_number_is_dropped(score: float) -> None:
     ],
 )
 def test_id_key_says_where_the_id_stands(id_key: Any, metadata: Any, expected: str | None) -> None:
-    """A key, several keys or a callable; where the key is missing there is no ID, no other one."""
+    """`id_key` is a key, several keys or a callable; without the key a document has no ID."""
     document = Document("text", id="own", metadata=metadata)
     assert contexts([document], id_key=id_key)[0].id == expected
     assert contexts([dumpd(document)], id_key=id_key)[0].id == expected
 
 
 def test_a_place_that_a_context_has_is_kept() -> None:
-    """A `Context` written as a mapping, as `to_dict` does, keeps its place."""
+    """A `Context` written as a mapping by `to_dict` keeps its place."""
     context = Context("text", id="a", source="doc", start=3, end=7)
     assert contexts([context, context.to_dict()]) == [context, context]
 
@@ -110,8 +110,8 @@ def test_a_place_that_a_context_has_is_kept() -> None:
         (DOCUMENT, r"got one Document: wrap it in \[\]"),
     ],
 )
-def test_what_is_no_document_is_named(documents: Any, message: str) -> None:
-    """The error names the position and the value."""
+def test_an_item_that_is_no_document_is_named(documents: Any, message: str) -> None:
+    """An item that is not a document is an error that names its position and value."""
     with pytest.raises(InputError, match=message):
         contexts(documents)
 
@@ -124,7 +124,7 @@ def test_an_id_key_of_another_kind_is_refused(id_key: Any) -> None:
 
 
 def test_the_chunks_of_one_source_become_one() -> None:
-    """At the rank of the first; their texts are joined, in their order, each once."""
+    """Chunks of one source become one context, at the first rank, with their texts joined."""
     chunks = [
         (Document("one", metadata={"source": "a", "page": 1}), 0.9),
         Document("two", metadata={"source": "b"}),
@@ -144,7 +144,7 @@ def test_the_chunks_of_one_source_become_one() -> None:
 
 
 def test_k_counts_sources_where_chunks_are_collapsed() -> None:
-    """Without it k counts chunks, and an ID that comes again earns nothing more."""
+    """With `collapse` k counts sources; without it, chunks, and a repeated ID earns nothing."""
     chunks = [Document("x", metadata={"source": source}) for source in "aab"]
     scorer = IdRecall()
 
@@ -157,7 +157,7 @@ def test_k_counts_sources_where_chunks_are_collapsed() -> None:
 
 
 def test_an_id_key_that_raises_is_named() -> None:
-    """The error names the document and the exception: the retrieval itself has not failed."""
+    """An exception of `id_key` is an error that names the document, not a failed retrieval."""
 
     def numbered(document: Document) -> int:
         return int(document.metadata["row"])

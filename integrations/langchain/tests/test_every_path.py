@@ -1,6 +1,6 @@
-"""One application whose retrieval is known: one number on every path, however often it is asked.
+"""An application with a known retrieval gives one number on every path, every time.
 
-With threads, and with the garbage collector at any moment. `FULLRECALL_RUNS=200` asks 200 times.
+The tests use threads, and collect garbage at any moment. `FULLRECALL_RUNS=200` asks 200 times.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PROMPT = ChatPromptTemplate.from_template("Context: {context}\nQuestion: {questi
 
 
 class Letters(BaseRetriever):
-    """Returns one new document for each letter of the question that it knows, a little late."""
+    """A retriever of one new document for each known letter of the question, after a moment."""
 
     known: str = "abcdefgh"
     fails: bool = False
@@ -152,7 +152,7 @@ def collecting() -> Iterator[None]:
 def test_one_number_on_every_path(
     application: Callable[[str], str], runs: int, example: Any, client: Client
 ) -> None:
-    """Blocks, `observed`, `evaluate` and `aevaluate`, and runs of every way of calling."""
+    """Blocks, `observed`, `evaluate`, `aevaluate`, and all kinds of calls give one number."""
     expected, words = APPLICATIONS[application]
     evaluator = RecallStringEvaluator()
     sample = Sample(user_input="abcd", **WANTED)
@@ -207,8 +207,7 @@ def test_one_number_on_every_path(
         "astream": lambda: asyncio.run(streamed()),
     }.items():
         if application in (changing, parallel, falling_back):
-            # Outside of an experiment a trace holds the lists that they change, and does not
-            # tell what fell back.
+            # Outside of an experiment a trace has the changed lists, and does not show a fallback.
             continue
         with collect_runs() as collected:
             call()

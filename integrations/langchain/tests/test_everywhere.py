@@ -1,4 +1,4 @@
-"""One evaluator object gives the same score on every way into it, and all of it arrives."""
+"""One evaluator object gives the same score through every entry point, and uploads all of it."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Uploads:
         self.feedback: list[dict[str, Any]] = []
 
     def read_dataset(self, **_: Any) -> Any:
-        """Return the one dataset there is."""
+        """Return the only dataset."""
         return SimpleNamespace(id=uuid4(), url="http://localhost:9", data_type=None)
 
     def list_examples(self, **_: Any) -> Any:
-        """Return its rows."""
+        """Return the rows of the dataset."""
         return iter(self.examples)
 
     def read_example(self, example_id: Any, **_: Any) -> Example:
@@ -55,7 +55,7 @@ class Uploads:
         return next(example for example in self.examples if example.id == example_id)
 
     def create_project(self, project_name: str, **_: Any) -> Any:
-        """Return a project that is kept nowhere."""
+        """Return a project that is not stored."""
         metadata = {"dataset_version": None}
         return SimpleNamespace(
             id=uuid4(),
@@ -70,13 +70,13 @@ class Uploads:
         """Change nothing."""
 
     def create_feedback(self, run_id: Any = None, key: str = "unnamed", **fields: Any) -> None:
-        """Keep what would be uploaded."""
+        """Keep the feedback to upload."""
         self.feedback.append({"run_id": run_id, "key": key, **fields})
 
 
 @pytest.fixture
 def uploads(client: Client, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Uploads]:
-    """Return a function that puts a dataset behind the client, and keeps the client's uploads."""
+    """Return a function that gives the client a dataset, and keeps the client's uploads."""
 
     def behind(*examples: Example) -> Uploads:
         kept = Uploads(list(examples))
@@ -103,7 +103,7 @@ def test_the_same_object_gives_the_same_score_everywhere(
     client: Client,
     uploads: Any,
 ) -> None:
-    """Direct calls, `evaluate`, `aevaluate`, both slots of `RunEvalConfig`, both runners."""
+    """Direct calls, `evaluate`, `aevaluate`, `RunEvalConfig` and both runners give one score."""
     retriever = retriever_of(documents)
     evaluator = RecallStringEvaluator(scorer)
     row: Example = example(**REFERENCES)
@@ -161,7 +161,7 @@ def test_the_same_object_gives_the_same_score_everywhere(
 
 @pytest.mark.parametrize("kind", [RecallStringEvaluator])
 @pytest.mark.parametrize("route", ["evaluate", "aevaluate"])
-def test_what_reaches_langsmith(
+def test_langsmith_gets_scores_and_reasons(
     *,
     kind: Any,
     route: str,
@@ -171,7 +171,7 @@ def test_what_reaches_langsmith(
     client: Client,
     uploads: Any,
 ) -> None:
-    """Score and comment; an unmeasured run has a reason, and a row."""
+    """LangSmith gets score and comment, and for an unmeasured run a reason and a row."""
     down = ConnectionError("no route")
     retriever = retriever_of({"fine": documents, "down": down})
     rows = [
@@ -227,7 +227,7 @@ def test_what_reaches_langsmith(
 def test_a_batch_evaluator_of_langchain_is_the_summary(
     retriever_of: Any, documents: list[Document], example: Any, client: Client, uploads: Any
 ) -> None:
-    """`RunEvalConfig` has its own name for what LangSmith calls a summary evaluator."""
+    """`batch_evaluators` of `RunEvalConfig` takes the evaluator as a summary evaluator."""
     rows = [example(**REFERENCES), example(reference_context_ids=["d1"])]
     kept = uploads(*rows)
     evaluator = RecallStringEvaluator()
@@ -248,7 +248,7 @@ def test_a_batch_evaluator_of_langchain_is_the_summary(
 def test_a_run_that_langchain_skips_is_not_scored_as_zero(
     retriever_of: Any, documents: list[Document], example: Any, client: Client, uploads: Any
 ) -> None:
-    """They evaluate no run that raised: its row shows the error, and the summary counts it."""
+    """LangChain skips a run that raised: its row has the error, and the summary counts it."""
     rows = [example("fine", **REFERENCES), example("down", **REFERENCES)]
     kept = uploads(*rows)
     retriever = retriever_of({"fine": documents, "down": ConnectionError("no route")})
@@ -273,7 +273,7 @@ def test_a_run_that_langchain_skips_is_not_scored_as_zero(
 def test_a_score_for_each_k_and_measure(
     documents: list[Document], example: Any, client: Client, retriever_of: Any
 ) -> None:
-    """All from one scoring; the scorer's own first, and none of them twice."""
+    """One scoring gives every k and measure, each once, the scorer's own first."""
     evaluator = RecallStringEvaluator(
         IdRecall(), Recall @ 2, Recall @ 1, Precision @ 2, Precision @ 1, nDCG @ 2, nDCG @ 1
     )
@@ -307,7 +307,7 @@ def test_a_score_for_each_k_and_measure(
 
 
 def test_an_evaluator_can_be_sent_to_another_process(documents: list[Document]) -> None:
-    """With all its parameters."""
+    """An evaluator is pickled with all its parameters."""
     evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1, id_key="source")
     evaluator = copy.deepcopy(pickle.loads(pickle.dumps(evaluator)))  # noqa: S301
     returned = evaluator.evaluate_strings(prediction=documents, reference=["fr"])
@@ -323,7 +323,7 @@ def test_an_evaluator_can_be_sent_to_another_process(documents: list[Document]) 
     ],
 )
 def test_wrong_parameters_are_named(fields: dict[str, Any], message: str) -> None:
-    """At once, not in the middle of a run."""
+    """Wrong parameters are refused at once, not in the middle of a run."""
     with pytest.raises(ParameterError, match=message):
         RecallStringEvaluator(**fields)
     with pytest.raises(ParameterError, match="expected a measure such as Recall @ 5, got 'ndcg'"):
@@ -334,10 +334,10 @@ def test_wrong_parameters_are_named(fields: dict[str, Any], message: str) -> Non
 def test_the_chunks_of_a_source_may_count_once(
     given: dict[str, Any], documents: list[Document]
 ) -> None:
-    """Before the cut at k, wherever the documents' IDs stand."""
+    """With `collapse`, a source's chunks count once, before the cut at k, for any place of IDs."""
     chunks = [*documents[:2], documents[3], Document("Madrid", id="d4", metadata={"source": "es"})]
     output: dict[str, Any] = {}
-    if "ids" in given:  # beside documents without IDs
+    if "ids" in given:  # These are beside documents without IDs.
         chunks = [Document(chunk.page_content) for chunk in chunks]
     if "contexts" in given:
         output["documents"] = chunks

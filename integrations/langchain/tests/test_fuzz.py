@@ -1,8 +1,7 @@
-"""Random programs of LangChain's and LangGraph's parts: no number that is wrong, on any path.
+"""Random programs of LangChain's and LangGraph's parts give no wrong number, on any path.
 
-The truth does not come from the adapter: it is the program's output, or the markers in the last
-prompt of its model. Set `FULLRECALL_RUNS` for more programs, `FULLRECALL_SEED` for different
-programs.
+The true list is independent of the adapter: the program's output, or the markers in the last prompt
+of its model. Set `FULLRECALL_RUNS` for more programs, `FULLRECALL_SEED` for different programs.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _MARKER = re.compile(r"marker-([a-p])\b")
 
 
 class Random:
-    """Draws the parts of one program; `failed` says that something went wrong for good."""
+    """A generator of the parts of one program; `failed` notes a failure for good."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -121,7 +120,7 @@ class Random:
     # Programs
 
     def chain(self) -> Any:
-        """Retrieve, maybe change, answer or return the documents."""
+        """Draw a chain that retrieves, maybe changes the list, and answers or returns it."""
         chain: Any = self.retriever()
         for _ in range(self.random.randrange(3)):
             chain = chain | RunnableLambda(self.change())
@@ -142,7 +141,7 @@ class Random:
         )
 
     def fusion(self) -> Any:
-        """Two branches that a function puts together."""
+        """Draw two branches whose lists a function joins."""
         change = self.change()
 
         def fuse(both: dict[str, list[Document]]) -> list[Document]:
@@ -154,7 +153,7 @@ class Random:
         return chain if end is None else chain | end | self.model
 
     def graph(self) -> Any:
-        """Nodes that retrieve, add to, cut, or ignore the documents of a state; maybe an answer."""
+        """Draw a graph whose nodes retrieve, add to, cut, or ignore the documents."""
         builder = StateGraph(State)
         before, nodes = START, self.random.randint(1, 4)
         for number in range(nodes):
@@ -196,7 +195,7 @@ class Random:
         return {"answer": self.ask(joined(state["documents"]))}
 
     def agent(self) -> Any:
-        """A function that calls tools, and a model with all that they returned."""
+        """Draw a function that calls tools, and a model that reads all that they returned."""
         retrievers = [self.retriever(1) for _ in range(self.random.randint(1, 3))]
         cuts = [self.random.choice([None, 1, 2]) for _ in retrievers]
 
@@ -219,7 +218,7 @@ class Random:
         return RunnableLambda(run)
 
     def branching_graph(self) -> Any:
-        """Nodes that retrieve at once, whose lists a reducer puts together; then an answer."""
+        """Draw a graph of nodes that retrieve at once, with a reducer, and an answer."""
         builder = StateGraph(Adding)
         builder.add_node("generate", self.generate)
         for number in range(self.random.randint(2, 3)):
@@ -234,7 +233,7 @@ class Random:
         return lambda state: {"documents": retriever.invoke(state["question"])}
 
     def sending_graph(self) -> Any:
-        """One node, sent off for each part of a question; then an answer from all it found."""
+        """Draw a graph that sends one node for each part of a question, and answers."""
         retrievers = {f"part {n}": self.retriever(1) for n in range(self.random.randint(1, 3))}
         builder = StateGraph(Adding)
         builder.add_node(
@@ -250,7 +249,7 @@ class Random:
         return builder.compile()
 
     def handing_graph(self) -> Any:
-        """A graph within a graph, whose last node hands its documents to the outer one."""
+        """Draw a graph within a graph, whose last node passes its documents to the outer one."""
         inner, outer = StateGraph(State), StateGraph(State)
         inner.add_node("retrieve", self.node(first=True))
         inner.add_node("hand", self.handing(self.change()))
@@ -271,7 +270,7 @@ class Random:
         )
 
     def waiting_graph(self) -> Any:
-        """A graph that waits for a human, who says how many documents are good."""
+        """Draw a graph that waits for a human, who says how many documents are good."""
         cut = self.random.randint(1, 3)
         builder = StateGraph(State)
         builder.add_node("retrieve", self.node(first=True))
@@ -292,7 +291,7 @@ class Random:
         return RunnableLambda(run)
 
     def failing_agent(self) -> Any:
-        """A function that calls tools; one of them fails after it retrieved: never scored."""
+        """Draw a function with a tool that fails after it retrieved, so that it is unscored."""
         self.failed = True
         retriever, raises = self.retriever(1), self.random.random() < 0.5
 
@@ -369,7 +368,7 @@ class Random:
         return {"messages": [AIMessage(self.ask("\n".join(texts)))]}
 
     def tool_agent(self) -> Any:
-        """An agent whose tools return JSON, text of a retriever, or its own words."""
+        """Draw an agent whose tools return JSON, a retriever's text, or its own words."""
         tools = [self.search_tool(f"search{n}") for n in range(self.random.randint(1, 3))]
         if self.random.random() < 0.6:
             tools.insert(self.random.randint(0, len(tools)), self.other_tool("note"))
@@ -379,7 +378,7 @@ class Random:
         return builder.compile()
 
     def handing_agents(self) -> Any:
-        """An agent that searches and hands over to another one, which searches as well."""
+        """Draw an agent that searches and hands over to another one, which searches as well."""
 
         @tool
         def transfer(
@@ -402,7 +401,7 @@ class Random:
         return graph.compile()
 
     def approved_agent(self) -> Any:
-        """An agent whose search waits for a human, who may reject it, also after it retrieved."""
+        """Draw an agent whose search waits for a human, who may reject it."""
         approves, inner = self.random.random() < 0.7, self.search_tool("inner")
         late = self.random.random() < 0.5
 
@@ -425,7 +424,7 @@ class Random:
         return RunnableLambda(run)
 
     def escaping_chain(self) -> Any:
-        """A prompt with the first documents, escaped."""
+        """Draw a prompt with the first documents, escaped."""
         cut, escaped = self.random.randint(1, 3), self.random.choice(_ESCAPES)
         return (
             Marked(letters=self.letters())
@@ -434,7 +433,7 @@ class Random:
         )
 
     def hits(self) -> Any:
-        """Documents as hits of one document each; maybe a prompt with some of them."""
+        """Draw documents as hits of one document each, and maybe a prompt with some of them."""
         form, change, cut = self.random.choice(_HITS), self.change(), self.random.randint(1, 3)
         chain = self.retriever() | (lambda found: [form(each) for each in change(found)])
         if self.random.random() < 0.5:
@@ -457,7 +456,7 @@ class Random:
 
 
 class Marked(Store):  # type: ignore[misc, valid-type]
-    """Returns documents with characters that prompts escape."""
+    """A retriever of documents with characters that prompts escape."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         return [
@@ -491,7 +490,7 @@ class State(TypedDict, total=False):
 
 
 class Adding(TypedDict, total=False):
-    """A graph's state, whose documents add up."""
+    """A graph's state whose reducer adds documents."""
 
     question: str
     documents: Annotated[list[Document], operator.add]
@@ -499,7 +498,7 @@ class Adding(TypedDict, total=False):
 
 
 class Changing(BaseDocumentCompressor):
-    """Cuts, sorts, copies, shortens, or drops or mints IDs, always in the same way."""
+    """A compressor that cuts, sorts, copies, shortens, or changes IDs, always in the same way."""
 
     seed: int
 
@@ -551,7 +550,7 @@ def measured(
 ) -> tuple[set[str] | None, set[str] | None, str | None]:
     """Run a program; return the markers of the recorded documents, and the truth.
 
-    The truth is None for a program in which something failed for good.
+    The truth is None for a program with a failure that was not recovered.
     """
     drawn = Random(seed)
     program = getattr(drawn, kind)()
@@ -570,7 +569,7 @@ def measured(
 @pytest.mark.parametrize("awaited", [False, True])
 @pytest.mark.parametrize("kind", ["program", "application"])
 def test_no_number_is_wrong(kind: str, *, awaited: bool) -> None:
-    """And few programs are unscored."""
+    """No program has a wrong number, and few programs are unscored."""
     outcomes: Counter[str] = Counter()
     wrong = []
     for seed in range(FIRST, FIRST + PROGRAMS):
@@ -598,7 +597,7 @@ FOUND = (60050, 60258, 60303, 61073)
     ],
 )
 def test_no_path_gives_another_number(kind: str, seed: int, client: Client) -> None:
-    """Direct, awaited, in threads, streamed, in experiments; a stored run may be unscored."""
+    """Every path gives the same number, but a stored run may be unscored."""
     made: list[Random] = []
 
     def make() -> Any:

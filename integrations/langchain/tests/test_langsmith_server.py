@@ -1,4 +1,4 @@
-"""The uploads to LangSmith's server by every route: the server is local."""
+"""Uploads by every route arrive at a local server in LangSmith's protocol."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from langchain_fullrecall import LangChainChatModel, RecallStringEvaluator, repo
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    # LangChain's own runner does not say which project a run is of.
+    # LangChain's own runner does not name a run's project.
     pytest.mark.filterwarnings("ignore:Creating feedback for a run without session_id"),
 ]
 
@@ -41,7 +41,7 @@ NOW = datetime(2025, 1, 1, tzinfo=UTC).isoformat()
 
 
 class Letters(BaseRetriever):
-    """Brings one document for each letter of the question; fails for "down"."""
+    """A retriever of one document for each letter of the question, which fails for "down"."""
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -52,7 +52,7 @@ class Letters(BaseRetriever):
 
 
 class Server:
-    """As much of LangSmith as these tests need, in memory."""
+    """The part of LangSmith's server that these tests need, in memory."""
 
     def __init__(self, examples: list[Example]) -> None:
         self.examples = examples
@@ -63,7 +63,7 @@ class Server:
         self.lock = threading.Condition()
 
     def wait_for_feedback(self, count: int) -> None:
-        """Return once so much has arrived: `aevaluate` ends before its uploads do."""
+        """Wait until enough feedback has arrived, since `aevaluate` ends before its uploads do."""
         with self.lock:
             assert self.lock.wait_for(lambda: len(self.feedback) >= count, timeout=60)
 
@@ -136,7 +136,7 @@ class Server:
         return {}
 
     def dataset(self) -> dict[str, Any]:
-        """Return the one dataset there is."""
+        """Return the only dataset."""
         return {
             "id": DATASET,
             "name": "d",
@@ -167,7 +167,7 @@ class Server:
 
 
 def wanted(run: dict[str, Any], body: dict[str, Any]) -> bool:
-    """Return whether a query means a run."""
+    """Return whether a query selects a run."""
     return (not body.get("session") or run["session_id"] in body["session"]) and (
         body.get("is_root") is None or body["is_root"] == (run.get("parent_run_id") is None)
     )
@@ -175,12 +175,12 @@ def wanted(run: dict[str, Any], body: dict[str, Any]) -> bool:
 
 @pytest.fixture
 def no_network() -> None:
-    """Allow this module to reach only this machine, by a client for it."""
+    """Allow this module to connect to this machine only."""
 
 
 @pytest.fixture
 def rows() -> list[Example]:
-    """One that is scored, one without references, one whose retriever fails."""
+    """Return three rows: one is scored, one lacks references, and one has a failing retriever."""
     wanted_ids: list[tuple[str, list[str]]] = [("abc", ["b", "z"]), ("ab", []), ("down", ["a"])]
     return [
         Example(id=uuid4(), inputs={"question": asked}, outputs={"reference_context_ids": ids})
@@ -190,7 +190,7 @@ def rows() -> list[Example]:
 
 @pytest.fixture
 def server(rows: list[Example]) -> Iterator[tuple[Server, Client]]:
-    """Yield the server, and a client that knows it."""
+    """Yield the server, and a client of it."""
     kept = Server(rows)
 
     class Handler(BaseHTTPRequestHandler):
@@ -211,7 +211,7 @@ def server(rows: list[Example]) -> Iterator[tuple[Server, Client]]:
         do_GET = do_POST = do_PATCH = _reply  # noqa: N815 - the standard library's names
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Write no log."""
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
@@ -230,7 +230,7 @@ def server(rows: list[Example]) -> Iterator[tuple[Server, Client]]:
 
 
 def target(inputs: dict[str, Any]) -> dict[str, str]:
-    """Answer, and keep quiet about a retriever that fails."""
+    """Answer, and swallow a retriever's failure."""
     try:
         found = Letters().invoke(inputs["question"])
     except ConnectionError:
@@ -263,7 +263,7 @@ def evaluator() -> RecallStringEvaluator:
 
 @pytest.mark.parametrize("route", ["evaluate", "aevaluate"])
 def test_an_experiment_arrives_as_computed(server: Any, route: str) -> None:
-    """Every key, score and comment; the report comes from the server's stored values."""
+    """Every key, score and comment arrives, and the report comes from the server's values."""
     kept, client = server
     options: dict[str, Any] = {"data": "d", "evaluators": [evaluator()], "client": client}
 
@@ -295,7 +295,7 @@ def test_an_experiment_arrives_as_computed(server: Any, route: str) -> None:
 
 
 def test_an_existing_experiment_scores_alike(server: Any) -> None:
-    """Its runs come back as JSON, with their children."""
+    """An existing experiment, whose runs are JSON with their children, gives the same scores."""
     kept, client = server
     first = evaluate(target, data="d", client=client)
     first.wait()
@@ -331,10 +331,10 @@ def parallel(inputs: dict[str, Any]) -> dict[str, str]:
         (parallel, "2 of 4 found in 4 retrieved; union of 2 calls; missed: y, z"),
     ],
 )
-def test_what_is_stored_scores_as_it_did_live(
+def test_a_stored_run_scores_as_it_did_live(
     server: Any, runs: int, application: Any, comment: str
 ) -> None:
-    """One number for each run, from this process's objects and from the server's JSON."""
+    """Each run has one number, from this process's objects and from the server's JSON."""
     kept, client = server
     wanted_ids = {"reference_context_ids": ["a", "d", "y", "z"]}
     kept.examples = [
@@ -379,7 +379,7 @@ def run_by(route: str, evaluators: list[Any], client: Client) -> str:
 
 @pytest.mark.parametrize("route", ["evaluate", "aevaluate"])
 def test_a_judges_calls_lie_under_the_evaluators_trace(server: Any, route: str) -> None:
-    """The feedback names that trace, so that a score leads to the judge's requests."""
+    """A judge's calls are in the trace of the evaluator, and the feedback names that trace."""
     kept, client = server
     kept.examples = [
         Example(id=uuid4(), inputs={"question": "ab"}, outputs={"reference": "Paris is large."})
@@ -395,8 +395,8 @@ def test_a_judges_calls_lie_under_the_evaluators_trace(server: Any, route: str) 
         assert kept.runs[source]["session_name"] == "evaluators"
 
 
-def test_nothing_that_langsmith_deprecated_is_used(server: Any) -> None:
-    """Except for `list_runs`: its replacement needs a server newer than the oldest supported."""
+def test_no_deprecated_function_of_langsmith_is_used(server: Any) -> None:
+    """No deprecated function of LangSmith is used but `list_runs`, for old servers."""
     _, client = server
 
     def deprecated(action: Any, *arguments: Any) -> list[str]:
@@ -424,7 +424,7 @@ def test_nothing_that_langsmith_deprecated_is_used(server: Any) -> None:
 
 
 def test_two_experiments_are_compared(server: Any) -> None:
-    """`evaluate_comparative` takes the evaluator itself: by its first measure."""
+    """`evaluate_comparative` takes the evaluator, and compares its first measure."""
     kept, client = server
     names = []
     for cut in (3, 1):
@@ -444,7 +444,7 @@ def test_two_experiments_are_compared(server: Any) -> None:
 
 
 def test_a_run_over_a_dataset_uploads_every_key(server: Any) -> None:
-    """Several keys for each row: none is called "unnamed"."""
+    """Each row's several keys are uploaded, and no key is called "unnamed"."""
     kept, client = server
     kept.examples = kept.examples[:1]
     both = RecallStringEvaluator(IdRecall(), Recall @ 1, nDCG)
@@ -459,7 +459,7 @@ def test_a_run_over_a_dataset_uploads_every_key(server: Any) -> None:
 
 
 def test_the_function_form_of_pytest_and_openevals(rows: list[Example]) -> None:
-    """`inputs`, `outputs`, `reference_outputs`: one mapping for each measure."""
+    """The evaluator takes `inputs`, `outputs`, `reference_outputs`, as openevals calls it."""
     one = RecallStringEvaluator(IdRecall(), Recall)
     documents = Letters().invoke("abc")
     given: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""The adapter's behavior inside LangChain and LangSmith, and the settings that it leaves alone."""
+"""The adapter behaves well inside LangChain and LangSmith, and leaves settings alone."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ pytestmark = pytest.mark.filterwarnings("ignore:.upload_results. parameter is in
 
 
 class Store(BaseRetriever):
-    """Returns two documents with long texts."""
+    """A retriever of two documents with long texts."""
 
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         return [Document(f"{letter} " * 500, id=letter) for letter in "ab"]
 
 
 class Hearing(BaseCallbackHandler):
-    """Counts the models' requests."""
+    """A callback handler that counts models' requests."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -57,7 +57,7 @@ class Hearing(BaseCallbackHandler):
 
 
 def judging() -> RecallStringEvaluator:
-    """Return an evaluator whose judge answers nothing that can be used."""
+    """Return an evaluator whose judge gives no usable answer."""
     model = FakeListChatModel(responses=["nothing"])
     return RecallStringEvaluator(ClaimRecall(judge=LLMJudge(LangChainChatModel(model))))
 
@@ -70,7 +70,7 @@ GIVEN: dict[str, Any] = {
 
 @pytest.mark.parametrize("awaited", [False, True])
 def test_callbacks_reach_the_judge(*, awaited: bool) -> None:
-    """As they reach every model in LangChain."""
+    """The caller's callbacks reach the judge, as every model in LangChain."""
     hearing, evaluator = Hearing(), judging()
     given = {**GIVEN, "callbacks": [hearing]}
     if awaited:
@@ -94,7 +94,7 @@ def run_of(**fields: Any) -> Run:
 
 
 def test_feedback_names_the_run_that_judged(example: Any) -> None:
-    """A judge's calls are below it; a scorer without a judge has no run."""
+    """Feedback names the run of the judge's calls; a scorer without a judge has no run."""
     run = run_of(outputs={"documents": [{"page_content": "Paris.", "id": "a"}]})
     row = example(reference="Paris is the capital.", reference_context_ids=["a"])
     own = uuid4()
@@ -105,7 +105,7 @@ def test_feedback_names_the_run_that_judged(example: Any) -> None:
 
 
 def test_feedback_has_no_texts_where_ids_are_compared(client: Client, example: Any) -> None:
-    """The run has them: a copy beside each score would be the larger part of an experiment."""
+    """Feedback on IDs has no texts, since the run has them."""
     (row,) = evaluate(
         lambda inputs: {"documents": Store().invoke(inputs["question"])},
         data=[example(reference_context_ids=["a"])],
@@ -119,7 +119,7 @@ def test_feedback_has_no_texts_where_ids_are_compared(client: Client, example: A
 
 
 def test_a_string_evaluator_of_langchain_classic() -> None:
-    """A module of its own has one, by inheritance; the evaluator itself loads no such package."""
+    """Only the adapter's module for it loads `langchain_classic`, whose base class it inherits."""
     program = (
         "from langchain_fullrecall import RecallStringEvaluator\n"
         "evaluator = RecallStringEvaluator()\n"
@@ -133,7 +133,7 @@ def test_a_string_evaluator_of_langchain_classic() -> None:
 
 
 def test_the_string_evaluator_of_langchain_classic_gives_the_same_score() -> None:
-    """Called as LangChain's own are, with and without waiting, and by its inner method."""
+    """LangChain's string evaluator gives the same score, sync, async, and by its inner method."""
     documents = [{"page_content": letter, "id": letter} for letter in "ab"]
     arguments: dict[str, Any] = {"prediction": documents, "reference": ["a", "c"], "input": "q"}
     evaluator, plain = ClassicStringEvaluator(), RecallStringEvaluator()
@@ -148,7 +148,7 @@ def test_the_string_evaluator_of_langchain_classic_gives_the_same_score() -> Non
 
 
 def test_a_comparison_is_by_each_measure(example: Any) -> None:
-    """One evaluator for each: LangSmith takes one score from each."""
+    """Comparisons are one evaluator per measure, since LangSmith takes one score from each."""
     evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1, Recall @ 2)
     documents = [{"page_content": letter, "id": letter} for letter in "ab"]
     runs = [run_of(outputs={"documents": documents[:n]}) for n in (1, 2)]
@@ -161,7 +161,7 @@ def test_a_comparison_is_by_each_measure(example: Any) -> None:
 
 
 def test_lists_of_messages_are_outputs_and_references() -> None:
-    """As agentevals passes them."""
+    """Lists of messages are outputs and references, as agentevals passes them."""
     found = [Document("Paris.", id="a")]
     outputs = [
         {"role": "user", "content": "where?"},
@@ -177,7 +177,7 @@ def test_lists_of_messages_are_outputs_and_references() -> None:
 
 
 def test_an_evaluator_leaves_other_retrievals_alone() -> None:
-    """Nothing outside of an experiment is recorded, and nothing at all once it is gone."""
+    """An evaluator records nothing outside of an experiment, and nothing once it is deleted."""
     evaluator = RecallStringEvaluator()
     before = dict(live._experiments._recorders)
     Store().invoke("q")
@@ -189,8 +189,8 @@ def test_an_evaluator_leaves_other_retrievals_alone() -> None:
     assert gone() is None
 
 
-def test_what_an_experiment_left_goes_with_its_evaluator(client: Client, example: Any) -> None:
-    """Copies belong to an experiment that runs."""
+def test_copies_are_freed_with_the_evaluator(client: Client, example: Any) -> None:
+    """Copies of documents belong to an experiment, and are freed with its evaluator."""
     evaluator = RecallStringEvaluator()
     results = evaluate(
         lambda inputs: len(Store().invoke(inputs["question"])),
@@ -203,7 +203,7 @@ def test_what_an_experiment_left_goes_with_its_evaluator(client: Client, example
     assert live._experiments._recorders
     del evaluator, results
     gc.collect()
-    live._experiments.evaluators.clear()  # those of other tests
+    live._experiments.evaluators.clear()  # Those of other tests are excluded.
     Store().invoke("q")
     assert not live._experiments._recorders
 
@@ -211,7 +211,7 @@ def test_what_an_experiment_left_goes_with_its_evaluator(client: Client, example
 def test_recorders_of_evaluated_runs_are_released(
     client: Client, example: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For any length of the experiment, since all evaluators have read each earlier run."""
+    """Recorders of finished runs are released, for any length of the experiment."""
     monkeypatch.setattr(live, "_MOST_EVALUATED", 2)
     live._experiments._recorders.clear()
     evaluators = [RecallStringEvaluator(), RecallStringEvaluator(IdRecall(), Recall @ 1)]
@@ -229,7 +229,7 @@ def test_recorders_of_evaluated_runs_are_released(
 
 
 def test_a_record_counts_the_bytes_that_it_keeps() -> None:
-    """Characters of wide scripts take more; documents and steps take memory beside their texts."""
+    """A record's size counts bytes: wide characters, documents and steps take more."""
     sizes = []
     for text in ("a" * 1000, "\u754c" * 1000):
         known = recorder.LangChainReader()
@@ -240,7 +240,7 @@ def test_a_record_counts_the_bytes_that_it_keeps() -> None:
 
 
 def test_more_text_than_a_record_may_keep_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And it says so."""
+    """A record with more text than allowed is unscored, and the reason says so."""
     original = recorder.LangChainReader
     monkeypatch.setattr(recorder, "LangChainReader", lambda: original(limit=100))
     found = observed(Store()).retrieve(Sample(user_input="q"))
@@ -248,7 +248,7 @@ def test_more_text_than_a_record_may_keep_is_unscored(monkeypatch: pytest.Monkey
 
 
 def test_an_unknown_version_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where runs are not reported as they must be, the reason names the versions."""
+    """If LangChain reports runs in an unknown way, they are unscored, with the versions named."""
     selfcheck.broken.cache_clear()
     monkeypatch.setattr(recorder, "FALLBACKS", "")
     try:
@@ -261,10 +261,10 @@ def test_an_unknown_version_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("tracing", ["true", "false", None])
 @pytest.mark.parametrize("first_tracing", ["true", None])
-def test_tracing_that_is_on_or_off_does_not_disturb_the_check(
+def test_tracing_does_not_disturb_the_check(
     monkeypatch: pytest.MonkeyPatch, tracing: str | None, first_tracing: str | None
 ) -> None:
-    """Nor does the variable of LangChain's first tracer, which LangChain refuses by itself."""
+    """Neither tracing nor the variable of LangChain's first tracer disturbs the check."""
     values = {"LANGSMITH_TRACING": tracing, "LANGCHAIN_TRACING_V2": tracing,
               "LANGCHAIN_TRACING": first_tracing}  # fmt: skip
     for name, value in values.items():
@@ -278,8 +278,8 @@ def test_tracing_that_is_on_or_off_does_not_disturb_the_check(
         get_env_var.cache_clear()
 
 
-def test_run_names_decide_nothing() -> None:
-    """A user may give any name to any run."""
+def test_run_names_change_no_score() -> None:
+    """Names of runs change no score."""
     name = {"run_name": "x"}
     broken = RunnableLambda(lambda question: 1 / 0)
     chain = (broken.with_config(**name)).with_fallbacks([Store().with_config(**name)])
@@ -289,7 +289,7 @@ def test_run_names_decide_nothing() -> None:
 
 
 def test_a_block_of_many_calls() -> None:
-    """Each is seen once, and the record is made in no time."""
+    """In a block of many calls each is recorded once, quickly."""
     store = Store()
     with capture_retrievals() as seen:
         for number in range(300):

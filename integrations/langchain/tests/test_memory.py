@@ -1,4 +1,4 @@
-"""What 500 evaluated runs leave behind in memory: as little as 100 do."""
+"""500 evaluated runs leave as little memory in use as 100 do."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WORDS = 40
 
 
 def long_documents(asked: str) -> list[Document]:
-    """Return five long documents of a question's own."""
+    """Return five long documents for one question only."""
     texts = [" ".join(f"{asked}.{n}.{word}" for word in range(WORDS)) for n in range(5)]
     return [Document(text, id=f"{asked} {n}") for n, text in enumerate(texts)]
 
 
 class Long(BaseRetriever):
-    """Returns five long documents of each question's own."""
+    """A retriever of five long documents for each question."""
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -40,7 +40,7 @@ CHAIN: Runnable[str, str] = Long() | RunnableLambda(lambda found: found[0].page_
 
 
 def held_after(call: Callable[[Sequence[str]], None], marks: Sequence[int]) -> list[int]:
-    """Return the bytes in use after as many calls, each with a question of its own."""
+    """Return the bytes in use after so many calls, each with a question of its own."""
     call([f"first {number}" for number in range(10)])
     tracemalloc.start()
     held, done = [], 0
@@ -55,7 +55,7 @@ def held_after(call: Callable[[Sequence[str]], None], marks: Sequence[int]) -> l
 
 @pytest.mark.long
 def test_blocks_and_observed_calls_are_released() -> None:
-    """Between call 50 and call 500 little stays."""
+    """Blocks and observed calls keep little memory between call 50 and call 500."""
 
     def call(questions: Sequence[str]) -> None:
         for question in questions:
@@ -72,7 +72,7 @@ def test_blocks_and_observed_calls_are_released() -> None:
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.upload_results. parameter is in beta")
 def test_runs_of_experiments_are_released(client: Client, example: Callable[..., Example]) -> None:
-    """Recorders of the last runs are kept for other evaluators; no more of them after 500 runs."""
+    """Recorders of the last runs are kept for other evaluators, and no more after 500 runs."""
     evaluator = RecallStringEvaluator(IdRecall(), keep=False)
 
     def call(questions: Sequence[str]) -> None:

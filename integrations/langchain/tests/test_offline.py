@@ -1,4 +1,4 @@
-"""An offline eval run is offline: an endpoint on this machine sees whether anything is sent."""
+"""An offline eval run sends nothing, as an endpoint on this machine confirms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VERDICT = json.dumps(
 
 
 class Endpoint(ThreadingHTTPServer):
-    """Accepts every request, and keeps the list of requests."""
+    """An endpoint that accepts every request, and lists them."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Answering)
@@ -40,7 +40,7 @@ class Endpoint(ThreadingHTTPServer):
 
 
 class Answering(BaseHTTPRequestHandler):
-    """Answers every request with an empty object."""
+    """A request handler that answers with an empty object."""
 
     def do_GET(self) -> None:
         """Keep the request, and answer."""
@@ -56,12 +56,12 @@ class Answering(BaseHTTPRequestHandler):
     do_POST = do_PATCH = do_PUT = do_GET  # noqa: N815 - as the server calls them
 
     def log_message(self, *_args: object) -> None:
-        """Say nothing."""
+        """Write no log."""
 
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fail where another machine is asked for; unlike in other tests this one may be."""
+    """Fail on connections to another machine, but allow this one."""
     connect, attempts = socket.socket.connect, []
 
     def local(self: socket.socket, address: Any) -> None:
@@ -77,7 +77,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch, tracing: str | None) -> Iterator[Endpoint]:
-    """Where everything goes that is sent to LangSmith, with a key and with tracing as it may be."""
+    """Return the endpoint of all LangSmith traffic, with a key, and tracing on or off."""
     server = Endpoint()
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
     url = f"http://127.0.0.1:{server.server_port}"
@@ -103,7 +103,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch, tracing: str | None) -> Iterator[E
 def run(
     route: str, client: Client, retriever: Any, rows: list[Example]
 ) -> tuple[list[float | None], int]:
-    """Return the scores of an eval run, and how many child runs its evaluators saw."""
+    """Return the scores of an eval run, and the number of child runs in the evaluators' input."""
     chain = RunnablePassthrough.assign(
         documents=(lambda inputs: inputs["question"]) | retriever
     ).assign(answer=lambda _inputs: "Rome")
@@ -136,7 +136,7 @@ def run(
 
 @pytest.fixture
 def rows(example: Callable[..., Example]) -> list[Example]:
-    """One question, with its references."""
+    """Return one question with its references."""
     return [example("q", reference_context_ids=["d0", "d9"], reference_claims=["Rome is old."])]
 
 
@@ -148,11 +148,11 @@ def test_nothing_is_sent(
     documents: list[Document],
     rows: list[Example],
 ) -> None:
-    """No runs, child runs, judge runs, feedback or requests for the server's version."""
+    """No run, child run, judge run, feedback or version request is sent."""
     client = offline_client()
     scores, child_runs = run(route, client, retriever_of(documents), rows)
     client.flush()
-    default = run_trees._CLIENT  # for clients that name none
+    default = run_trees._CLIENT  # This is for clients without a URL.
     if default is not None:
         default.flush()
     assert endpoint.requests == []
@@ -163,15 +163,15 @@ def test_nothing_is_sent(
 def test_another_client_does_send(
     endpoint: Endpoint, retriever_of: Any, documents: list[Document], rows: list[Example]
 ) -> None:
-    """The endpoint of these tests sees what LangSmith's own client sends, in the same eval run."""
+    """LangSmith's own client sends to the endpoint in the same eval run, so the test can fail."""
     client = Client(auto_batch_tracing=False, info={})
     run("sync", client, retriever_of(documents), rows)
     client.flush()
     assert any(request.startswith("POST") for request in endpoint.requests)
 
 
-def test_what_needs_langsmith_says_so(endpoint: Endpoint) -> None:
-    """The name of a data set must be looked up: the error says so, and no request is sent."""
+def test_a_data_set_by_name_needs_langsmith(endpoint: Endpoint) -> None:
+    """A data set by name needs LangSmith: the error says so, and no request is sent."""
     with pytest.raises(LangSmithError, match=r"offline_client\(\) sends nothing"):
         list(
             evaluate(

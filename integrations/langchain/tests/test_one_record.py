@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in
 
 
 class Letters(BaseRetriever):
-    """Brings one new document for each letter of the question that it knows."""
+    """A retriever of one new document for each known letter of the question."""
 
     known: str = "abcdefgh"
     fails: list[bool] = []  # noqa: RUF012 - pydantic copies a default
@@ -43,7 +43,7 @@ class Letters(BaseRetriever):
 
 
 def scores(example: Any, target: Callable[..., Any], evaluator: Any, **wanted: Any) -> list[Any]:
-    """Return score and comment of a target, live, and of its trace as JSON would give it back."""
+    """Return score and comment of a target, live and from its trace in JSON."""
     row = example("abc", **wanted)
     kept: list[Run] = []
 
@@ -63,7 +63,7 @@ def scores(example: Any, target: Callable[..., Any], evaluator: Any, **wanted: A
 
 
 def reloaded(run: Run) -> Run:
-    """Return a run as LangSmith gives it back: JSON, under IDs that this process has not seen."""
+    """Return a run as LangSmith returns it: from JSON, under IDs that are new to this process."""
     fields = {name: getattr(run, name, None) for name in _KEPT}
     plain = json.loads(json.dumps(fields, default=_plain))
     children = [reloaded(child) for child in run.child_runs or ()]
@@ -91,7 +91,7 @@ def rewriting(documents: list[Document]) -> None:
 
 
 def replacing(documents: list[Document]) -> None:
-    """Put other documents in their place."""
+    """Replace the documents by others."""
     documents[:] = [Document("other", id="other")]
 
 
@@ -111,7 +111,7 @@ MUTATIONS = [
 def test_a_target_that_changes_its_lists_changes_no_score(
     mutate: Callable[[Any], Any], example: Any
 ) -> None:
-    """The retriever's output at that moment counts, live as in the stored run."""
+    """The retriever's output at its return counts, live and in the stored run."""
     retriever = Letters()
 
     def target(inputs: dict[str, Any]) -> dict[str, str]:
@@ -131,7 +131,7 @@ def test_a_target_that_changes_its_lists_changes_no_score(
 
 
 def test_arrays_in_metadata_are_written_anew() -> None:
-    """A reranker may replace vectors, which compare to no truth value."""
+    """A reranker may replace arrays in metadata, whose comparison has no truth value."""
 
     def search(question: str) -> list[Document]:
         documents = Letters().invoke(question)
@@ -148,8 +148,8 @@ def test_arrays_in_metadata_are_written_anew() -> None:
     assert [context.id for context in found.contexts or ()] == ["c", "b", "a"]
 
 
-def test_what_the_offline_client_keeps_of_a_traced_function(example: Any) -> None:
-    """A function under `@traceable` without later changes is read as it is."""
+def test_a_traced_function_is_read_from_the_offline_client(example: Any) -> None:
+    """A function under `@traceable`, without later changes, is read unchanged."""
 
     @traceable(run_type="retriever")
     def search(question: str) -> list[Document]:
@@ -173,7 +173,7 @@ def fallen_back() -> Any:
 
 
 def fallen_back_in_a_chain() -> Any:
-    """Return a chain with fallbacks as a step: LangChain has them report the chain as caller."""
+    """Return a chain with fallbacks as a step, which LangChain reports as called by the chain."""
     return RunnableLambda(lambda question: question) | fallen_back()
 
 
@@ -192,7 +192,7 @@ def fallen_back_twice() -> Any:
 
 
 def searched_after_a_fallback() -> Any:
-    """Return a function that asks a retriever with fallbacks, and then a search that fails."""
+    """Return a function that asks a retriever with fallbacks, then a search that fails."""
     found, broken = fallen_back(), Letters(name="Broken", fails=[True] * 9)
 
     def search(question: str) -> list[Document]:
@@ -232,7 +232,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_is_never_silent(name: str, example: Any) -> None:
-    """One that was made good is said, any other one leaves the sample unscored: on every path."""
+    """A recovered failure is noted, any other leaves the sample unscored, on every path."""
     make, score, words = FAILURES[name]
     sample = Sample(user_input="abc", reference_context_ids=["a"])
     result = IdRecall().score(sample.with_retrieval(observed(make()).retrieve(sample)))
@@ -249,7 +249,7 @@ def test_a_failure_is_never_silent(name: str, example: Any) -> None:
 
     for live in scores(example, target, RecallStringEvaluator(), reference_context_ids=["a"]):
         if name == "swallowed" and live[0] is None:
-            continue  # a stored run does not tell which object was returned
+            continue  # A stored run does not show which object was returned.
         assert (live[0], words.partition(": Conn")[0] in live[1]) == (score, True), live
 
 
@@ -284,7 +284,7 @@ def test_a_fusion_is_ranked_and_a_union_is_not(example: Any) -> None:
 
 
 def test_a_reordering_for_the_prompt_is_no_ranking() -> None:
-    """The best at both ends serves the model; ranks are those of the search."""
+    """A reordering for the prompt is no ranking: ranks are those of the search."""
 
     def reorder(documents: list[Document]) -> list[Document]:
         ends: list[Document] = []
@@ -311,7 +311,7 @@ def rag(keep: int, retriever: Any = None) -> Any:
 
 
 def test_texts_in_an_output_do_not_hide_the_trace(example: Any) -> None:
-    """The trace has the IDs: returned texts are the final list, and the rest were dropped."""
+    """Texts in an output are the final list, with the trace's IDs; the rest was dropped."""
 
     def target(inputs: dict[str, Any], *, change: str = "") -> dict[str, Any]:
         found = Letters().invoke(inputs["question"])
@@ -320,16 +320,17 @@ def test_texts_in_an_output_do_not_hide_the_trace(example: Any) -> None:
 
     evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1)
     same = scores(example, target, evaluator, reference_context_ids=["c"])
-    assert [score for score, _ in same] == [1.0, 1.0]  # reversed by the application: c is first
+    # The application reversed the list: c is first.
+    assert [score for score, _ in same] == [1.0, 1.0]
     evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1)
     other = scores(
         example, lambda inputs: target(inputs, change="!"), evaluator, reference_context_ids=["a"]
     )
-    assert [score for score, _ in other] == [1.0, 1.0]  # the calls count, not their documents
+    assert [score for score, _ in other] == [1.0, 1.0]  # The calls count, not their documents.
 
 
-def test_what_stands_beside_a_retriever_and_was_called_by_it_is_a_part_of_it(example: Any) -> None:
-    """`with_config` reports its caller's caller: the parts of an ensemble stay its parts."""
+def test_parts_with_a_config_stay_parts(example: Any) -> None:
+    """`with_config` reports its caller's caller, but an ensemble's parts remain its parts."""
     parts = [Letters(name="one"), Letters().with_config(run_name="two")]
     chain = EnsembleRetriever(retrievers=parts, weights=[0.5, 0.5]) | (lambda found: found[:2])
     with capture_retrievals() as seen:

@@ -1,4 +1,4 @@
-"""The package as its importers see it."""
+"""The package exports its public names, and loads modules when needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def test_the_public_names_are_these() -> None:
-    """A name that is added or lost is a decision, not an accident."""
+    """The public names are listed here, so that each change of them is a decision."""
     assert langchain_fullrecall.__all__ == [
         "LangChainCapture",
         "LangChainChatModel",
@@ -37,7 +37,7 @@ def test_the_public_names_are_these() -> None:
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
-    """Names are looked up when used; a wrong one fails as in any module."""
+    """A wrong name is an `AttributeError`, though names are loaded when used."""
     with pytest.raises(AttributeError, match="'langchain_fullrecall' has no attribute 'Recal'"):
         langchain_fullrecall.Recal  # type: ignore[attr-defined] # noqa: B018
 
@@ -49,20 +49,20 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         ("from langchain_fullrecall import RecallStringEvaluator", ["langchain_classic"]),
     ],
 )
-def test_what_is_heavy_is_imported_when_used(code: str, absent: list[str]) -> None:
-    """`langchain_classic` takes seconds to import, and is not needed."""
+def test_heavy_modules_are_imported_when_used(code: str, absent: list[str]) -> None:
+    """`langchain_classic`, which takes seconds to import, is not loaded before it is used."""
     check = f"{code}; import sys; print([name for name in {absent!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 def test_its_types_are_published() -> None:
-    """Type checkers read the annotations of packages that have this file."""
+    """`py.typed` is in the package, so that type checkers read its annotations."""
     assert resources.files(langchain_fullrecall).joinpath("py.typed").is_file()
 
 
 def test_the_readme_is_right(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its examples run unchanged, and print the shown output."""
+    """The README's examples run unchanged, and print the shown output."""
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) >= 1
     namespace: dict[str, object] = {}

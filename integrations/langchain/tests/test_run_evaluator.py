@@ -1,4 +1,4 @@
-"""Recall in LangSmith's eval runs: documents are read from outputs and traces."""
+"""Recall in LangSmith's eval runs reads documents from outputs and traces."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ KINDS = [RecallStringEvaluator]
 
 
 class Merged(BaseRetriever):
-    """A composite: the documents of its parts in sequence, without the first document."""
+    """A retriever that joins its parts in sequence, without the first document."""
 
     parts: list[Any]
 
@@ -100,7 +100,7 @@ def retriever_run(documents: Any, second: int = 0, **fields: Any) -> Run:
 
 
 def targets(retriever: Any) -> dict[str, Any]:
-    """Return targets that each retrieve once, in the many ways in which applications do."""
+    """Return targets that each retrieve once, in the many ways of applications."""
     ask = RunnableLambda(lambda inputs: inputs["question"])
     tool = create_retriever_tool(retriever, "search", "Searches.")
 
@@ -129,7 +129,7 @@ def targets(retriever: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", sorted(targets(RunnableLambda(str))))
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_retrieved_is_found(
+def test_retrieved_documents_are_found(
     *,
     kind: Any,
     target: str,
@@ -138,7 +138,7 @@ def test_what_was_retrieved_is_found(
     example: Any,
     feedback_of: Any,
 ) -> None:
-    """In the output where it holds documents, else in the trace, however deep."""
+    """Documents are read from the output if it has any, else from the trace at any depth."""
     retriever = retriever_of(documents)
     feedback = feedback_of(
         kind(IdRecall(), Recall @ 2),
@@ -171,7 +171,7 @@ def test_what_was_retrieved_is_found(
 def test_a_traced_function_is_a_retriever(
     returned: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
-    """`@traceable(run_type="retriever")` marks it; its result may have any form."""
+    """`@traceable(run_type="retriever")` marks a function, whose result may have any form."""
 
     @traceable(run_type="retriever")
     def search(question: str) -> Any:
@@ -189,7 +189,7 @@ def test_a_traced_function_is_a_retriever(
 
     feedback = feedback_of(Watching(), target, example(expected_ids=["d0", "d9"]))
     if Version(langsmith.__version__) in SpecifierSet(">0.4.38,<0.8.10") and not seen[0].child_runs:
-        # These keep such runs out of the tree: that is not observed, and not 0.
+        # These settings keep such runs out of the tree, so they are not observed, and not 0.
         assert feedback.score is None
         assert "the trace has no retriever run" in feedback.comment
         return
@@ -205,10 +205,10 @@ def test_a_traced_function_is_a_retriever(
         ("The Seine flows through Paris.", None),
     ],
 )
-def test_a_target_may_return_what_it_found(
+def test_a_target_may_return_its_documents(
     output: Any, score: float | None, example: Any, feedback_of: Any
 ) -> None:
-    """Without a traced retriever, a list is the retrieval, and a text is an answer."""
+    """Without a traced retriever, a returned list is the retrieval, and a text is an answer."""
     evaluator = RecallStringEvaluator(TextRecall())
     row = example(reference_contexts=["The Seine flows through Paris."])
     assert feedback_of(evaluator, lambda inputs: output, row).score == score
@@ -217,7 +217,7 @@ def test_a_target_may_return_what_it_found(
 def test_no_retrieval_a_failed_one_and_an_empty_one_differ(
     retriever_of: Any, example: Any, feedback_of: Any
 ) -> None:
-    """The first two have no score and say why; the third scores 0."""
+    """No retrieval and a failed one are unscored with the reason; an empty one scores 0."""
     row = example(reference_context_ids=["d0"])
 
     def answer_after(*answers: Any) -> Callable[[dict[str, Any]], dict[str, str]]:
@@ -241,14 +241,14 @@ def test_no_retrieval_a_failed_one_and_an_empty_one_differ(
         "unscored: no retrieval: ConnectionError: no route",
     )
     assert measured([]) == (0.0, "0 of 1 found in 0 retrieved; missed: d0")
-    # Another retriever that works makes nothing good: one of two stores was down.
+    # Another retriever that works does not recover the failure: one of two stores was down.
     assert measured(ConnectionError("once"), [Document("", id="d0")])[0] is None
 
 
 def test_a_run_that_failed_after_retrieval_is_not_scored(
     retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
-    """The documents were not used: a call that failed has no score on any path."""
+    """A run that failed after its retrieval is unscored, since the documents were not used."""
 
     def target(inputs: dict[str, Any]) -> str:
         retriever_of(documents).invoke(inputs["question"])
@@ -260,7 +260,7 @@ def test_a_run_that_failed_after_retrieval_is_not_scored(
 
 
 def test_a_run_that_failed_before_retrieval_says_so(example: Any, feedback_of: Any) -> None:
-    """The reason is the run's error, in one line."""
+    """A run that failed before its retrieval has its error, in one line, as the reason."""
 
     def target(inputs: dict[str, Any]) -> str:
         raise TimeoutError("the index is asleep")
@@ -274,10 +274,10 @@ def test_a_run_that_failed_before_retrieval_says_so(example: Any, feedback_of: A
     assert "TimeoutError: the index is asleep" in asked.comment
 
 
-def test_an_empty_output_is_what_was_handed_on(
+def test_an_empty_output_is_the_final_list(
     retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
-    """A chain that drops all that it retrieved retrieved nothing: with and without a key."""
+    """A chain that drops all documents has an empty final list, with and without a key."""
     retriever = retriever_of(documents)
     target = RunnableLambda(lambda inputs: inputs["question"]) | retriever | (lambda _: [])
     row = example(reference_context_ids=["d0"])
@@ -292,7 +292,7 @@ def test_an_empty_output_is_what_was_handed_on(
 def test_innermost_looks_below_a_retriever_and_past_the_output(
     retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
-    """Also where the run itself is the composite, or its documents are the output."""
+    """`innermost` scores the retrievers below a composite one, instead of its output."""
     merged = Merged(parts=[retriever_of(documents[:2])])
     row = example(reference_context_ids=["d0", "d1"])
 
@@ -309,14 +309,15 @@ def test_innermost_looks_below_a_retriever_and_past_the_output(
 
 
 def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], example: Any) -> None:
-    """JSON without the IDs that are None, and runs without their children."""
+    """Runs loaded from LangSmith, with missing IDs or without children, give the same score."""
     loaded = [json.loads(document.model_dump_json(exclude_none=True)) for document in documents]
     row = example(reference_context_ids=["d0", "d9"])
     evaluator = RecallStringEvaluator()
     run = run_of(outputs={"answer": "?"}, child_runs=[retriever_run(loaded)])
     assert evaluator.evaluate_run(run, row).score == 0.5
     stored = retriever_run(loaded)
-    dumped = getattr(stored, "model_dump_json", None) or stored.json  # LangSmith 0.4
+    # This is the case in LangSmith 0.4.
+    dumped = getattr(stored, "model_dump_json", None) or stored.json
     as_json = json.loads(dumped(exclude={"dotted_order"}))
     read = run_of(outputs={"answer": "?"}, child_runs=[as_json])
     assert evaluator.evaluate_run(read, row).score == 0.5
@@ -325,7 +326,7 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
     assert bare.comment is not None
     assert "load_nested=True" in bare.comment
     failed = retriever_run(documents, error="TimeoutError('slow')")
-    _, step = StoredRun(run_of(child_runs=[failed])).steps  # a failed call brought nothing
+    _, step = StoredRun(run_of(child_runs=[failed])).steps  # A failed call returned no documents.
     assert (step.returned, step.error) == ((), "TimeoutError: slow")
 
 
@@ -350,7 +351,7 @@ def test_references_come_from_the_example(
     documents: list[Document],
     example: Any,
 ) -> None:
-    """By the names that `Sample` takes, under `reference_key`, or as the only output there is."""
+    """References are read by `Sample`'s names, by `reference_key`, or as the only output."""
     run = run_of(outputs={"documents": documents})
     feedback = RecallStringEvaluator(arguments.pop("scorer", None), **arguments).evaluate_run(
         run, example(**outputs)
@@ -362,7 +363,7 @@ def test_references_come_from_the_example(
 
 
 def test_a_reference_key_that_is_missing_is_named(documents: list[Document], example: Any) -> None:
-    """With the outputs that there are."""
+    """A missing `reference_key` is named in the reason, with the outputs that exist."""
     run = run_of(outputs={"documents": documents})
     evaluator = RecallStringEvaluator(reference_key="gold")
     feedback = evaluator.evaluate_run(run, example(ids=["d0"], answer="a"))
@@ -382,7 +383,7 @@ def test_a_reference_key_that_is_missing_is_named(documents: list[Document], exa
 def test_data_that_cannot_be_read_never_raises(
     kind: Any, outputs: Any, references: Any, message: str, example: Any
 ) -> None:
-    """LangSmith would drop the row: it stays, without a score, and with the reason."""
+    """Unreadable data leaves its row unscored with the reason, and never raises."""
     run, row = run_of(outputs=outputs), example(**references)
     for feedback in (
         kind().evaluate_run(run, row),
@@ -396,7 +397,7 @@ def test_data_that_cannot_be_read_never_raises(
 def test_a_scorer_or_an_id_key_that_raises_is_named(
     documents: list[Document], example: Any
 ) -> None:
-    """Also in the user's own code: the row stays, with the exception as the reason."""
+    """An exception of a scorer or an `id_key` is the row's reason."""
     run, row = run_of(outputs={"documents": documents}), example(expected_ids=["d0"])
     feedback = RecallStringEvaluator(CarelessScorer()).evaluate_run(run, row)
     assert feedback.comment == "unscored: careless raised ZeroDivisionError: 4 contexts"
@@ -408,7 +409,7 @@ def test_a_scorer_or_an_id_key_that_raises_is_named(
 
 
 def test_feedback_survives_an_upload(documents: list[Document], example: Any) -> None:
-    """What LangSmith keeps is JSON; tables show a number or nothing, never a text in its place."""
+    """Feedback survives JSON, with a number or null as score, never a text."""
     run = run_of(outputs={"documents": documents})
     row = example(reference_context_ids=["d0", "d9"])
     scored = RecallStringEvaluator(IdRecall()).evaluate_run(run, row)
@@ -426,7 +427,7 @@ def test_feedback_survives_an_upload(documents: list[Document], example: Any) ->
 def test_a_retriever_is_asked_where_a_run_shows_no_retrieval(
     retriever_of: Any, documents: list[Document], example: Any, feedback_of: Any
 ) -> None:
-    """The same evaluator, the same score, whether the application traced its retrieval or not."""
+    """A retriever that the evaluator asks gives the same score as a traced retrieval."""
     retriever = retriever_of(documents)
     evaluator = RecallStringEvaluator(retriever=retriever)
     row = example("q", reference_context_ids=["d0", "d9"])
@@ -437,7 +438,7 @@ def test_a_retriever_is_asked_where_a_run_shows_no_retrieval(
 
 
 def test_the_question_is_found_in_the_inputs(retriever_of: Any, documents: list[Document]) -> None:
-    """By its usual names, by `input_key`, as the only input; of the run where no example is."""
+    """The question is read by its usual names, by `input_key`, or as the only input."""
 
     def asked(inputs: Any, example_inputs: Any = None, **arguments: Any) -> list[str]:
         retriever = retriever_of(documents)
@@ -463,7 +464,7 @@ def test_the_question_is_found_in_the_inputs(retriever_of: Any, documents: list[
 def test_a_scorer_that_takes_its_time_blocks_no_loop(
     documents: list[Document], example: Any
 ) -> None:
-    """One that cannot be awaited is asked in a thread: others in the loop go on meanwhile."""
+    """A scorer that cannot be awaited runs in a thread, so that the loop goes on."""
     others_go_on = threading.Event()
 
     class Waiting(CarelessScorer):

@@ -1,4 +1,4 @@
-"""Which of several and of nested retriever calls count, wherever they were seen."""
+"""Of several and nested retriever calls, the selected ones count."""
 
 from __future__ import annotations
 
@@ -83,20 +83,20 @@ def ids(calls: Any = CALLS, **options: Any) -> str:
         ({"name": ("ensemble", "bm25"), "which": "innermost"}, "ab"),
     ],
 )
-def test_what_is_selected(options: dict[str, Any], brought: str) -> None:
-    """By level and name; a context of two calls counts once."""
+def test_calls_are_selected_by_level_and_name(options: dict[str, Any], brought: str) -> None:
+    """Calls are selected by level and name, and a context of two calls counts once."""
     assert ids(**options) == brought
 
 
-def test_what_stands_in_between_is_looked_past() -> None:
-    """A call that is not meant hides nothing that stands below it."""
+def test_calls_below_an_unselected_call_count() -> None:
+    """A call that is not selected does not hide the calls below it."""
     deep = [call("router", "z", call("ensemble", "y", call("bm25", "x")))]
     assert ids(deep, name="bm25") == "x"
     assert ids(deep, name=["router", "bm25"]) == "z"
 
 
 def test_no_call_failed_calls_and_nothing_retrieved_differ() -> None:
-    """Of these three outcomes, only the last can be scored."""
+    """No call and a failed call are unscored, and an empty retrieval is scored."""
     failed = [call("R", error="TimeoutError: 30 s") for _ in range(2)]
     assert seen([]).error == "unseen"
     assert seen(failed).error == "TimeoutError: 30 s"
@@ -104,7 +104,7 @@ def test_no_call_failed_calls_and_nothing_retrieved_differ() -> None:
 
 
 def test_a_retry_that_worked_counts() -> None:
-    """At any position among the failed attempts."""
+    """A retry that worked counts, at any position among the failed attempts."""
     tried = call("tried", "ab", call("R", error="TimeoutError"), call("R", "ab"), tries=True)
     found = seen([tried], name="R")
     assert found.error is None
@@ -112,7 +112,7 @@ def test_a_retry_that_worked_counts() -> None:
 
 
 def test_a_name_that_no_call_has_is_no_retrieval() -> None:
-    """A typing error must not pass for a measurement of something else."""
+    """A name that no call has is no retrieval, so a typing error scores nothing else."""
     found = seen(name="bm52")
     assert found.contexts is None
     assert found.error == (
@@ -125,8 +125,8 @@ def chunk(own: str | None, source: str, text: str) -> Context:
     return Context(text, id=own, metadata={"source": source})
 
 
-def test_what_makes_two_documents_one() -> None:
-    """Their ID and text; with `collapse`, the ID alone if they have one."""
+def test_equal_documents_are_one() -> None:
+    """Two documents are one if ID and text are equal; with `collapse`, if the ID is equal."""
     first = call("A", contexts=(chunk("1", "s", "one"), chunk("2", "s", "two")))
     second = call("B", contexts=(chunk("2", "s", "two"), chunk("3", "s", "three")))
     both = [first, second]
@@ -144,7 +144,7 @@ def test_what_makes_two_documents_one() -> None:
     ],
 )
 def test_a_view_has_a_name_of_its_own(options: dict[str, Any], label: str) -> None:
-    """Two views of one scorer are two keys in a table."""
+    """A view is part of the evaluator's key, so two views of one scorer are two columns."""
     assert LangChainReading(**options).label == label
 
 
@@ -157,6 +157,6 @@ def test_a_view_has_a_name_of_its_own(options: dict[str, Any], label: str) -> No
     ],
 )
 def test_values_out_of_range_are_named(options: dict[str, Any], message: str) -> None:
-    """At once, with the parameter."""
+    """A value out of range is refused at once, with the parameter's name."""
     with pytest.raises(ParameterError, match=message):
         LangChainReading(**options)

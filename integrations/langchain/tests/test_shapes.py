@@ -1,4 +1,4 @@
-"""The shapes of applications that are easy to get wrong: one number on every path, the right one.
+"""Difficult shapes of applications give the one right number on every path.
 
 "unscored" is right if the answer cannot be known. A path that knows less than the rest may be
 unscored too, if `SILENT` names it, but no path may give another number.
@@ -85,12 +85,12 @@ def grading() -> Any:
 
 
 def answering_graph() -> Any:
-    """The same, whose output is the answer alone."""
+    """The grading graph with the answer alone as its output."""
     return grading() | (lambda state: "the answer")
 
 
 def assigned() -> Any:
-    """`assign(docs=rerank) | prompt | model`."""
+    """The chain `assign(docs=rerank) | prompt | model`."""
     chain: Any = {"docs": Store(), "question": RunnablePassthrough()}
     return (
         RunnableParallel(chain)
@@ -101,7 +101,7 @@ def assigned() -> Any:
 
 
 def fused() -> Any:
-    """A fusion in a lambda below a parallel."""
+    """A chain whose lambda fuses the lists of a parallel."""
     return (
         RunnableParallel(x=Store(letters="ab"), y=Store(letters="cb"))
         | RunnableLambda(lambda both: [both["y"][0], both["x"][0]])
@@ -111,7 +111,7 @@ def fused() -> Any:
 
 
 def cut_in_text() -> Any:
-    """A lambda that cuts and formats: the documents in its text were passed on."""
+    """A chain whose lambda cuts and formats: the documents in its text were passed on."""
     chain: Any = {
         "context": Store() | (lambda documents: joined(documents[:2])),
         "question": RunnablePassthrough(),
@@ -146,7 +146,7 @@ def gathered() -> Any:
 
 
 def two_stores() -> Any:
-    """Two stores of one class in a loop with `try`; one of them is down."""
+    """Two stores of one class in a loop with `try`, one of which is down."""
 
     def search(question: str) -> list[Document]:
         found: list[Document] = []
@@ -161,7 +161,7 @@ def two_stores() -> Any:
 
 
 def hand_written() -> Any:
-    """`try: A except: B`; the function returns the list of one of them."""
+    """A function with `try: A except: B`, which returns the list of one of them."""
 
     def search(question: str) -> list[Document]:
         try:
@@ -173,7 +173,7 @@ def hand_written() -> Any:
 
 
 class Dropping(BaseDocumentCompressor):
-    """Returns the best document without its ID, as Cohere's reranker does."""
+    """A reranker that returns the best document without its ID, as Cohere's does."""
 
     def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
         """Return one document."""
@@ -181,7 +181,7 @@ class Dropping(BaseDocumentCompressor):
 
 
 class Minting(BaseDocumentCompressor):
-    """Returns a shortened text under a new ID."""
+    """A compressor that returns a shortened text under a new ID."""
 
     def compress_documents(self, documents: Any, query: str, callbacks: Any = None) -> Any:
         """Return one document."""
@@ -203,12 +203,12 @@ def lambda_compressed() -> Any:
 
 
 def parallel() -> Any:
-    """Equal retrievers in the branches of a parallel."""
+    """A parallel with equal retrievers in its branches."""
     return RunnableParallel(x=Store(letters="ab"), y=Store(letters="cd"))
 
 
 def merged() -> Any:
-    """An ensemble."""
+    """A chain over an ensemble."""
     return EnsembleRetriever(
         retrievers=[Store(letters="ab"), Store(letters="b")], weights=[0.5, 0.5]
     )
@@ -238,7 +238,7 @@ def calling_tool(error: type[Exception] | None, *, handled: Any, swallow: bool =
             call = {"args": {"query": question}, "id": "1", "name": "search", "type": "tool_call"}
             try:
                 second = search.invoke(call).content
-            except ValueError:  # the application goes on
+            except ValueError:  # The application goes on.
                 second = ""
             return Model().invoke(f"{first} {second}").content
 
@@ -248,7 +248,7 @@ def calling_tool(error: type[Exception] | None, *, handled: Any, swallow: bool =
 
 
 def commanding() -> Any:
-    """A node that returns `Command`."""
+    """A graph whose node returns a `Command`."""
     return graph(
         ("retrieve", lambda state: Command(update={"documents": Store().invoke("q")})),
         ("grade", lambda state: Command(update={"documents": state["documents"][1:2]})),
@@ -257,7 +257,7 @@ def commanding() -> Any:
 
 
 class Adding(TypedDict, total=False):
-    """A graph's state, whose documents add up."""
+    """A graph's state whose reducer adds documents."""
 
     question: str
     documents: Annotated[list[Document], operator.add]
@@ -265,7 +265,7 @@ class Adding(TypedDict, total=False):
 
 
 def reducing() -> Any:
-    """A state whose documents a reducer puts together."""
+    """A graph whose reducer joins the documents."""
     return graph(
         ("first", lambda state: {"documents": Store(letters="ab").invoke("q")}),
         ("second", lambda state: {"documents": Store(letters="cd").invoke("q2")}),
@@ -275,7 +275,7 @@ def reducing() -> Any:
 
 
 def retried_node() -> Any:
-    """A node that LangGraph runs again."""
+    """A graph whose node fails once, and is run again."""
     left = [True]
 
     def retrieve(state: Any) -> dict[str, Any]:
@@ -290,7 +290,7 @@ def retried_node() -> Any:
 
 
 def twice() -> Any:
-    """Retrieving again at the same key."""
+    """A graph that retrieves again at the same key."""
     return graph(
         ("retrieve", lambda state: {"documents": Store(letters="ab").invoke("q")}),
         ("again", lambda state: {"documents": Store(letters="cd").invoke("q2")}),
@@ -299,7 +299,7 @@ def twice() -> Any:
 
 
 def all_dropped() -> Any:
-    """A grader that keeps nothing."""
+    """A graph whose grader keeps no document."""
     return graph(
         ("retrieve", lambda state: {"documents": Store().invoke(state["question"])}),
         ("grade", lambda state: {"documents": []}),
@@ -324,7 +324,7 @@ def asking(state: Any) -> dict[str, Any]:
 
 
 def retrieving_and_asking(state: Any) -> dict[str, Any]:
-    """Retrieve, and let a human say how many are kept: resumed, the node begins anew."""
+    """Retrieve, and ask a human how many documents to keep: resumed, the node begins anew."""
     found = Store().invoke(state["question"])
     return {"documents": found[: interrupt("how many?")]}
 
@@ -335,7 +335,7 @@ def retrieving(state: Any) -> dict[str, Any]:
 
 
 def sorted_in_place() -> Any:
-    """A step that sorts the list that it is given: of a stream, the input is known afterwards."""
+    """A chain with a step that sorts its input list in place, which a stream shows afterwards."""
 
     def order(documents: list[Document]) -> list[Document]:
         documents.sort(key=lambda each: each.page_content)
@@ -345,7 +345,7 @@ def sorted_in_place() -> Any:
 
 
 def cut_in_place() -> Any:
-    """A step that cuts the list that it is given."""
+    """A chain with a step that cuts its input list in place."""
 
     def cut(documents: list[Document]) -> list[Document]:
         del documents[1:]
@@ -362,7 +362,7 @@ class Hit:
 
 
 def past_the_record() -> Any:
-    """A list that a later step made from the documents in objects of unknown classes."""
+    """A chain whose later step makes a list from documents in objects of unknown classes."""
     return (
         Store()
         | (lambda documents: [Hit(each) for each in documents])
@@ -373,7 +373,7 @@ def past_the_record() -> Any:
 
 
 def past_the_record_unread() -> Any:
-    """The same, without a model: that the list took the place of another one is not known."""
+    """The same chain without a model, so that the replacement of the list is unknown."""
     return (
         Store()
         | (lambda documents: [Hit(each) for each in documents])
@@ -395,7 +395,7 @@ class Cutting(Store):
 
 
 def nothing_left() -> Any:
-    """A step that keeps nothing, and a model that answers all the same."""
+    """A chain whose step keeps nothing, and whose model answers all the same."""
     return Store() | (lambda documents: []) | joined | Model()
 
 
@@ -410,7 +410,7 @@ def configured() -> Any:
 
 
 def dark() -> Any:
-    """A tool of unknown content that returns text beside a retriever."""
+    """A chain with a retriever, and a tool that returns a text of unknown content."""
 
     @tool
     def wiki(query: str) -> str:
@@ -425,7 +425,7 @@ def dark() -> Any:
 
 
 def handing_over() -> Any:
-    """A graph within a graph, whose node hands its documents to a node of the outer one."""
+    """A graph whose subgraph passes its documents to a node of the outer graph."""
 
     def retrieve(state: Any) -> Any:
         found = Store().invoke(state["question"])[:2]
@@ -506,7 +506,7 @@ SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
 }
 
 SILENT = {
-    # A stored run does not tell which object was returned, nor always who called what.
+    # A stored run does not show which object was returned, nor always which step called which.
     "stored": {
         "hand-written fallback",
         "retriever with a configured part",
@@ -517,7 +517,7 @@ SILENT = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_one_right_number_on_every_path(shape: str, client: Client) -> None:
-    """Direct, awaited, in threads, streamed, in experiments and from stored runs."""
+    """Every path gives the right number: direct, awaited, threads, streams, and stored runs."""
     make, expected = SHAPES[shape]
     for path, ids in paths(make, client):
         if ids is None and shape in SILENT.get(path, ()):
@@ -526,7 +526,7 @@ def test_one_right_number_on_every_path(shape: str, client: Client) -> None:
 
 
 def test_a_retriever_that_cuts_by_itself() -> None:
-    """Its returned list counts, not the list that its callbacks received."""
+    """The list that a retriever returns counts, not the one that its callbacks received."""
     found = observed(Cutting()).retrieve(Sample(user_input="q"))
     assert shapes.ids_of(found) == ["c"]
 
@@ -535,7 +535,7 @@ def test_a_retriever_that_cuts_by_itself() -> None:
     "shape", ["retrieve, grade, generate", "fusion below a parallel", "ensemble"]
 )
 def test_garbage_and_threads_change_nothing(shape: str, runs: int) -> None:
-    """Objects are dropped and collected at random while others run."""
+    """Garbage collection and threads change no number."""
     import gc
     from concurrent.futures import ThreadPoolExecutor
 
@@ -552,12 +552,12 @@ def test_garbage_and_threads_change_nothing(shape: str, runs: int) -> None:
 
 
 def yielding(question: str) -> Iterator[Document]:
-    """Hand on two of three documents, one by one."""
+    """Yield two of three documents, one by one."""
     yield from Store().invoke(question)[:2]
 
 
 async def yielding_later(question: str) -> AsyncIterator[Document]:
-    """Hand on two of three documents, one by one."""
+    """Yield two of three documents, one by one."""
     for document in (await Store().ainvoke(question))[:2]:
         yield document
 
@@ -576,10 +576,10 @@ def answering_in_parts(question: str) -> Iterator[str]:
         (answering_in_parts, ["a", "b", "c"], "An answer."),
     ],
 )
-def test_what_a_generator_yields_is_read(
+def test_documents_of_a_generator_are_read(
     function: Callable[[str], Any], ids: list[str], answer: str | None
 ) -> None:
-    """All of its documents, although LangChain keeps the last one; or its text."""
+    """All documents that a generator yields are read, or its text, though LangChain keeps one."""
     asked, sample = observed(function), Sample(user_input="q")
     seen = [asyncio.run(asked.aretrieve(sample))]
     if not asked.asynchronous:

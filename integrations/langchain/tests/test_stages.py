@@ -1,4 +1,4 @@
-"""Each stage of a composite retriever is seen in the call that is measured, by a stable name."""
+"""Each stage of a composite retriever is in the record, under a stable name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Shape = list[tuple[str, list[str | None], str | None]]
 
 
 class Letters(BaseRetriever):
-    """Brings one document for each letter that it holds, or for each letter of the question."""
+    """A retriever of one document for each letter that it holds, or of the question."""
 
     letters: str | None = None
 
@@ -41,20 +41,20 @@ class Letters(BaseRetriever):
 
 
 class Keeping(BaseDocumentCompressor):
-    """Keeps the documents whose IDs it holds, in its own order."""
+    """A compressor that keeps the documents whose IDs it has, in its own order."""
 
     letters: str
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
-        """Return those that it holds."""
+        """Return the documents that it keeps."""
         held = {document.id: document for document in documents}
         return [held[letter] for letter in self.letters if letter in held]
 
 
 class Plain(BaseDocumentCompressor):
-    """Drops the last document, and takes no callbacks."""
+    """A compressor that drops the last document, and takes no callbacks."""
 
     def compress_documents(  # type: ignore[override]
         self, documents: Sequence[Document], query: str
@@ -70,12 +70,12 @@ class Plain(BaseDocumentCompressor):
 
 
 class Reversing(BaseDocumentTransformer):
-    """Turns the order round."""
+    """A transformer that reverses the order."""
 
     def transform_documents(
         self, documents: Sequence[Document], **kwargs: Any
     ) -> Sequence[Document]:
-        """Return them the other way round."""
+        """Return the documents in reverse order."""
         return documents[::-1]
 
 
@@ -107,7 +107,7 @@ def final(sample: Sample) -> str:
 
 
 def both_ways(retriever: Any, question: str = "q", **options: Any) -> Sample:
-    """Return the sample as it was retrieved, which must be the same by `invoke` and `ainvoke`."""
+    """Return the retrieved sample, which must be the same by `invoke` and `ainvoke`."""
     asked = Sample(user_input=question)
     seen = observed(retriever, **options)
     sample = asked.with_retrieval(seen.retrieve(asked))
@@ -116,7 +116,7 @@ def both_ways(retriever: Any, question: str = "q", **options: Any) -> Sample:
 
 
 def test_the_children_of_an_ensemble() -> None:
-    """By their own names; numbered in the ensemble's order where two have the same one."""
+    """The children of an ensemble are stages by name, numbered in order if names are equal."""
     named = EnsembleRetriever(
         retrievers=[letters("BM25", "ab"), letters("dense", "bc")], weights=[0.5, 0.5]
     )
@@ -135,7 +135,7 @@ def test_the_children_of_an_ensemble() -> None:
 
 
 def test_the_children_of_a_merger() -> None:
-    """An empty child is a stage like any other: it returned no documents."""
+    """An empty child of a merger is a stage without documents."""
     merger = MergerRetriever(retrievers=[Letters(letters=""), Letters(letters="ab")])
     assert shape(both_ways(merger)) == [
         ("Letters", [], None),
@@ -144,7 +144,7 @@ def test_the_children_of_a_merger() -> None:
 
 
 def test_a_child_that_is_tried_again_keeps_its_place() -> None:
-    """A failed attempt is not a stage, and a wrapper around a child does not hide it."""
+    """A failed attempt of a child is not a stage, and a wrapper does not hide the child."""
     tries = iter([ConnectionError("once"), None, ConnectionError("once"), None])
 
     class Flaky(Letters):
@@ -164,8 +164,8 @@ def test_a_child_that_is_tried_again_keeps_its_place() -> None:
 
 
 @pytest.mark.parametrize("way_out", ["retry", "fallback"])
-def test_what_a_failed_try_retrieved_is_no_stage(way_out: str) -> None:
-    """It went into nothing: another try, or another retriever, made the list."""
+def test_documents_of_a_failed_attempt_are_no_stage(way_out: str) -> None:
+    """Documents of a failed attempt are no stage, since another attempt made the list."""
 
     class Failing(Keeping):
         def compress_documents(self, *args: Any, **kwargs: Any) -> Sequence[Document]:
@@ -187,7 +187,7 @@ def test_what_a_failed_try_retrieved_is_no_stage(way_out: str) -> None:
 
 
 def test_the_queries_of_a_multi_query_retriever() -> None:
-    """They are numbered, since their words differ from sample to sample."""
+    """A multi-query retriever's queries are numbered, since their words differ by sample."""
     model = queries_from("ab\nbc", "ab\nbc", "c", "c")
     retriever = MultiQueryRetriever.from_llm(letters("R"), llm=model)
     assert shape(both_ways(retriever)) == [
@@ -198,7 +198,7 @@ def test_the_queries_of_a_multi_query_retriever() -> None:
 
 
 def test_mapped_queries_are_in_their_order_whichever_starts_first() -> None:
-    """The first one is held up until the second has ended."""
+    """Mapped queries keep their order, even if the first one ends last."""
 
     class HoldingUp(BaseCallbackHandler):
         def on_retriever_start(self, serialized: Any, query: str, **kwargs: Any) -> None:
@@ -218,7 +218,7 @@ def test_mapped_queries_are_in_their_order_whichever_starts_first() -> None:
 
 
 def test_before_and_after_a_reranker() -> None:
-    """The base retriever's list; the compressed one is the final list."""
+    """The base retriever's list is a stage, and the compressed list is the final one."""
     reranked = ContextualCompressionRetriever(
         base_compressor=Keeping(letters="ca"), base_retriever=letters("dense", "abc")
     )
@@ -227,13 +227,14 @@ def test_before_and_after_a_reranker() -> None:
 
 
 def test_steps_of_a_chain() -> None:
-    """A step that makes documents of documents is a stage; the last one makes the final list."""
+    """A step from documents to documents is a stage, and the last step makes the final list."""
 
     def drop(documents: list[Document]) -> list[Document]:
         return documents[1:]
 
     def rerank(documents: list[Document]) -> list[Document]:
-        documents.reverse()  # in place: the recorded list must not change with it
+        # The list is changed in place: the recorded list must not change with it.
+        documents.reverse()
         return documents
 
     chain = letters("dense", "abc") | RunnableLambda(drop) | RunnableLambda(rerank)
@@ -262,7 +263,7 @@ def test_wrappers_that_change_nothing_add_no_stage(wrap: str) -> None:
 
 
 def test_calls_at_the_same_time_do_not_mix() -> None:
-    """Two hundred questions, in threads and in tasks: each has its own stages."""
+    """Each of two hundred questions, in threads and in tasks, has its own stages."""
     reranked = ContextualCompressionRetriever(
         base_compressor=DocumentCompressorPipeline(transformers=[Reversing(), Plain()]),
         base_retriever=EnsembleRetriever(
@@ -281,7 +282,7 @@ def test_calls_at_the_same_time_do_not_mix() -> None:
 
 
 def test_an_id_key_that_fails_on_a_stage_is_told() -> None:
-    """The final documents may have what those of a stage lack."""
+    """An `id_key` that fails on a stage's documents is reported, though the final ones have IDs."""
     reranked = ContextualCompressionRetriever(
         base_compressor=Keeping(letters="a"), base_retriever=letters("dense", "ab")
     )
@@ -294,7 +295,7 @@ def test_an_id_key_that_fails_on_a_stage_is_told() -> None:
 
 
 def test_a_miss_is_blamed_on_the_stage_that_dropped_it() -> None:
-    """Documents that a reranker dropped, that a filter dropped, and that were never retrieved."""
+    """A miss is attributed to the reranker or filter that dropped it, or to no retrieval."""
     pipeline = DocumentCompressorPipeline(
         transformers=[Keeping(letters="ab"), Keeping(letters="a")]
     )
@@ -311,7 +312,7 @@ def test_a_miss_is_blamed_on_the_stage_that_dropped_it() -> None:
 
 
 def test_stages_survive_the_way_to_a_file() -> None:
-    """They are part of the sample."""
+    """Stages are part of the sample, and are saved with it."""
     sample = both_ways(
         EnsembleRetriever(retrievers=[letters("A", "a"), letters("B", "b")], weights=[1, 1])
     )

@@ -1,4 +1,4 @@
-"""The evaluator that LangChain's users call: `evaluate_strings`."""
+"""`evaluate_strings`, LangChain's evaluator method, gives scores and reasons."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CLAIMS = ClaimRecall(judge=LexicalJudge())
 
 
 class CountRecall:
-    """A user's scorer: it has no `k`, no `ascore`, and is no dataclass."""
+    """A user's scorer without `k` and `ascore`, which is no dataclass."""
 
     method = Method("count")
 
@@ -49,15 +49,15 @@ class CountRecall:
 
 
 def score_of(evaluator: RecallStringEvaluator, **arguments: Any) -> float | None:
-    """Return the score, after both ways to it were found to agree."""
+    """Return the score, and check that sync and async agree."""
     returned = evaluator.evaluate_strings(**arguments)
     assert asyncio.run(evaluator.aevaluate_strings(**arguments)) == returned
     score: float | None = returned["score"]
     return score
 
 
-def test_what_is_returned(documents: list[Document]) -> None:
-    """LangChain's keys, the score's key, and the result with all that explains it."""
+def test_the_result_has_langchains_keys(documents: list[Document]) -> None:
+    """The returned mapping has LangChain's keys, the score's key, and the whole result."""
     returned = RecallStringEvaluator().evaluate_strings(
         prediction=documents, reference=["d0", "d9"], input="q"
     )
@@ -117,14 +117,14 @@ def test_input_and_reference_are_optional(
         ),
     ],
 )
-def test_what_a_prediction_may_be(wrap: Any, documents: list[Document]) -> None:
-    """Documents as retrievers return them, and chains' outputs that hold them."""
+def test_forms_of_a_prediction(wrap: Any, documents: list[Document]) -> None:
+    """A prediction is documents from a retriever, or a chain's output that holds them."""
     evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1)
     assert score_of(evaluator, prediction=wrap(documents), reference=["d0", "d1"]) == 0.5
 
 
 def test_documents_given_are_those_that_count(documents: list[Document]) -> None:
-    """`retrieved_documents` take precedence over those in the prediction, in any form."""
+    """`retrieved_documents` take precedence over documents in the prediction, in any form."""
     output = {"documents": documents, "context": documents[:1]}
     evaluator = RecallStringEvaluator()
     assert score_of(evaluator, prediction=output, retrieved_documents=[], reference=["d0"]) == 0.0
@@ -133,7 +133,7 @@ def test_documents_given_are_those_that_count(documents: list[Document]) -> None
 def test_documents_that_differ_under_two_keys_are_not_guessed_at(
     documents: list[Document],
 ) -> None:
-    """All retrieved documents, and the kept ones: `documents_key` says which list is meant."""
+    """If two keys have different documents, `documents_key` has to name the right list."""
     output = {"documents": documents, "context": documents[:1]}
     with pytest.raises(InputError, match="documents_key"):
         RecallStringEvaluator().evaluate_strings(prediction=output, reference=["d1"])
@@ -162,7 +162,7 @@ def test_no_retrieval_is_not_an_empty_one(prediction: object, reason: str) -> No
 
 
 def test_one_string_is_one_reference(documents: list[Document]) -> None:
-    """As the contract of LangChain's string evaluators has it."""
+    """One string is one reference, as in the contract of LangChain's string evaluators."""
     for scorer in (TextRecall(), SpanRecall()):
         assert score_of(RecallStringEvaluator(scorer), prediction=["x"], reference="x") == 1.0
     assert score_of(RecallStringEvaluator(), prediction=documents, reference="d0") == 1.0
@@ -170,12 +170,12 @@ def test_one_string_is_one_reference(documents: list[Document]) -> None:
 
 @pytest.mark.parametrize("prediction", [[], {"documents": []}, {"output": []}])
 def test_nothing_retrieved_scores_zero(prediction: object) -> None:
-    """An empty list is an answer of the retriever."""
+    """An empty list of documents scores 0."""
     assert score_of(RecallStringEvaluator(), prediction=prediction, reference=["d0"]) == 0.0
 
 
 def test_no_reference_items_leave_it_undefined(documents: list[Document]) -> None:
-    """Nothing to recall: no score, and counted apart from what failed."""
+    """Without a reference item the sample is undefined: no score, counted apart from failures."""
     returned = RecallStringEvaluator().evaluate_strings(prediction=documents, reference=[])
     assert (returned["score"], returned["value"]) == (None, "undefined")
     assert returned["reasoning"] == "undefined: no reference items"
@@ -204,10 +204,10 @@ def test_no_reference_items_leave_it_undefined(documents: list[Document]) -> Non
         (ContextPrecision(), "Rome is the capital of Italy.", 1 / 3),
     ],
 )
-def test_what_a_reference_may_be(
+def test_forms_of_a_reference(
     scorer: Scorer, reference: object, score: float, documents: list[Document]
 ) -> None:
-    """The scorer's own form, or a mapping with the names that any tool has for it."""
+    """A reference has the scorer's own form, or is a mapping with the names of any tool."""
     evaluator = RecallStringEvaluator(scorer)
     found = score_of(evaluator, prediction=documents, reference=reference)
     assert found == pytest.approx(score)
@@ -227,7 +227,7 @@ def test_what_a_reference_may_be(
 def test_a_reference_that_may_be_anything_is_refused(
     scorer: Scorer, reference: object, message: str, documents: list[Document]
 ) -> None:
-    """An error that says how to write it beats a score of something else."""
+    """An ambiguous reference is an error that says how to write it."""
     with pytest.raises(InputError, match=message):
         RecallStringEvaluator(scorer).evaluate_strings(prediction=documents, reference=reference)
 
@@ -242,7 +242,7 @@ def test_outputs_without_the_needed_reference_are_named(documents: list[Document
 
 
 def test_an_output_may_say_that_retrieval_failed() -> None:
-    """Beside an empty list, which is then no result."""
+    """An output with an error beside an empty list is a failed retrieval."""
     output = {"documents": [], "retrieval_error": "TimeoutError: 30 s"}
     returned = RecallStringEvaluator().evaluate_strings(prediction=output, reference=["d0"])
     assert returned["score"] is None
@@ -250,7 +250,7 @@ def test_an_output_may_say_that_retrieval_failed() -> None:
 
 
 def test_every_measure_of_one_scoring(documents: list[Document]) -> None:
-    """Each by its key, the first as the score; any other can be asked of the result."""
+    """One scoring gives every measure by its key, the first as the score."""
     evaluator = RecallStringEvaluator(IdRecall(), Recall @ 1, Recall)
     returned = evaluator.evaluate_strings(prediction=documents, reference=["d0", "d1"])
     assert (returned["key"], returned["score"]) == ("id_recall@1", 0.5)
@@ -261,14 +261,14 @@ def test_every_measure_of_one_scoring(documents: list[Document]) -> None:
 
 
 @pytest.mark.parametrize("scorer", [IdRecall, "id_recall", 5])
-def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
-    """At once, not in the middle of a run."""
+def test_an_object_that_is_not_a_scorer_is_refused(scorer: Any) -> None:
+    """An object that is not a scorer is refused at once, not in the middle of a run."""
     with pytest.raises(ParameterError, match="is not a scorer"):
         RecallStringEvaluator(scorer)
 
 
 def test_a_mistyped_argument_is_an_error(documents: list[Document]) -> None:
-    """It would otherwise pass for a run without documents."""
+    """A mistyped argument is an error, since it would pass for a run without documents."""
     with pytest.raises(ParameterError, match=r"did you mean retrieved_documents\?"):
         RecallStringEvaluator().evaluate_strings(
             prediction="a", reference=["d0"], retreived_documents=documents
@@ -276,20 +276,20 @@ def test_a_mistyped_argument_is_an_error(documents: list[Document]) -> None:
 
 
 def test_a_retriever_is_asked_the_question(retriever_of: Any, documents: list[Document]) -> None:
-    """Where no documents are given, once, and not where they are, though they be none."""
+    """The retriever is asked once if no documents are given, even if given ones are empty."""
     retriever = retriever_of({"where?": documents})
     evaluator = RecallStringEvaluator(retriever=retriever)
     assert score_of(evaluator, input="where?", reference=["d0"]) == 1.0
     assert score_of(evaluator, input={"question": "where?"}, reference=["d0"]) == 1.0
     assert score_of(evaluator, prediction="Rome", input="where?", reference=["d9"]) == 0.0
-    assert retriever.asked == ["where?"] * 6  # two ways each
+    assert retriever.asked == ["where?"] * 6  # There are two ways for each.
     assert score_of(evaluator, prediction=[], input="where?", reference=["d0"]) == 0.0
     assert len(retriever.asked) == 6
 
 
 @pytest.mark.parametrize("answer", [ConnectionError("no route"), None, "text", {"x": 1}, [1]])
 def test_a_retriever_that_fails_is_no_zero(retriever_of: Any, answer: object) -> None:
-    """It raises or returns no documents: no score, and the reason names what happened."""
+    """A retriever that raises, or returns no documents, gives no score, and the reason."""
     retriever = (
         retriever_of(answer)
         if isinstance(answer, Exception)
@@ -304,7 +304,7 @@ def test_a_retriever_that_fails_is_no_zero(retriever_of: Any, answer: object) ->
 
 
 def test_a_retriever_needs_a_question(retriever_of: Any, documents: list[Document]) -> None:
-    """Without one it is not asked, and the reason says so."""
+    """Without a question the retriever is not asked, and the reason says so."""
     returned = RecallStringEvaluator(retriever=retriever_of(documents)).evaluate_strings(
         reference=["d0"]
     )
@@ -313,7 +313,7 @@ def test_a_retriever_needs_a_question(retriever_of: Any, documents: list[Documen
 
 
 def test_awaiting_does_not_block(documents: list[Document]) -> None:
-    """While one evaluation waits for its retriever, others go on."""
+    """While one evaluation awaits its retriever, others go on."""
 
     async def three_at_once() -> list[Any]:
         together = asyncio.Barrier(3)
@@ -345,7 +345,7 @@ def test_callbacks_reach_the_retriever(retriever_of: Any, documents: list[Docume
 
 
 def test_the_reason_helps_when_ids_do_not_meet(documents: list[Document]) -> None:
-    """Random IDs of a store, or none after a reranker: both show themselves."""
+    """If IDs do not match, the reason shows a random ID of the store, or a missing one."""
     evaluator = RecallStringEvaluator()
     without = [Document(d.page_content, metadata=d.metadata) for d in documents]
     returned = evaluator.evaluate_strings(prediction=without, reference=["x"])
@@ -367,7 +367,7 @@ def test_the_reason_helps_when_ids_do_not_meet(documents: list[Document]) -> Non
 
 
 def test_reasons_stay_short(documents: list[Document]) -> None:
-    """However much was missed, and however long its texts."""
+    """Reasons stay short, for any number and length of missed targets."""
     texts = [f"{n} {'word ' * 200}" for n in range(50)]
     returned = RecallStringEvaluator(TextRecall()).evaluate_strings(
         prediction=documents, reference=texts
@@ -379,7 +379,7 @@ def test_reasons_stay_short(documents: list[Document]) -> None:
 def test_langchains_own_chain_keeps_the_score(
     retriever_of: Any, documents: list[Document], example: Callable[..., Example]
 ) -> None:
-    """Wrapped in `StringRunEvaluatorChain`, which fails on any key that it does not know."""
+    """`StringRunEvaluatorChain`, which fails on unknown keys, keeps the score."""
     evaluator = ClassicStringEvaluator()
     chain = StringRunEvaluatorChain.from_run_and_data_type(
         evaluator, "chain", DataType.kv, reference_key="ids"
@@ -397,7 +397,7 @@ def test_langchains_own_chain_keeps_the_score(
 
 
 def test_the_signature_tells_what_it_takes() -> None:
-    """Both ways take the same arguments, by name, and none of them is required."""
+    """The sync and async methods take the same named arguments, none of which is required."""
     parameters = inspect.signature(RecallStringEvaluator.evaluate_strings).parameters
     assert parameters == inspect.signature(RecallStringEvaluator.aevaluate_strings).parameters
     assert list(parameters) == [

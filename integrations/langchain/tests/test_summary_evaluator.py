@@ -1,4 +1,4 @@
-"""The mean over an experiment, with the counts behind it; no run is judged twice."""
+"""The summary has the mean over an experiment with its counts, and judges no run twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in
 
 
 class CountingScorer:
-    """Scores by ID, and counts how often it was asked."""
+    """A scorer by ID that counts its calls."""
 
     def __init__(self) -> None:
         self.inner = IdRecall()
@@ -30,7 +30,7 @@ class CountingScorer:
 
     @property
     def method(self) -> Method:
-        """How the inner scorer scores."""
+        """Return the inner scorer's method."""
         return self.inner.method
 
     def score(self, sample: Sample) -> Result:
@@ -41,7 +41,7 @@ class CountingScorer:
 
 @pytest.fixture
 def rows(example: Any) -> list[Example]:
-    """Two that are scored, one that fails, one without reference items."""
+    """Return rows: two are scored, one fails, and one has no reference items."""
     return [
         example("half", reference_context_ids=["d0", "d9"]),
         example("all", reference_context_ids=["d1"]),
@@ -81,7 +81,7 @@ def summaries(evaluator: Any, target: Any, rows: list[Example], client: Client, 
 def test_the_mean_and_its_coverage(
     kind: Any, target: Any, rows: list[Example], client: Client
 ) -> None:
-    """What could not be measured is counted, and is no zero."""
+    """Unmeasured runs are counted, and are not 0 in the mean."""
     (mean,) = summaries(kind(IdRecall(), Recall @ 2), target, rows, client, max_concurrency=3)
     assert (mean.key, mean.score, mean.value) == ("id_recall@2.mean", 0.75, None)
     assert mean.comment.startswith(
@@ -92,7 +92,7 @@ def test_the_mean_and_its_coverage(
 
 
 def test_nothing_is_scored_twice(target: Any, rows: list[Example], client: Client) -> None:
-    """A judge that costs money is asked once for each run."""
+    """Each run is scored once, since a judge costs money."""
     scorer = CountingScorer()
     evaluator = RecallStringEvaluator(scorer)
     assert summaries(evaluator, target, rows, client)[0].score == 0.75
@@ -104,7 +104,7 @@ def test_nothing_is_scored_twice(target: Any, rows: list[Example], client: Clien
 def test_an_evaluator_that_was_left_out_is_asked(
     target: Any, rows: list[Example], client: Client
 ) -> None:
-    """The summary alone does without the rows."""
+    """The summary works without the evaluator among the row evaluators."""
     summary = RecallStringEvaluator(IdRecall(), Recall @ 2).summary
     outcome = evaluate(
         target, data=rows, summary_evaluators=[summary], client=client, upload_results=False
@@ -114,7 +114,7 @@ def test_an_evaluator_that_was_left_out_is_asked(
 
 
 def test_in_an_async_experiment(target: Any, rows: list[Example], client: Client) -> None:
-    """`aevaluate` takes it too."""
+    """`aevaluate` takes the summary too."""
     scorer = CountingScorer()
     evaluator = RecallStringEvaluator(scorer)
 
@@ -140,7 +140,7 @@ def test_in_an_async_experiment(target: Any, rows: list[Example], client: Client
 
 
 def test_each_score_has_its_mean(target: Any, rows: list[Example], client: Client) -> None:
-    """One for each k and each measure that the evaluator gives."""
+    """Each k and measure of the evaluator has a mean."""
     evaluator = RecallStringEvaluator(
         IdRecall(), Recall, Recall @ 1, Recall @ 2, Hit, Hit @ 1, Hit @ 2
     )
@@ -171,7 +171,7 @@ def run_with(documents: list[Document]) -> Run:
 
 
 def test_ids_of_the_wrong_level_are_told(documents: list[Document], example: Any) -> None:
-    """Where no reference ID was seen in a whole experiment, with the key that would find them."""
+    """If no reference ID was found in a whole experiment, the comment names the right key."""
     summary = RecallStringEvaluator().summary
     rows = [example(reference_context_ids=["fr"]), example(reference_context_ids=["it"])]
     runs = [run_with(documents), run_with(documents)]

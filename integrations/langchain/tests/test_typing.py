@@ -133,7 +133,7 @@ def check(programs: dict[str, str], folder: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.skipif(find_spec("pyright") is None, reason="pyright is missing: extra test has it")
 def test_the_signatures_take_what_users_hand_over(tmp_path: Path) -> None:
-    """Documents, outputs and references are not only the strings of LangChain's base class."""
+    """Signatures take documents, outputs and references, not only the base class's strings."""
     head = PROGRAM.partition("def use")[0]
     lines = "".join(f"    {line}\n" for line in WRONG)
     wrong = f"{head}def wrong(evaluator: RecallStringEvaluator) -> None:\n{lines}"
@@ -142,7 +142,7 @@ def test_the_signatures_take_what_users_hand_over(tmp_path: Path) -> None:
 
 
 def test_mypy_takes_the_same_program(tmp_path: Path) -> None:
-    """Under its strict rules."""
+    """The same program passes mypy's strict rules."""
     (tmp_path / "right.py").write_text(PROGRAM, encoding="utf-8")
     options = ["--strict", "--cache-dir", str(tmp_path / "cache"), "--config-file", os.devnull]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Which list of a record the evaluator scores, and against which corpus."""
+"""The evaluator scores the chosen list of a record, and checks labels against a corpus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from langchain_fullrecall import RecallStringEvaluator
 
 
 class Three(BaseRetriever):
-    """Returns three documents."""
+    """A retriever of three documents."""
 
     def _get_relevant_documents(self, query: str, **_: Any) -> list[Document]:
         return [Document(f"All that is known about {own} is here.", id=own) for own in "abc"]
@@ -26,7 +26,7 @@ class Three(BaseRetriever):
 
 @pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 def test_each_list_of_a_record(example: Any, client: Client) -> None:
-    """Three were retrieved, two kept, and one was in the prompt."""
+    """Three documents were retrieved, two kept, and one was in the prompt; each list is scored."""
 
     def answer(documents: list[Document]) -> str:
         model = FakeListChatModel(responses=["An answer."])
@@ -51,8 +51,8 @@ def test_each_list_of_a_record(example: Any, client: Client) -> None:
     }
 
 
-def test_a_view_that_no_record_tells() -> None:
-    """A list by itself says nothing of a prompt: unscored; another name is refused."""
+def test_a_view_that_the_record_lacks_is_unscored() -> None:
+    """A list that the record lacks is unscored, and an unknown view is refused."""
     evaluator = RecallStringEvaluator(view="read")
     result = evaluator.evaluate_strings(
         prediction=[Document("a", id="a")], reference=["a"], input="q"
@@ -64,7 +64,7 @@ def test_a_view_that_no_record_tells() -> None:
 
 @pytest.mark.parametrize("awaited", [False, True])
 def test_a_label_that_the_corpus_no_longer_has_is_unscored(*, awaited: bool) -> None:
-    """Never 0; all further samples are scored."""
+    """A label that the corpus no longer has is unscored, and the other samples are scored."""
     evaluator = RecallStringEvaluator(corpus=[Context("Paris.", id="a")])
     scores = {}
     for label in ("a", "b"):

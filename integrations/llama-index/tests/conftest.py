@@ -32,7 +32,7 @@ TEXTS = {
 
 
 class WordEmbedding(BaseEmbedding):
-    """Counts hashed words: texts with common words are similar, on every machine."""
+    """Embeddings that count hashed words, so that texts with common words are similar."""
 
     def _get_text_embedding(self, text: str) -> list[float]:
         vector = [0.0] * DIMENSIONS
@@ -49,7 +49,7 @@ class WordEmbedding(BaseEmbedding):
 
 def _node(name: str) -> TextNode:
     document, text = TEXTS[name]
-    # Made by hand, as a node parser would: without nltk, and with IDs to write down.
+    # The nodes are made by hand, without nltk, and with known IDs.
     return TextNode(
         id_=name,
         text=text,
@@ -60,31 +60,31 @@ def _node(name: str) -> TextNode:
 
 @pytest.fixture
 def scored() -> Callable[..., list[NodeWithScore]]:
-    """A function that makes new nodes of the collection, as a retriever would return them."""
+    """Return a function that makes new nodes of the collection, as a retriever returns them."""
     return lambda *names: [NodeWithScore(node=_node(name), score=0.5) for name in names]
 
 
 @pytest.fixture
 def index() -> VectorStoreIndex:
-    """The collection in LlamaIndex's own vector store."""
+    """Return the collection in LlamaIndex's own vector store."""
     return VectorStoreIndex([_node(name) for name in TEXTS], embed_model=WordEmbedding())
 
 
 @pytest.fixture
 def llm() -> MockLLM:
-    """A model that answers `text text text text text`."""
+    """Return a model that answers `text text text text text`."""
     return MockLLM(max_tokens=5)
 
 
 @pytest.fixture
 def echo(llm: MockLLM) -> BaseQueryEngine:
-    """An engine whose answers show the retrieved nodes."""
+    """Return an engine whose answers show the retrieved nodes."""
     return RetrieverQueryEngine.from_args(Echo(), llm=llm, node_postprocessors=[First()])
 
 
 @pytest.fixture
 def nothing_is_left_open() -> Iterator[None]:
-    """After the test, no recording is active here, and no step or call is kept."""
+    """Check after the test that no recording is active, and no step or call is kept."""
     yield
     assert not recorders.get()
     assert listening._running == {}
@@ -93,5 +93,5 @@ def nothing_is_left_open() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def runs() -> int:
-    """How often a test repeats what must be the same each time: 7, or `FULLRECALL_RUNS`."""
+    """Return the number of repetitions of a test: 7, or `FULLRECALL_RUNS`."""
     return int(os.environ.get("FULLRECALL_RUNS", "7"))

@@ -1,4 +1,4 @@
-"""Captured agents and workflows: each has the nodes that its own tools returned."""
+"""Captured agents and workflows have the nodes that their own tools returned."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def query_tool(engine: BaseQueryEngine) -> QueryEngineTool:
 
 @looks_at_agents
 def test_an_agent_with_an_engine_as_tool(echo: BaseQueryEngine) -> None:
-    """The agent's output has no nodes: the block has them, and the tool's own response."""
+    """The capture has the nodes and the tool's response, which the agent's output lacks."""
     with capture_retrievals() as block:
         capture = asyncio.run(captured(function_agent(query_tool(echo)), "a"))
     assert finals(capture) == ["for a"]
@@ -74,11 +74,11 @@ def first_of(question: str) -> ToolOutput:
 
 
 class OwnTool(BaseTool):
-    """A tool of the user's own."""
+    """A user's own tool."""
 
     @property
     def metadata(self) -> ToolMetadata:
-        """Name it."""
+        """Return the tool's name."""
         return ToolMetadata(name="search", description="d")
 
     def __call__(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
@@ -87,11 +87,11 @@ class OwnTool(BaseTool):
 
 
 class OwnAsyncTool(AsyncBaseTool):
-    """A tool of the user's own that can be awaited."""
+    """A user's own tool that can be awaited."""
 
     @property
     def metadata(self) -> ToolMetadata:
-        """Name it."""
+        """Return the tool's name."""
         return ToolMetadata(name="search", description="d")
 
     def call(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
@@ -113,8 +113,8 @@ class OwnAsyncTool(AsyncBaseTool):
     ],
     ids=["tool", "async tool", "call", "acall"],
 )
-def test_what_a_tool_of_the_users_own_hands_on_is_final(use: Any) -> None:
-    """For every call of the tool: its result reached the caller."""
+def test_the_result_of_a_users_own_tool_is_final(use: Any) -> None:
+    """The result of a user's own tool is the final list, for every call."""
     with capture_retrievals() as capture:
         use("a")
     assert finals(capture) == ["for a"]
@@ -126,11 +126,11 @@ def test_what_a_tool_of_the_users_own_hands_on_is_final(use: Any) -> None:
 
 @looks_at_agents
 def test_an_agent_that_hands_over(echo: BaseQueryEngine) -> None:
-    """LlamaIndex's own tool for that returns a long text, and retrieves nothing."""
+    """LlamaIndex's own hand-off tool returns a long text, and retrieves nothing."""
 
     def hands_over(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
         tools_called = sum(message.role == MessageRole.TOOL for message in messages)
-        if tools_called:  # the other agent, which has the message of the tool
+        if tools_called:  # This is the other agent, which has the message of the tool.
             return calls_once(messages[:1] if tools_called == 1 else messages)
         arguments = {"to_agent": "agent", "reason": "it is the one that knows"}
         call = ToolCallBlock(tool_call_id="0", tool_name="handoff", tool_kwargs=arguments)
@@ -148,9 +148,10 @@ def test_an_agent_that_hands_over(echo: BaseQueryEngine) -> None:
 
 
 @looks_at_agents
-@pytest.mark.filterwarnings("ignore:is_running called:DeprecationWarning")  # by the agent itself
+# The agent itself called this.
+@pytest.mark.filterwarnings("ignore:is_running called:DeprecationWarning")
 def test_a_react_agent(echo: BaseQueryEngine) -> None:
-    """An agent whose model writes its calls as text."""
+    """An agent whose model writes its calls as text is captured."""
 
     def thinks(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
         if "Observation" in (messages[-1].content or ""):
@@ -187,7 +188,7 @@ class TwoSteps(Workflow):
 
 
 def test_workflows_that_run_at_the_same_time_keep_apart() -> None:
-    """Each run in its block, with the reranker of its second step."""
+    """Parallel workflows in blocks keep apart, each with its reranker in the second step."""
 
     async def each(question: str) -> LlamaIndexCapture:
         with capture_retrievals() as capture:

@@ -1,4 +1,4 @@
-"""The retrieval in an agent's output, without a record."""
+"""An agent's output, without a record, gives its retrieval."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def output(*calls: ToolCallResult) -> AgentOutput:
     ended = AgentOutput(
         response=ChatMessage(role="assistant", content="an answer"), current_agent_name="agent"
     )
-    ended.tool_calls = list(calls)  # as the workflow does: the field names another type
+    # The cast is like the workflow's own: the field names another type.
+    ended.tool_calls = list(calls)
     return ended
 
 
@@ -81,7 +82,7 @@ def test_a_failed_call_counts_if_its_tool_searches() -> None:
 
 @pytest.mark.parametrize("raw", ["a text", 7, [], None], ids=repr)
 def test_tools_without_nodes_tell_nothing(raw: Any) -> None:
-    """Without nodes, it is unknown whether a search was empty: the sample is unscored."""
+    """A search without nodes is unknown, so the sample is unscored."""
     answer = RecallEvaluator().evaluate("q", output(call("1", raw)), expected_ids=["a"])
     assert answer.score is None
     assert "the agent's tools returned no nodes: pass observed(agent)" in str(answer.invalid_reason)

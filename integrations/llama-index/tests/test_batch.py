@@ -44,14 +44,14 @@ class BadRequestError(Exception):
 
 
 class Fails(CustomLLM):
-    """Finds every claim supported, and raises for the claim about Rome."""
+    """A model that finds every claim supported, and raises for the claim about Rome."""
 
     error: Any
     _asked: Counter[str] = PrivateAttr(default_factory=Counter)
 
     @property
     def metadata(self) -> LLMMetadata:
-        """No chat model."""
+        """Return the metadata of a model that is not for chat."""
         return LLMMetadata(model_name="fails")
 
     def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
@@ -63,7 +63,7 @@ class Fails(CustomLLM):
         return CompletionResponse(text=SUPPORTED)
 
     async def acomplete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
-        """Give other tasks their turn, as a client does."""
+        """Answer after other tasks had a turn, as a client does."""
         await asyncio.sleep(0)
         return self.complete(prompt)
 
@@ -78,7 +78,7 @@ class Fails(CustomLLM):
     ids=lambda error: type(error).__name__,
 )
 def test_one_failing_judge_call_costs_one_result(error: Exception, scored: Nodes) -> None:
-    """LlamaIndex would run the evaluator three times, wait 8 seconds, and lose the whole batch."""
+    """A failing judge costs one result; LlamaIndex would retry three times, and lose the batch."""
     llm = Fails(error=error)
     judge = LLMJudge(LlamaIndexChatModel(llm), reasks=0)
     evaluators = {"claims": RecallEvaluator(ClaimRecall(judge=judge)), "ids": RecallEvaluator()}
@@ -109,7 +109,7 @@ def test_one_failing_judge_call_costs_one_result(error: Exception, scored: Nodes
 
 
 def test_a_runtime_error_never_becomes_advice_on_event_loops(scored: Nodes) -> None:
-    """In a running loop `evaluate` needs none of its own: the model's own words come through."""
+    """In a running loop the model's own error is reported, not advice on event loops."""
 
     async def in_a_loop() -> Any:
         llm = Fails(error=RuntimeError("judge connection pool closed"))

@@ -1,4 +1,4 @@
-"""Budgets of real agents: calls, tokens and seconds as a careful human counts them.
+"""Calls, tokens and seconds of real agents equal those counted by hand.
 
 `FULLRECALL_RUNS=200` draws 200 agents of each kind.
 """
@@ -37,7 +37,7 @@ def node(name: str) -> NodeWithScore:
 
 
 class Search(BaseRetriever):
-    """Returns the nodes whose IDs a query has, and notes when; "broken" raises."""
+    """A retriever of the nodes that a query names, with a log of times; "broken" raises."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def drawn(rng: random.Random) -> list[list[str]]:
 
 
 def counted(turns: list[list[str]]) -> dict[str, tuple[int, float]]:
-    """Count by hand after which call, and how many tokens, each document was first read."""
+    """Return after which call and how many tokens each document was first read, by hand."""
     paid: dict[str, tuple[int, float]] = {}
     read = 0.0
     for number, query in enumerate((query for turn in turns for query in turn), start=1):
@@ -105,8 +105,8 @@ def agent_of(kind: str, turns: list[list[str]], search: Search) -> Any:
 
 @looks_at_agents
 @pytest.mark.parametrize("kind", ["agent", "workflow"])
-def test_costs_are_those_that_a_human_counts(kind: str, runs: int) -> None:
-    """For every agent: each document costs the calls and tokens until it was first read."""
+def test_costs_equal_those_counted_by_hand(kind: str, runs: int) -> None:
+    """Each document's cost is the calls and tokens until it was first read, for every agent."""
     rng = random.Random(29)
     for _ in range(max(1, runs // 5) if runs < 100 else runs):
         turns, search = drawn(rng), Search()

@@ -1,4 +1,4 @@
-"""Captures: concurrent calls, failures, and the contents of a capture."""
+"""Captures keep concurrent calls apart, and hold failures and all contents."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_200_calls_in_tasks_keep_apart(echo: BaseQueryEngine) -> None:
 def test_a_call_that_blocks_a_running_loop_is_captured(
     index: VectorStoreIndex, llm: MockLLM
 ) -> None:
-    """As in notebooks: LlamaIndex runs the retrievers in a loop of another thread."""
+    """A call that blocks a running loop, as in notebooks, is captured from another thread."""
     fused = QueryFusionRetriever(
         [Echo(), index.as_retriever(similarity_top_k=1)], llm=llm, num_queries=1, use_async=True
     )
@@ -80,7 +80,7 @@ def test_a_call_that_blocks_a_running_loop_is_captured(
 
 
 def test_the_batch_runner_scores_what_was_retrieved(echo: BaseQueryEngine) -> None:
-    """`BatchEvalRunner` asks all, then evaluates: each response has still its own capture."""
+    """`BatchEvalRunner` asks all first, and each response keeps its own capture."""
     evaluator = RecallEvaluator(IdRecall())
     questions = [f"q{n}" for n in range(10)]
     with pytest.warns(DeprecationWarning, match="asyncio_module"):
@@ -98,7 +98,7 @@ def test_the_batch_runner_scores_what_was_retrieved(echo: BaseQueryEngine) -> No
 
 
 def test_each_outermost_call_of_a_block_has_a_record_of_its_own(echo: BaseQueryEngine) -> None:
-    """Inner calls are parts of it; outer blocks have the call too, and later ones do not."""
+    """Each outermost call has a record; outer blocks have it too, and later blocks do not."""
 
     def asks_others(question: str) -> str:
         with capture_retrievals() as own:
@@ -142,7 +142,7 @@ def test_what_ends_after_the_block_is_not_captured() -> None:
 
 
 def test_a_call_may_end_in_another_context_than_it_began_in() -> None:
-    """An engine that returns a task ends where the task does: its capture is delivered."""
+    """A call that returns a task ends with the task, and its capture is delivered then."""
 
     class Starts(Pipeline):
         def aquery(self, str_or_query_bundle: Any) -> Any:
@@ -154,7 +154,7 @@ def test_a_call_may_end_in_another_context_than_it_began_in() -> None:
         answers = []
         for question in "ab":
             answers.append(str(await engine.aquery(question)))
-            await asyncio.sleep(0)  # the task's callbacks come after its result
+            await asyncio.sleep(0)  # The task's callbacks come after its result.
             assert len(recorders.get()) == 2, "what has ended is let go by the next call"
         return answers
 
@@ -167,7 +167,7 @@ def test_a_call_may_end_in_another_context_than_it_began_in() -> None:
 
 
 def test_a_call_that_fails_is_kept_with_its_error(llm: MockLLM) -> None:
-    """The error goes to the caller as ever; its capture is unscored and says why."""
+    """A failed call raises as usual, and its capture is unscored with the reason."""
     engine = RetrieverQueryEngine.from_args(Echo(TimeoutError("no answer")), llm=llm)
     with capture_retrievals() as block:
         with pytest.raises(TimeoutError):
@@ -186,7 +186,7 @@ def test_a_call_that_fails_is_kept_with_its_error(llm: MockLLM) -> None:
 
 
 def test_a_cancelled_call_leaves_nothing_open(llm: MockLLM) -> None:
-    """A task that is cancelled in the middle of its retrieval has a capture that says so."""
+    """A task that is canceled during its retrieval has a capture that says so."""
 
     class Waits(Echo):
         async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -208,7 +208,7 @@ def test_a_cancelled_call_leaves_nothing_open(llm: MockLLM) -> None:
 
 
 def test_what_a_call_started_and_left_running_is_not_its_own() -> None:
-    """A background task that outlives its call adds nothing to it, and its calls are captured."""
+    """A background task that outlives its call adds nothing to it, and is captured apart."""
     tasks: list[asyncio.Task[Any]] = []
     go = asyncio.Event()
 
@@ -253,7 +253,7 @@ def test_events_of_others_count_as_retrievals() -> None:
 def test_a_handler_that_fails_says_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """LlamaIndex swallows handlers' exceptions: it is logged, and the capture is unscored."""
+    """A handler's exception, which LlamaIndex swallows, is logged, and the capture is unscored."""
 
     def fails(nodes: Any) -> Any:
         raise RuntimeError("cannot copy")
@@ -269,7 +269,7 @@ def test_a_handler_that_fails_says_so(
 def test_the_handlers_are_installed_only_while_somebody_records(
     echo: BaseQueryEngine,
 ) -> None:
-    """Installed once for any number of recorders; removed from the dispatcher afterwards."""
+    """The handlers are installed once for any number of recorders, and removed afterwards."""
     root = get_dispatcher()
     ours = [listening._spans, listening._events]
 
@@ -286,7 +286,7 @@ def test_the_handlers_are_installed_only_while_somebody_records(
 
 
 def test_a_stream_that_breaks_has_its_capture() -> None:
-    """The retrieval ended before the first word: a later failure does not change it."""
+    """A stream that fails later does not change the capture, since the retrieval had ended."""
 
     def breaks(question: str) -> StreamingResponse:
         def words() -> Iterator[str]:
@@ -310,13 +310,13 @@ def test_a_stream_that_breaks_has_its_capture() -> None:
     [None, "text", 7, [], {}, Response("x"), object()],
     ids=lambda value: type(value).__name__,
 )
-def test_capture_of_what_was_not_captured_is_none(value: Any) -> None:
-    """It answers for everything, and raises for nothing."""
+def test_capture_of_another_object_is_none(value: Any) -> None:
+    """`capture_of` returns None for any object without a capture, and never raises."""
     assert capture_in(value) is None
 
 
 def test_a_pydantic_response_carries_its_capture() -> None:
-    """It claims to have every attribute, so only a real one counts."""
+    """A pydantic response that answers for every attribute has only a real capture."""
 
     class Answer(BaseModel):
         name: str
@@ -330,7 +330,7 @@ def test_a_pydantic_response_carries_its_capture() -> None:
 
 
 def test_a_response_can_be_copied_and_stored_with_its_capture(echo: BaseQueryEngine) -> None:
-    """Responses that are pickled or copied keep their captures, and equal those without."""
+    """Pickled and copied responses keep their captures, and equal responses without."""
     with capture_retrievals():
         response: Any = echo.query("a")
     for again in (copy.deepcopy(response), pickle.loads(pickle.dumps(response))):  # noqa: S301
@@ -339,7 +339,7 @@ def test_a_response_can_be_copied_and_stored_with_its_capture(echo: BaseQueryEng
 
 
 class Renaming(BaseRetriever):
-    """Returns the same text under a new ID at each call."""
+    """A retriever that returns the same text under a new ID at each call."""
 
     def __init__(self, ids: list[str]) -> None:
         self.ids = ids
@@ -351,7 +351,7 @@ class Renaming(BaseRetriever):
 
 
 def test_a_call_keeps_the_ids_that_its_texts_had_earlier_in_the_block() -> None:
-    """A new ID that LlamaIndex made hides the stored one: a reference may name either."""
+    """If LlamaIndex gives a text a new ID, the call also has the earlier ID, for references."""
     made = "0b5ea3c4-4a5c-4d1f-9c35-0d9e5f6c7b8a"
     retriever = Renaming(["d1", made])
     with capture_retrievals() as block:

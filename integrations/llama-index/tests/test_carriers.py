@@ -1,4 +1,4 @@
-"""Captures that outlive what carried them, and calls that begin and end in different places."""
+"""Captures work if their response is gone, or if a call begins and ends in different places."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from llama_index.evaluation.fullrecall.capture import capture_in
 
 
 class Brings(BaseRetriever):
-    """Returns two nodes that name the question."""
+    """A retriever of two nodes that name the question."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [
@@ -41,7 +41,7 @@ def engine(*, streaming: bool = False) -> RetrieverQueryEngine:
 
 
 class Raises(BaseSpanHandler[BaseSpan]):
-    """Another tool's handler, which fails in every way."""
+    """Another tool's handler, which fails in every method."""
 
     def new_span(self, *_: Any, **__: Any) -> None:
         """Fail."""
@@ -58,7 +58,7 @@ class Raises(BaseSpanHandler[BaseSpan]):
 
 @pytest.mark.parametrize("first", [False, True])
 def test_another_tools_handlers_change_nothing(*, first: bool) -> None:
-    """Before ours or behind them, and where their list was made anew."""
+    """Another tool's failing handlers, before or after fullrecall's, change nothing."""
     root = get_dispatcher()
     before = list(root.span_handlers)
     attached = engine()
@@ -75,7 +75,7 @@ def test_another_tools_handlers_change_nothing(*, first: bool) -> None:
 def test_the_answers_that_a_graph_generates_are_no_contexts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A graph's engine answers from answers: the nodes behind them are the retrieval."""
+    """A graph's answers are no contexts: the nodes behind them are the retrieval."""
     monkeypatch.setattr(Settings, "_llm", MockLLM(max_tokens=5))
     leaf = SummaryIndex([TextNode(id_="a", text="About a."), TextNode(id_="b", text="About b.")])
     graph = ComposableGraph.from_indices(SummaryIndex, [leaf], index_summaries=["on a and b"])

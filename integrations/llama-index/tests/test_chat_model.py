@@ -67,12 +67,12 @@ class Scripted(CustomLLM):
 
     @property
     def spent(self) -> dict[str, Any]:
-        """The counts that LlamaIndex's own integrations put beside a reply."""
+        """Return the counts that LlamaIndex's own integrations put beside a reply."""
         return self.counts or {}
 
     @property
     def metadata(self) -> LLMMetadata:
-        """Whether it chats."""
+        """Return the metadata: whether it is a chat model."""
         return LLMMetadata(is_chat_model=self.by_chat, model_name="scripted-1")
 
     def complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponse:
@@ -101,7 +101,7 @@ class Scripted(CustomLLM):
 
 @pytest.mark.parametrize("by_chat", [True, False], ids=["chat", "completion"])
 def test_judges_claims_with_usage(*, by_chat: bool) -> None:
-    """Both kinds of LLM are asked in their own way, and raw usage is counted."""
+    """Chat and completion models are asked in their own way, and raw usage is counted."""
     raw = {"usage": {"prompt_tokens": 70, "completion_tokens": 9}}
     llm = Scripted(reply=ANSWER, by_chat=by_chat, raw=raw)
     scorer = ClaimRecall(judge=LLMJudge(LlamaIndexChatModel(llm)))
@@ -134,13 +134,13 @@ def test_each_failure_has_its_reason(reply: str, raw: Any, reason: str) -> None:
 
 
 def test_a_model_that_echoes_the_prompt_earns_nothing() -> None:
-    """LlamaIndex's own MockLLM echoes: the example in the prompt is no verdict on the claims."""
+    """The example in the prompt, which LlamaIndex's MockLLM echoes, is no verdict."""
     result = ClaimRecall(judge=LLMJudge(LlamaIndexChatModel(MockLLM()), reasks=1)).score(SAMPLE)
     assert (result.status, result.score) == (Status.UNSCORED, None)
 
 
 def test_name_tells_class_model_and_temperature() -> None:
-    """Two models never share a name by default, nor one model at two temperatures."""
+    """Two models, or one model at two temperatures, have different names."""
     named = "llama-index:custom_llm:scripted-1"
     assert LlamaIndexChatModel(Scripted(reply="x")).name == named
     assert LlamaIndexChatModel(Scripted(reply="x", temperature=0.5)).name == f"{named},t=0.5"
@@ -148,7 +148,7 @@ def test_name_tells_class_model_and_temperature() -> None:
 
 
 def test_the_name_tells_where_and_how_and_no_secret() -> None:
-    """Two endpoints and two seeds are two models; a password stays out of store and report."""
+    """Two endpoints or seeds give two names, and no name has a password."""
     llm = Scripted(
         reply="x", api_base="http://me:Secr3t-word@host/v1", additional_kwargs={"seed": 7}
     )
@@ -179,14 +179,14 @@ REQUEST = ChatRequest((Message("system", "Judge {this}."), Message("user", "a {c
 def test_tokens_are_read_under_every_providers_names(
     raw: Any, counts: dict[str, Any], expected: tuple[int, int], *, by_chat: bool
 ) -> None:
-    """The cost of a request is known for every integration."""
+    """Tokens are read under the names of every provider."""
     model = LlamaIndexChatModel(Scripted(reply="x", by_chat=by_chat, raw=raw, counts=counts))
     completion = model.complete(REQUEST)
     assert (completion.prompt_tokens, completion.completion_tokens) == expected
 
 
 def test_a_completion_model_gets_its_own_form_of_messages() -> None:
-    """Local models have templates for messages: a prompt without them would be judged worse."""
+    """A completion model gets its own template of messages, which affects its quality."""
     llm = Scripted(
         reply="x",
         messages_to_prompt=lambda messages: "".join(
@@ -199,7 +199,7 @@ def test_a_completion_model_gets_its_own_form_of_messages() -> None:
 
 
 def test_every_request_is_made_of_new_messages() -> None:
-    """A client that changes the messages it was given does not change the next request."""
+    """A client that changes its messages does not change the next request."""
     llm = Scripted(reply="x", by_chat=True)
     model = LlamaIndexChatModel(llm)
     model.complete(REQUEST)
@@ -223,7 +223,7 @@ class KeepsConnections(Scripted):
 
 
 def test_one_model_serves_several_runs() -> None:
-    """Each `evaluate` has an event loop of its own: connections kept for it must not be used."""
+    """Each `evaluate` has its own event loop, and uses no connection of another."""
     llm = KeepsConnections(reply=ANSWER, by_chat=True)
     scorer = ClaimRecall(judge=LLMJudge(LlamaIndexChatModel(llm)))
     for _ in range(2):
@@ -253,8 +253,8 @@ class RateLimitError(Exception):
 
 
 @pytest.mark.parametrize("by_chat", [True, False], ids=["chat", "completion"])
-def test_what_the_client_raises_arrives_as_it_is(*, by_chat: bool) -> None:
-    """The engine tells a rate limit from a wrong key by the client's own exception."""
+def test_the_clients_exception_arrives_unchanged(*, by_chat: bool) -> None:
+    """A client's own exception reaches the engine, which recognizes rate limits by it."""
     error = RateLimitError("slow down")
     model = LlamaIndexChatModel(Scripted(reply="", by_chat=by_chat, error=error))
     with pytest.raises(RateLimitError) as caught:
@@ -266,7 +266,7 @@ def test_what_the_client_raises_arrives_as_it_is(*, by_chat: bool) -> None:
 
 
 def test_a_model_that_was_asked_can_be_sent_to_another_process() -> None:
-    """A judge is pickled for workers; the loop that asked it first stays behind."""
+    """A model that was asked can be pickled, without the loop that asked it first."""
     model = LlamaIndexChatModel(MockLLM(max_tokens=3))
     asyncio.run(model.acomplete(REQUEST))
     again = pickle.loads(pickle.dumps(model))  # noqa: S301
@@ -275,13 +275,13 @@ def test_a_model_that_was_asked_can_be_sent_to_another_process() -> None:
 
 @pytest.fixture
 def settings(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """LlamaIndex's settings with no model chosen, as they are again afterwards."""
+    """Reset LlamaIndex's settings to no model, before and after a test."""
     monkeypatch.setattr(Settings, "_llm", None)
     return monkeypatch
 
 
 def test_without_a_model_it_is_that_of_the_settings(settings: pytest.MonkeyPatch) -> None:
-    """It is looked up when it is needed, not before, and stays the same from then on."""
+    """Without `model=`, the model of the settings is looked up when needed, and kept."""
     model = LlamaIndexChatModel()
     settings.setattr(Settings, "_llm", Scripted(reply="from the settings"))
     assert model.complete(REQUEST).text == "from the settings"
@@ -291,14 +291,14 @@ def test_without_a_model_it_is_that_of_the_settings(settings: pytest.MonkeyPatch
 
 
 def test_settings_without_a_model_are_told_of(settings: pytest.MonkeyPatch) -> None:
-    """LlamaIndex wants OpenAI's package then; the error says what to give instead."""
+    """Without a model in the settings, the error says what to pass, not to install OpenAI."""
     settings.delenv("IS_TESTING", raising=False)
     with pytest.raises(ParameterError, match=r"pass LlamaIndexChatModel\(llm\), or set Settings"):
         LLMJudge(LlamaIndexChatModel()).name  # noqa: B018 - asking for the name raises
 
 
 @pytest.mark.parametrize("llm", ["gpt", LLMMetadata(), Scripted])
-def test_what_is_no_model_is_refused(llm: Any) -> None:
-    """A name alone is no LLM: the error comes where it is given, not at the first request."""
+def test_an_object_that_is_not_a_model_is_refused(llm: Any) -> None:
+    """A name alone is refused at once, not at the first request."""
     with pytest.raises(ParameterError, match="expected a LlamaIndex LLM, got"):
         LlamaIndexChatModel(llm)

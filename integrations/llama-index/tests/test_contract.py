@@ -57,14 +57,14 @@ CASES: dict[str, tuple[list[dict[str, Any]], dict[str, Any]]] = {
 @pytest.mark.parametrize("scorer", [IdRecall(), TextRecall(), SpanRecall()], ids=repr)
 @pytest.mark.parametrize("case", CASES)
 def test_a_result_is_that_of_the_core(case: str, scorer: Any) -> None:
-    """The adapter translates and does no more: findings, status and reason are the core's."""
+    """The adapter only translates: findings, status and reason are the core's."""
     retrieved, reference = CASES[case]
     ours = through_llama_index(retrieved, scorer=scorer, **reference)
     assert ours == scorer.score(retrieved_contexts=retrieved, **reference)
 
 
 def test_the_cases_tell_results_apart() -> None:
-    """The table is no row of equal outcomes: all three statuses and several scores occur."""
+    """The cases cover all three statuses and several scores."""
     results = [through_llama_index(rows, **reference) for rows, reference in CASES.values()]
     assert {str(result.status) for result in results} == {"scored", "undefined", "unscored"}
     assert {result.score for result in results} == {None, 0.0, 0.5, 1.0}

@@ -1,4 +1,4 @@
-"""Searching deeper, as `diagnose` asks a retriever to."""
+"""Retrievers search deeper when `diagnose` asks them to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUESTION = "Where in Paris does the Eiffel Tower stand?"
 
 
 def test_a_retriever_and_an_index_search_deeper(index: VectorStoreIndex) -> None:
-    """Exactly as deep as asked, and the retriever itself does not change."""
+    """A retriever and an index search exactly as deep as asked, and stay unchanged."""
     retriever: Any = index.as_retriever(similarity_top_k=1)
     for thing in (retriever, index):
         search = observed(thing, id_key="ref_doc_id")
@@ -28,8 +28,8 @@ def test_a_retriever_and_an_index_search_deeper(index: VectorStoreIndex) -> None
     assert retriever.similarity_top_k == 1
 
 
-def test_what_is_fused_searches_deeper_too(index: VectorStoreIndex) -> None:
-    """Candidates of two each make no list of five: they are asked for more as well."""
+def test_the_parts_of_a_fusion_search_deeper_too(index: VectorStoreIndex) -> None:
+    """The parts of a fusion search deeper, too, since two candidates each make no list of five."""
     parts = [index.as_retriever(similarity_top_k=1) for _ in range(2)]
     fused = QueryFusionRetriever(parts, llm=MockLLM(), num_queries=1, similarity_top_k=1)
     outer = QueryFusionRetriever([fused], llm=MockLLM(), num_queries=1, similarity_top_k=1)
@@ -39,7 +39,7 @@ def test_what_is_fused_searches_deeper_too(index: VectorStoreIndex) -> None:
 
 
 class Strict(BaseRetriever):
-    """Refuses a k above its corpus, as bm25s does."""
+    """A retriever that refuses a k above its corpus, as bm25s does."""
 
     def __init__(self, corpus_size: int) -> None:
         self.corpus_size = corpus_size
@@ -56,14 +56,14 @@ class Strict(BaseRetriever):
 
 
 def test_a_k_above_the_corpus_is_the_whole_corpus() -> None:
-    """Alone, and as a part of a fusion."""
+    """A k above the corpus returns the whole corpus, alone and in a fusion."""
     assert len(observed(Strict(3))(QUESTION, 18)) == 3
     fused = QueryFusionRetriever([Strict(3)], llm=MockLLM(), num_queries=1)
     assert len(observed(fused)(QUESTION, 18)) == 3
 
 
 def test_diagnose_tells_the_rank_of_what_lies_deeper(index: VectorStoreIndex) -> None:
-    """The retriever that was measured is the one that is asked for more."""
+    """`diagnose` gives the rank of a deeper document, by asking the measured retriever."""
     retriever = observed(index.as_retriever(similarity_top_k=1))
     samples = [{"query": QUESTION, "expected_ids": ["height"]}]
     report = evaluate(samples, IdRecall(), retriever=retriever, progress=False)
@@ -71,8 +71,8 @@ def test_diagnose_tells_the_rank_of_what_lies_deeper(index: VectorStoreIndex) ->
     assert (miss.cause, miss.rank) == ("beyond_k", 2)
 
 
-def test_what_cannot_search_deeper_says_so(index: VectorStoreIndex) -> None:
-    """An engine, and a retriever without a size."""
+def test_a_retriever_that_cannot_search_deeper_is_named(index: VectorStoreIndex) -> None:
+    """An engine, and a retriever without a size, cannot search deeper, and the error says so."""
 
     class Own(BaseRetriever):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -56,19 +56,19 @@ def ids(nodes: Sequence[NodeWithScore]) -> list[str]:
 
 
 def lists(capture: LlamaIndexCapture | None) -> Lists:
-    """Return the IDs retrieved, and the IDs that reached the model."""
+    """Return the retrieved IDs, and the IDs that reached the model."""
     assert capture is not None
     return ids(retrieved_by(capture)), finals(capture)
 
 
 def calls(capture: LlamaIndexCapture | None) -> str:
-    """Return the record of a call: each list after its source, with the lists it took."""
+    """Return the record of a call: each list after its source, with the lists it was made of."""
     assert capture is not None
     return " + ".join(map(tree, capture.retrieval().calls))
 
 
 def tree(call: Call) -> str:
-    """Return one call, `Rerank: b a (Search: a b c)`; retrievers over a vector index are short."""
+    """Return one call as text, `Rerank: b a (Search: a b c)`."""
     source = call.source.replace("VectorIndexRetriever", "Vectors")
     found = call.error or " ".join(str(context.id) for context in call.contexts or ())
     parts = f" ({' + '.join(map(tree, call.children))})" if call.children else ""
@@ -76,7 +76,7 @@ def tree(call: Call) -> str:
 
 
 class LastTwoFirstAwaited(LastTwoFirst):
-    """The same with an async method of its own, as LLM rerankers have: it has no span."""
+    """The same reranker with its own async method, as LLM rerankers have, which has no span."""
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -87,13 +87,13 @@ class LastTwoFirstAwaited(LastTwoFirst):
 
 @pytest.fixture
 def towers(index: VectorStoreIndex) -> BaseRetriever:
-    """A retriever that brings three nodes."""
+    """Return a retriever of three nodes."""
     return index.as_retriever(similarity_top_k=3)
 
 
 @pytest.fixture
 def fruits(index: VectorStoreIndex) -> BaseRetriever:
-    """A retriever that brings one node."""
+    """Return a retriever of one node."""
     return index.as_retriever(similarity_top_k=1)
 
 
@@ -133,7 +133,7 @@ def ask(
 @pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
 @pytest.mark.parametrize("kind", ["compact", "no_text", "streaming"])
 def test_retriever_engine(towers: BaseRetriever, llm: MockLLM, kind: str, *, awaited: bool) -> None:
-    """Retrieved is what came before the postprocessor, final what came after it, in each mode."""
+    """Nodes before the postprocessor are the retrieved ones, and those after it the final ones."""
     synthesizer = get_response_synthesizer(llm=llm, streaming=kind == "streaming")
     engine = RetrieverQueryEngine(
         towers,
@@ -148,7 +148,7 @@ def test_retriever_engine(towers: BaseRetriever, llm: MockLLM, kind: str, *, awa
 def test_a_stream_is_captured_before_its_first_word_and_not_read(
     towers: BaseRetriever, llm: MockLLM
 ) -> None:
-    """The capture is there while the answer is still to come, and the consumer gets all of it."""
+    """A stream's capture is complete before its first word, and no token is consumed."""
     engine = RetrieverQueryEngine.from_args(towers, llm=llm, streaming=True)
     with capture_retrievals():
         response: Any = engine.query(TOWER)
@@ -168,7 +168,7 @@ def test_a_stream_is_captured_before_its_first_word_and_not_read(
 def test_a_reranker_without_a_span_is_seen_by_what_the_model_got(
     towers: BaseRetriever, llm: MockLLM, *, awaited: bool
 ) -> None:
-    """LlamaIndex tells nothing of async rerankers: the final list is right, the stage is lost."""
+    """An async reranker has no span: the final list is right, and the stage is missing."""
     capture = ask(engine_over(towers, llm, LastTwoFirstAwaited()), TOWER, awaited=awaited)
     assert lists(capture) == (TOWER_IDS, ["capital", "height"])
     name = "CompactAndRefine" if awaited else "LastTwoFirstAwaited"
@@ -176,7 +176,7 @@ def test_a_reranker_without_a_span_is_seen_by_what_the_model_got(
 
 
 def test_a_sub_question_that_fails_leaves_the_others(towers: BaseRetriever, llm: MockLLM) -> None:
-    """The engine swallows the failure and goes on: the rest is scored, with a note."""
+    """A failed sub-question, which the engine swallows, leaves the others scored, with a note."""
 
     class Fails(BaseRetriever):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -199,7 +199,7 @@ def test_a_sub_question_that_fails_leaves_the_others(towers: BaseRetriever, llm:
 
 @pytest.mark.parametrize("awaited", [False, True], ids=["query", "aquery"])
 def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM, *, awaited: bool) -> None:
-    """Each step retrieves for a question of its own; the steps' answers are no contexts."""
+    """Each step retrieves for its own question, and the steps' answers are no contexts."""
     steps = iter([TOWER, FRUIT])
     engine = MultiStepQueryEngine(
         engine_over(towers, llm, LastTwoFirst()),
@@ -226,7 +226,7 @@ def test_multi_step_engine(towers: BaseRetriever, llm: MockLLM, *, awaited: bool
 def test_citation_engine(
     towers: BaseRetriever, llm: MockLLM, reranker: Any, *, awaited: bool
 ) -> None:
-    """Numbered sources, under new IDs since 0.14.24, stand as the nodes that they were cut from."""
+    """Numbered sources, which have new IDs since 0.14.24, count as their nodes."""
     engine = CitationQueryEngine(
         towers,
         llm=llm,
@@ -243,7 +243,7 @@ def test_citation_engine(
 
 
 def test_index_nodes_with_objects(towers: BaseRetriever, llm: MockLLM) -> None:
-    """An index over retrievers brings the nodes of the one that it found."""
+    """An index over retrievers returns the nodes of the retriever that it found."""
     link = IndexNode(id_="link", text="towers", index_id="towers", obj=towers)
     retriever = SummaryIndex(objects=[link]).as_retriever()
     capture = ask(engine_over(retriever, llm), TOWER)
@@ -254,7 +254,7 @@ def test_index_nodes_with_objects(towers: BaseRetriever, llm: MockLLM) -> None:
 
 
 def test_sentence_windows(llm: MockLLM) -> None:
-    """Under one ID the sentence was retrieved, and the window reached the model."""
+    """The sentence was retrieved, and its window reached the model, under one ID."""
     node = TextNode(id_="s", text="Sentence.", metadata={"window": "Before. Sentence. After."})
     engine = engine_over(
         SummaryIndex([node]).as_retriever(), llm, MetadataReplacementPostProcessor("window")
@@ -293,7 +293,7 @@ CHATS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("way", ["chat", "stream_chat", "achat", "astream_chat"])
 @pytest.mark.parametrize("name", CHATS)
 def test_chat_engines(towers: BaseRetriever, name: str, way: str) -> None:
-    """Each way to chat carries its capture, also of a question condensed from the history."""
+    """Each kind of chat engine has a capture, even if the question was condensed."""
     llm = Answering(reply=lambda prompt: TOWER if "tandalone" in prompt else "an answer")
     chat = CHATS[name](towers, llm)
     history = [
@@ -329,7 +329,7 @@ def test_chat_engines(towers: BaseRetriever, name: str, way: str) -> None:
 
 
 def test_tools_that_a_fusion_looks_up_are_no_contexts(towers: BaseRetriever, llm: MockLLM) -> None:
-    """Neither are the candidates that the retriever of tools has asked others for."""
+    """Tools and candidates that a retriever of tools looks up are no contexts."""
     objects = ObjectIndex.from_objects(tools(towers, towers, llm), index_cls=SummaryIndex)
     fused = QueryFusionRetriever(
         [objects.as_node_retriever()], llm=llm, num_queries=1, use_async=True
@@ -346,7 +346,7 @@ def test_tools_that_a_fusion_looks_up_are_no_contexts(towers: BaseRetriever, llm
 def test_earlier_messages_that_are_looked_up_are_no_contexts(
     index: VectorStoreIndex, llm: MockLLM
 ) -> None:
-    """A memory in a vector index retrieves messages; the chat's own retrieval alone counts."""
+    """Messages that a memory's vector index retrieves are no contexts."""
     memory = VectorMemory.from_defaults(embed_model=index._embed_model)
     memory.put(ChatMessage(role="user", content="The Eiffel Tower stands where?"))
     chat = ContextChatEngine.from_defaults(

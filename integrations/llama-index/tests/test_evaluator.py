@@ -1,4 +1,4 @@
-"""The evaluator of responses: every kind of response, every form of references, batches."""
+"""The evaluator scores every kind of response, with every form of references, and in batches."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class AlsoAsync(OnlyScore):
     """A user's own scorer that awaits something."""
 
     async def ascore(self, sample: Sample) -> Result:
-        """Answer after another task has had its turn."""
+        """Answer after another task had a turn."""
         await asyncio.sleep(0)
         return Result(self.method, Status.UNDEFINED, note="awaited")
 
 
 def test_it_is_a_llama_index_evaluator() -> None:
-    """It works in every place for LlamaIndex's evaluators; it has no prompts, and changes none."""
+    """The evaluator works wherever LlamaIndex's evaluators do, and has no prompts."""
     evaluator = RecallEvaluator()
     assert isinstance(evaluator, BaseEvaluator)
     assert evaluator.get_prompts() == {}
@@ -54,7 +54,7 @@ def test_it_is_a_llama_index_evaluator() -> None:
 
 
 def test_a_query_engine_is_scored_by_node_id(index: VectorStoreIndex, llm: MockLLM) -> None:
-    """The IDs that LlamaIndex's own evaluators drop arrive, with the answer and the texts."""
+    """The result has the node IDs, which LlamaIndex's own evaluators drop, answer, and texts."""
     response = index.as_query_engine(llm=llm, similarity_top_k=3).query(QUESTION)
     answer = RecallEvaluator(IdRecall(), Recall, Recall @ 1, RR).evaluate_response(
         QUESTION, response, expected_ids=["height", "rome"]
@@ -73,7 +73,7 @@ def test_a_query_engine_is_scored_by_node_id(index: VectorStoreIndex, llm: MockL
 
 
 def test_no_model_is_needed(index: VectorStoreIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    """IDs and texts are compared with no LLM configured: `Settings.llm` is never touched."""
+    """IDs and texts are scored without `Settings.llm`."""
 
     def touched(self: object) -> None:
         raise AssertionError("Settings.llm was touched")
@@ -89,7 +89,7 @@ def test_no_model_is_needed(index: VectorStoreIndex, monkeypatch: pytest.MonkeyP
 
 
 def test_a_reranker_shows(index: VectorStoreIndex, llm: MockLLM) -> None:
-    """The response has the reranker's nodes; the reranker's input can be scored too."""
+    """The reranker's nodes are scored, and its input can be scored too."""
     engine = index.as_query_engine(
         llm=llm, similarity_top_k=3, node_postprocessors=[LastTwoFirst()]
     )
@@ -141,7 +141,7 @@ def test_a_reranker_shows(index: VectorStoreIndex, llm: MockLLM) -> None:
     ],
 )
 def test_every_kind_of_response_is_read(make: Any, text: str | None, scored: Nodes) -> None:
-    """Each class that engines answer with gives its nodes, and its text where it is written."""
+    """Each class of response gives its nodes, and its text if it is complete."""
     answer = RecallEvaluator().evaluate_response(
         QUESTION, make(scored("place", "height")), expected_ids=["place", "rome"]
     )
@@ -149,7 +149,7 @@ def test_every_kind_of_response_is_read(make: Any, text: str | None, scored: Nod
 
 
 def test_a_stream_is_not_read(index: VectorStoreIndex, llm: MockLLM) -> None:
-    """Scoring takes no token from a stream: its consumer gets them all, and it is scored again."""
+    """Scoring a stream takes no token from its consumer, and can be repeated."""
     response = index.as_query_engine(llm=llm, streaming=True).query(QUESTION)
     assert isinstance(response, StreamingResponse)
     evaluator = RecallEvaluator()
@@ -159,8 +159,8 @@ def test_a_stream_is_not_read(index: VectorStoreIndex, llm: MockLLM) -> None:
     assert response.response_txt is None
 
 
-def test_what_no_engine_returns_is_refused_by_name() -> None:
-    """A mapping without documents: unscored, with the accepted forms."""
+def test_an_unknown_response_is_unscored_by_name() -> None:
+    """A mapping without documents is unscored, with the accepted forms in the reason."""
     answer = RecallEvaluator().evaluate_response(QUESTION, {"a": "b"}, expected_ids=["place"])
     assert answer.invalid_result
     assert answer.invalid_reason is not None
@@ -184,9 +184,7 @@ def test_what_no_engine_returns_is_refused_by_name() -> None:
     ],
 )
 @pytest.mark.parametrize("references", ["expected_ids", "reference_context_ids"])
-def test_what_was_retrieved_may_be_given_in_every_form(
-    given: Any, references: str, scored: Nodes
-) -> None:
+def test_retrieved_contexts_may_have_every_form(given: Any, references: str, scored: Nodes) -> None:
     """Node lists, texts, contexts and IDs are accepted, and take precedence over the response."""
     answer = RecallEvaluator().evaluate(
         QUESTION, **given(scored("place")), **{references: ["place"]}
@@ -195,7 +193,7 @@ def test_what_was_retrieved_may_be_given_in_every_form(
 
 
 def test_texts_are_scored_in_the_mode_that_was_chosen(scored: Nodes) -> None:
-    """`metadata_mode` decides whether the title is part of the text, for scorer and result."""
+    """`metadata_mode` decides whether the title is part of the text."""
     nodes = scored("place")
     wanted = "title: Place\n\nThe Eiffel Tower stands in Paris."
     strict = TextRecall(threshold=1.0)
@@ -208,7 +206,7 @@ def test_texts_are_scored_in_the_mode_that_was_chosen(scored: Nodes) -> None:
 
 
 def test_arguments_that_are_none_are_not_given(scored: Nodes) -> None:
-    """A batch passes None where a column has a gap: it is no retrieval and no reference."""
+    """None in a batch means that an argument is not given."""
     answer = RecallEvaluator().evaluate(
         QUESTION,
         Response("x", scored("place")),
@@ -234,7 +232,7 @@ def test_arguments_that_are_none_are_not_given(scored: Nodes) -> None:
 def test_passing_is_a_score_at_the_threshold(
     threshold: float | None, expected_ids: list[str], passing: object
 ) -> None:
-    """`passing` is None without a threshold and without a score: never a silent False."""
+    """`passing` is None without a threshold or a score, never False."""
     evaluator = RecallEvaluator(threshold=threshold)
     answer = evaluator.evaluate(retrieved_ids=["a"], expected_ids=expected_ids)
     assert answer.passing is passing
@@ -252,14 +250,14 @@ def test_passing_is_a_score_at_the_threshold(
 def test_a_configuration_that_cannot_work_is_refused_at_once(
     parameters: dict[str, Any], named: str
 ) -> None:
-    """A mistake of the caller's own shows before the first model is paid."""
+    """A wrong configuration is an error before the first model is paid."""
     with pytest.raises(ParameterError, match=named):
         RecallEvaluator(**parameters)
 
 
 @in_a_loop
 async def test_async_methods_await_the_scorer_and_never_block() -> None:
-    """`ascore` is awaited; a scorer without one may wait for a model, and runs in a thread."""
+    """`ascore` is awaited, and a scorer without it runs in a thread."""
     also_async, only_score = AlsoAsync(), OnlyScore()
     assert (await RecallEvaluator(also_async).aevaluate(QUESTION)).feedback == "awaited"
     assert also_async.calls == 0
@@ -270,7 +268,7 @@ async def test_async_methods_await_the_scorer_and_never_block() -> None:
 
 @pytest.fixture
 def runner() -> Any:
-    """A function that makes a batch runner, whose constructor warns of LlamaIndex's own code."""
+    """Return a function that makes a batch runner without LlamaIndex's own warnings."""
 
     def make(**evaluators: BaseEvaluator) -> BatchEvalRunner:
         with pytest.warns(DeprecationWarning, match="asyncio_module"):
@@ -280,7 +278,7 @@ def runner() -> Any:
 
 
 def test_a_batch_takes_arguments_for_each_evaluator(runner: Any, scored: Nodes) -> None:
-    """Each evaluator of a batch gets its own references, and the results come in order."""
+    """Each evaluator of a batch gets its own references, and results are in order."""
     batch = runner(
         node=RecallEvaluator(),
         document=RecallEvaluator(id_key="ref_doc_id"),
@@ -303,7 +301,7 @@ def test_a_batch_takes_arguments_for_each_evaluator(runner: Any, scored: Nodes) 
 
 
 def test_a_batch_loses_nothing_to_a_sample_that_fails(runner: Any, scored: Nodes) -> None:
-    """One bad row is one invalid result: no retries of four seconds, and no lost batch."""
+    """A bad row is one invalid result, without retries of four seconds or a lost batch."""
     raising = OnlyScore(RuntimeError("no connection"))
     batch = runner(ids=RecallEvaluator(), raising=RecallEvaluator(raising))
     nodes = scored("place")
@@ -329,7 +327,7 @@ def test_a_batch_loses_nothing_to_a_sample_that_fails(runner: Any, scored: Nodes
 async def test_a_batch_runs_the_engine_itself_in_a_running_loop(
     runner: Any, index: VectorStoreIndex, llm: MockLLM
 ) -> None:
-    """`aevaluate_queries` asks the engine and scores its answers."""
+    """`aevaluate_queries` asks the engine and scores its answers in a running loop."""
     engine = index.as_query_engine(llm=llm, similarity_top_k=3)
     answers = await runner(ids=RecallEvaluator()).aevaluate_queries(
         engine, [QUESTION, "What do bananas hold?"], expected_ids=[["place"], ["banana", "none"]]

@@ -1,4 +1,4 @@
-"""The retrieval of a function, an engine or a block: one number on every path."""
+"""A function, an engine or a block has one number on every path."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def text_of(name: str) -> str:
 
 
 class Brings(BaseRetriever):
-    """Returns nodes of these IDs, all new objects."""
+    """A retriever of nodes with these IDs, all new objects."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -50,7 +50,7 @@ class Brings(BaseRetriever):
 
 
 class Cuts(Brings):
-    """Cuts its result, in the public method."""
+    """A retriever that cuts its result in the public method."""
 
     def retrieve(self, str_or_query_bundle: Any) -> list[NodeWithScore]:
         """Return the last node."""
@@ -62,14 +62,14 @@ class Cuts(Brings):
 
 
 class Down(Brings):
-    """Fails."""
+    """A retriever that fails."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         raise TimeoutError("down")
 
 
 class Keeps(BaseNodePostprocessor):
-    """Turns a list round, and keeps the first of it."""
+    """A postprocessor that reverses a list, and keeps the first node."""
 
     top_n: int
 
@@ -109,10 +109,10 @@ def in_a_loop(question: str) -> list[NodeWithScore]:
 
 
 class Swallows(CustomQueryEngine):
-    """Answers from the result of one of two retrievers."""
+    """An engine that answers from one of two retrievers."""
 
     def custom_query(self, query_str: str) -> Any:
-        """Swallow a failure."""
+        """Answer, and swallow a retriever's failure."""
         return answered(in_a_loop(query_str))
 
 
@@ -127,11 +127,11 @@ def in_threads(question: str) -> list[NodeWithScore]:
 
 
 class Flow(Workflow):
-    """Retrieves, and returns the nodes that are left."""
+    """A workflow that retrieves, and returns the remaining nodes."""
 
     @step
     async def find(self, event: StartEvent) -> StopEvent:
-        """Cut by hand."""
+        """Retrieve, and cut by hand."""
         return StopEvent(result=(await Brings("a", "b").aretrieve(event.query))[1:])
 
 
@@ -182,13 +182,13 @@ SHAPES: dict[str, tuple[Any, str]] = {
 
 
 def listed(found: Retrieval) -> str:
-    """Return the IDs, or that the record is unscored."""
+    """Return the IDs, or a note that the record is unscored."""
     return "unscored" if found.error else " ".join(str(c.id) for c in found.contexts or ())
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_observed_is_what_was_handed_on(name: str, runs: int) -> None:
-    """Asked one by one, in threads, and awaited, with collections at random."""
+def test_observed_gives_the_list_passed_on(name: str, runs: int) -> None:
+    """`observed` gives the list passed on, one by one, in threads, and awaited."""
     thing, expected = SHAPES[name]
     retriever = observed(thing)
 
@@ -203,7 +203,7 @@ def test_observed_is_what_was_handed_on(name: str, runs: int) -> None:
 
 
 def test_a_cache_changes_nothing() -> None:
-    """The returned nodes count, retrieved now or before."""
+    """The returned nodes count, even if they come from a cache."""
     cache: dict[str, list[NodeWithScore]] = {}
 
     def cached(question: str) -> list[NodeWithScore]:
@@ -216,7 +216,7 @@ def test_a_cache_changes_nothing() -> None:
 
 
 def test_a_version_that_reports_otherwise_is_unscored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reason names the versions."""
+    """A version that reports in another way is unscored, and the reason names it."""
     selfcheck.broken.cache_clear()
 
     def run() -> Any:
@@ -234,7 +234,7 @@ def test_a_version_that_reports_otherwise_is_unscored(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("text", ["Yes.", text_of("the same")])
 @pytest.mark.parametrize(("most", "expected"), [(2, "b a"), (1, "b")])
 def test_cited_sources_of_one_text(text: str, most: int, expected: str) -> None:
-    """Sources that are numbered for citation lose their IDs: their order tells them apart."""
+    """Equal sources that lose their IDs by citation numbers are identified by their order."""
 
     class Twins(Brings):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

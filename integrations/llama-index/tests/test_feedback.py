@@ -1,4 +1,4 @@
-"""The notes in an evaluator's result: missed targets, and IDs of another kind."""
+"""An evaluator's feedback names missed targets, and IDs of another kind."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fullrecall import IdRecall, TextRecall
 from llama_index.evaluation.fullrecall import RecallEvaluationResult, RecallEvaluator
 
 
-def test_feedback_lists_what_was_missed_in_readable_length() -> None:
-    """Long texts and long lists are cut in the feedback; the result holds them whole."""
+def test_feedback_lists_missed_targets_in_readable_length() -> None:
+    """The feedback cuts long texts and lists, and the result holds them whole."""
     long = "word " * 100
     answer = RecallEvaluator(TextRecall()).evaluate(
         contexts=["x"], reference_contexts=[long, *(f"text number {n}" for n in range(14))]
@@ -37,7 +37,7 @@ def test_feedback_lists_what_was_missed_in_readable_length() -> None:
     ],
 )
 def test_ids_of_another_kind_are_told(id_key: Any, expected: str, hint: str, scored: Nodes) -> None:
-    """Document IDs never match node IDs: a working retriever scores 0, and the result says why."""
+    """If document IDs are expected and node IDs retrieved, the result says so."""
     evaluator = RecallEvaluator(id_key=id_key)
     answer = evaluator.evaluate(contexts=scored("place", "rome"), expected_ids=[expected])
     assert not answer.score

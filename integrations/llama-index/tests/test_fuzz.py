@@ -1,4 +1,4 @@
-"""Random programs of LlamaIndex's parts: no number that is wrong, asked and awaited.
+"""Random programs of LlamaIndex's parts give no wrong number, asked and awaited.
 
 `FULLRECALL_RUNS` asks for more programs.
 """
@@ -21,10 +21,11 @@ from llama_index.evaluation.fullrecall import listening, observed, selfcheck
 PROGRAMS = int(os.environ.get("FULLRECALL_RUNS", "24"))
 
 
-@pytest.mark.filterwarnings("ignore")  # LlamaIndex's own, of agents and workflows
+# These warnings are LlamaIndex's own, about agents and workflows.
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("awaited", [False, True])
 def test_no_number_is_wrong(*, awaited: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """And few programs are unscored in which nothing failed for good."""
+    """No program has a wrong number, and few without a failure are unscored."""
     caplog.set_level(logging.CRITICAL)
     counts: Counter[str] = Counter()
     wrong = []
@@ -35,7 +36,7 @@ def test_no_number_is_wrong(*, awaited: bool, caplog: pytest.LogCaptureFixture) 
         counts[said if program.fails is False else "failed"] += 1
         if said == "wrong":
             wrong.append(seed)
-    gc.collect()  # the agents' memories, while their warnings are ignored
+    gc.collect()  # The agents' memories are deleted while their warnings are ignored.
     assert not wrong
     unscored = sum(n for said, n in counts.items() if said.startswith("unscored"))
     assert unscored <= PROGRAMS / 10, counts
@@ -46,7 +47,7 @@ def test_no_number_is_wrong(*, awaited: bool, caplog: pytest.LogCaptureFixture) 
 def test_span_ids_of_another_format_are_never_wrong(
     *, events_too: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Spans with other IDs; if events name other spans, the sample is unscored."""
+    """Other formats of span IDs give no wrong number, but may leave the sample unscored."""
     caplog.set_level(logging.CRITICAL)
 
     def renamed(id_: str | None) -> str | None:

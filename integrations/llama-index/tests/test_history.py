@@ -1,4 +1,4 @@
-"""A sample's conversation goes before its question, to everything that takes one."""
+"""Everything that takes a history gets a sample's conversation before its question."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def told(messages: Any) -> list[Any]:
 
 
 def ids(thing: Any, sample: Sample = SAMPLE) -> list[str | None]:
-    """Return the IDs that a thing retrieves for a sample."""
+    """Return the IDs that an engine or function retrieves for a sample."""
     return [each.id for each in observed(thing).retrieve(sample).contexts or ()]
 
 
@@ -50,7 +50,7 @@ async def asynchronous(question: str, history: list[Any]) -> list[Any]:
 
 
 class Alone(Workflow):
-    """Takes the question only."""
+    """A workflow that takes the question only."""
 
     @step
     async def only(self, ev: StartEvent) -> StopEvent:
@@ -59,14 +59,14 @@ class Alone(Workflow):
 
 
 class Told(StartEvent):
-    """A question with the conversation before it."""
+    """A start event with a question and the conversation before it."""
 
     question: str
     history: list[Any]
 
 
 class Telling(Workflow):
-    """Takes a history."""
+    """A workflow that takes a history."""
 
     @step
     async def only(self, ev: Told) -> StopEvent:
@@ -79,21 +79,21 @@ class Telling(Workflow):
     [lambda question, history: told(history), asynchronous, Telling()],
     ids=["function", "asynchronous function", "workflow"],
 )
-def test_what_takes_a_history_gets_that_of_the_sample(thing: Any) -> None:
-    """A sample without one has an empty one."""
+def test_a_history_is_that_of_the_sample(thing: Any) -> None:
+    """An engine or function with a history gets the sample's, or an empty one."""
     assert ids(thing) == ["a"]
     assert ids(thing, Sample(user_input="q")) == ["b"]
 
 
-def test_what_takes_none_is_asked_the_question_alone() -> None:
-    """A function of the question, and a workflow without such a field."""
+def test_without_a_history_the_question_alone_is_asked() -> None:
+    """A function of the question, and a workflow without a history, get the question alone."""
     assert ids(lambda question: Brings(question[:3]).retrieve("q")) == ["How"]
     assert ids(Alone()) == ["b"]
 
 
 @pytest.mark.parametrize("kind", [ContextChatEngine, CondenseQuestionChatEngine])
 def test_a_chat_engine_answers_within_the_conversation(kind: Any) -> None:
-    """Its model is sent the messages, its own history stays as it was; synchronously or not."""
+    """A chat engine's model gets the messages, and the engine's own history stays unchanged."""
     prompts: list[str] = []
 
     def reply(prompt: str) -> str:
@@ -118,7 +118,7 @@ def test_a_chat_engine_answers_within_the_conversation(kind: Any) -> None:
 
 
 def test_an_agent_answers_within_the_conversation() -> None:
-    """Its model is sent the messages before the question."""
+    """An agent's model gets the messages before the question."""
     sent: list[str] = []
 
     def reply(messages: Any, **_: Any) -> Any:

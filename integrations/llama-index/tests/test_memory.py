@@ -1,4 +1,4 @@
-"""What 500 evaluated calls leave behind in memory: as little as 50 do."""
+"""500 evaluated calls leave as little memory in use as 50 do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = 40
 
 
 class Long(BaseRetriever):
-    """Brings five long nodes of its own for each question."""
+    """A retriever of five long nodes for each question."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         asked = query_bundle.query_str
@@ -43,7 +43,7 @@ def in_a_block(number: int) -> None:
 
 
 def through_observed(number: int) -> None:
-    """Ask an engine through `observed`: a new one, since LlamaIndex keeps a trace in each."""
+    """Ask a new engine through `observed`, since LlamaIndex keeps a trace in each engine."""
     engine = RetrieverQueryEngine(Long(), SimpleSummarize(llm=MockLLM(max_tokens=1)))
     found = observed(engine).retrieve(Sample(user_input=f"q{number}"))
     assert len(found.contexts or ()) == 5
@@ -52,7 +52,7 @@ def through_observed(number: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("call", [in_a_block, through_observed])
 def test_memory_is_flat(call: Callable[[int], None]) -> None:
-    """Between call 50 and call 500 little stays."""
+    """Memory stays flat between call 50 and call 500."""
     for number in range(10):
         call(number)
     tracemalloc.start()

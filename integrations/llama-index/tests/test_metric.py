@@ -1,4 +1,4 @@
-"""fullrecall's measures in LlamaIndex's `RetrieverEvaluator`."""
+"""Fullrecall's measures work in LlamaIndex's `RetrieverEvaluator`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUESTION = "Where in Paris does the Eiffel Tower stand?"
 def test_a_metric_is_the_measure_of_the_core(
     measure: Measure, expected: list[Any], retrieved: list[Any]
 ) -> None:
-    """Duplicates, empty lists and int IDs: what `IdRecall` says is what LlamaIndex gets."""
+    """LlamaIndex gets the values of `IdRecall`, for duplicates, empty lists and int IDs."""
     score = RecallMetric(measure=measure).compute(expected_ids=expected, retrieved_ids=retrieved)
     result = IdRecall().score(reference_context_ids=expected, retrieved_context_ids=retrieved)
     assert score.score == result[measure]
@@ -37,7 +37,7 @@ def test_a_metric_is_the_measure_of_the_core(
 
 
 def test_the_evaluator_keeps_each_measure(index: VectorStoreIndex) -> None:
-    """Metrics of several measures have names of their own; LlamaIndex's registry has the usual."""
+    """Several measures have different names, and the usual ones are in LlamaIndex's registry."""
     metrics = [RecallMetric(measure=Recall @ 1), RecallMetric(measure="recall@3")]
     evaluator = RetrieverEvaluator(
         metrics=metrics, retriever=index.as_retriever(similarity_top_k=3)
@@ -53,7 +53,7 @@ def test_the_evaluator_keeps_each_measure(index: VectorStoreIndex) -> None:
 
 
 def test_more_measures_are_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A measure with parameters has a name too."""
+    """A measure with parameters has a name in the registry, too."""
     monkeypatch.setattr("llama_index.core.evaluation.retrieval.metrics.METRIC_REGISTRY", {})
     gain = nDCG(gain="exponential") @ 7
     assert RecallMetric.register(gain) == ["ndcg(gain=exponential)@7"]
@@ -61,7 +61,7 @@ def test_more_measures_are_registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_to_recall_is_not_a_number() -> None:
-    """LlamaIndex's result takes no None, and 0 would be a lie."""
+    """An undefined value is NaN, since LlamaIndex's result takes no None."""
     result = RecallMetric().compute(expected_ids=[], retrieved_ids=["a"])
     assert isnan(result.score)
     assert result.metadata["status"] == "undefined"
@@ -69,7 +69,7 @@ def test_nothing_to_recall_is_not_a_number() -> None:
 
 @pytest.mark.parametrize("scorer", [TextRecall(threshold=0.9), SpanRecall()], ids=repr)
 def test_texts_are_compared_by_a_scorer_of_texts(scorer: Any) -> None:
-    """It needs expected texts, and has the scorer's name."""
+    """A scorer of texts needs expected texts, and gives the metric its name."""
     metric = RecallMetric(measure=Recall @ 1, scorer=scorer)
     text = "The Eiffel Tower stands in Paris, on the Champ de Mars."
     got = metric.compute(expected_texts=[text], retrieved_texts=[text], expected_ids=["x"])
@@ -78,8 +78,8 @@ def test_texts_are_compared_by_a_scorer_of_texts(scorer: Any) -> None:
         metric.compute(expected_ids=["x"], retrieved_ids=["x"], retrieved_texts=["x"])
 
 
-def test_what_cannot_work_is_refused() -> None:
-    """Missing lists, texts for lists, judged scorers, unknown measures."""
+def test_wrong_arguments_are_refused() -> None:
+    """Missing lists, texts for lists, judged scorers, and unknown measures are refused."""
     with pytest.raises(InputError, match="recall needs expected_ids"):
         RecallMetric().compute(retrieved_ids=["a"])
     with pytest.raises(InputError, match="list"):

@@ -34,7 +34,7 @@ from llama_index.evaluation.fullrecall.nodes import NodeReader
 
 
 def test_retrieved_nodes_become_contexts_in_their_order(index: VectorStoreIndex) -> None:
-    """ID, text, score and metadata of each node arrive, and the list's order is the rank."""
+    """A context has its node's ID, text, score and metadata, and the list's order is the rank."""
     nodes = index.as_retriever(similarity_top_k=3).retrieve(
         "Where in Paris does the Eiffel Tower stand?"
     )
@@ -48,7 +48,7 @@ def test_retrieved_nodes_become_contexts_in_their_order(index: VectorStoreIndex)
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf")])
 def test_a_score_that_is_no_finite_number_is_left_out(score: float) -> None:
-    """A cosine with an empty vector is NaN: the node counts all the same."""
+    """A node with a NaN score, as of an empty vector, counts without it."""
     (context,) = contexts([NodeWithScore(node=TextNode(id_="a", text="x"), score=score)])
     assert (context.id, context.score) == ("a", None)
 
@@ -65,7 +65,7 @@ def test_a_score_that_is_no_finite_number_is_left_out(score: float) -> None:
     ],
 )
 def test_the_id_is_what_the_id_key_names(id_key: Any, expected: str) -> None:
-    """Data sets name documents or chunks: either can be the ID, also as int or UUID."""
+    """`id_key` names a document's or chunk's ID, which may be an int or UUID."""
     node = TextNode(
         id_="n-1",
         text="x",
@@ -77,21 +77,21 @@ def test_the_id_is_what_the_id_key_names(id_key: Any, expected: str) -> None:
 
 @pytest.mark.parametrize("id_key", ["", None, 7])
 def test_an_unknown_id_key_is_refused_at_once(id_key: Any) -> None:
-    """For a value that is neither a key nor a function, the error lists the keys."""
+    """An `id_key` that is neither a key nor a function is refused with the known keys."""
     with pytest.raises(ParameterError, match="id_key must be"):
         contexts([], id_key=id_key)
 
 
 @pytest.mark.parametrize("value", [1.5, ["a"], True])
 def test_a_value_that_is_no_id_names_the_node(value: object) -> None:
-    """A float in the metadata is refused, not compared as `1.5`."""
+    """A float in the metadata is refused as an ID, with the node named."""
     node = TextNode(id_="n-1", text="x", metadata={"key": value})
     with pytest.raises(InputError, match=r"rank 1, node 'n-1': id_key='key' returns no ID"):
         contexts([node], id_key="key")
 
 
 def test_an_id_function_that_fails_names_the_node() -> None:
-    """The user learns which node their function could not read."""
+    """An exception of an ID function names the node."""
     with pytest.raises(InputError, match=r"rank 1, node 'n-1'.*KeyError: 'page'"):
         contexts([TextNode(id_="n-1", text="x")], id_key=lambda node: node.metadata["page"])
 
@@ -107,7 +107,7 @@ def test_an_id_function_that_fails_names_the_node() -> None:
     ],
 )
 def test_the_metadata_mode_chooses_the_text(mode: Any, expected: str) -> None:
-    """A claim about the title is supported only in the text that the LLM reads."""
+    """`metadata_mode` decides whether a claim about the title can be supported."""
     node = TextNode(
         text="The text.",
         metadata={"path": "p", "title": "T"},
@@ -124,7 +124,7 @@ def test_an_unknown_metadata_mode_is_refused() -> None:
 
 
 def test_nodes_that_hold_no_text_nodes_are_read() -> None:
-    """Documents, images with captions and multimodal nodes have a text where they have one."""
+    """Documents, images with captions and multimodal nodes give their text, if any."""
     nodes = [
         Document(id_="d", text="a document"),
         ImageNode(id_="i", text="a caption"),
@@ -140,7 +140,7 @@ def test_nodes_that_hold_no_text_nodes_are_read() -> None:
 
 
 def test_contexts_are_snapshots_of_live_nodes() -> None:
-    """A postprocessor that rewrites the nodes afterwards does not rewrite the contexts."""
+    """A later change of a node does not change its context."""
     node = TextNode(id_="a", text="sentence", metadata={"window": "the whole window"})
     nodes = [NodeWithScore(node=node, score=0.5)]
     before = contexts(nodes)
@@ -154,20 +154,20 @@ def test_contexts_are_snapshots_of_live_nodes() -> None:
 @pytest.mark.parametrize(
     "nodes", ["text", TextNode(text="x"), NodeWithScore(node=TextNode(text="x")), 7, None]
 )
-def test_what_is_no_list_of_nodes_is_refused(nodes: Any) -> None:
-    """One node alone can be iterated over, as a pydantic model: it is no list of its fields."""
+def test_a_single_node_is_refused(nodes: Any) -> None:
+    """A single node is refused, though pydantic would iterate over its fields."""
     with pytest.raises(InputError, match="nodes must be a list of nodes"):
         contexts(nodes)
 
 
 def test_an_item_that_is_no_node_is_named_by_its_rank() -> None:
-    """A text among nodes is an error that says where it stands."""
+    """A text among nodes is an error with its position."""
     with pytest.raises(InputError, match="rank 2: expected a node, got str"):
         contexts([TextNode(text="x"), "text"])  # type: ignore[list-item]
 
 
 class Found(BaseRetriever):
-    """Finds the same nodes for every question."""
+    """A retriever of the same nodes for every question."""
 
     def __init__(self, nodes: list[BaseNode]) -> None:
         self.nodes = nodes
@@ -179,7 +179,7 @@ class Found(BaseRetriever):
 
 @pytest.fixture
 def hierarchy() -> tuple[list[BaseNode], SimpleDocumentStore]:
-    """Four documents, each a parent of 3, 2, 2 and 2 leaves: the leaves, and a docstore of all."""
+    """Return the leaves and a docstore of four documents, with 3, 2, 2 and 2 leaves."""
     parser = HierarchicalNodeParser.from_defaults(
         node_parser_ids=["parents", "leaves"],
         node_parser_map={
@@ -200,7 +200,7 @@ def hierarchy() -> tuple[list[BaseNode], SimpleDocumentStore]:
 def test_merged_parents_count_as_their_leaves(
     hierarchy: tuple[list[BaseNode], SimpleDocumentStore],
 ) -> None:
-    """Of eight leaves seven were merged into three parents: recall 0.125 plain, expanded 1.0."""
+    """Three merged parents count as their seven leaves if expanded: recall 1.0 instead of 0.125."""
     leaves, docstore = hierarchy
     merging = AutoMergingRetriever(
         Found(leaves[:8]),  # type: ignore[arg-type]
@@ -229,7 +229,7 @@ def test_merged_parents_count_as_their_leaves(
 def test_a_part_that_is_in_no_docstore_is_named(
     hierarchy: tuple[list[BaseNode], SimpleDocumentStore],
 ) -> None:
-    """A node cannot stand as parts that nobody can read: the error names the part."""
+    """A missing part of a node is an error that names the part."""
     leaves, docstore = hierarchy
     parent = docstore.get_document(
         (leaves[0].parent_node or leaves[0].as_related_node_info()).node_id
@@ -243,8 +243,8 @@ def test_a_part_that_is_in_no_docstore_is_named(
 
 
 @pytest.mark.parametrize("expand", [True, {}, "docstore"])
-def test_what_is_no_docstore_is_refused(expand: Any) -> None:
-    """The error says where a docstore is found."""
+def test_an_object_that_is_no_docstore_is_refused(expand: Any) -> None:
+    """The error for an object that is not a docstore says where to find one."""
     with pytest.raises(ParameterError, match="expand must be a docstore, such as storage_context"):
         contexts([], expand=expand)
 
@@ -261,7 +261,7 @@ def test_what_is_no_docstore_is_refused(expand: Any) -> None:
     ],
 )
 def test_the_option_that_would_have_matched_is_named(expected: str, option: str | None) -> None:
-    """Documents, metadata, parents or parts: the hint names the option for these references."""
+    """The hint names the option that fits: documents, metadata, parents or parts."""
     related = RelatedNodeInfo
     node = TextNode(
         id_="n-1",

@@ -1,4 +1,4 @@
-"""What `observed` records of every kind of engine, agent and workflow: the same each time.
+"""`observed` records the same each time, for every kind of engine, agent and workflow.
 
 `FULLRECALL_RUNS=200` asks each thing 200 times.
 """
@@ -59,7 +59,7 @@ pytestmark = [
 
 
 class Brings(BaseRetriever):
-    """Returns nodes of these IDs, all new objects, after a random time and a random collection."""
+    """A retriever of nodes with these IDs, all new, after a random time and collection."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -81,7 +81,7 @@ class Brings(BaseRetriever):
 
 
 class KeepsAll(BaseNodePostprocessor):
-    """A filter that filters nothing, and returns a list of its own."""
+    """A filter that keeps all nodes, in a new list."""
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -90,7 +90,7 @@ class KeepsAll(BaseNodePostprocessor):
 
 
 class SelectsAll(NoPrompts, BaseSelector):
-    """Selects every tool."""
+    """A selector of every tool."""
 
     def _select(self, choices: Any, query: Any) -> SelectorResult:
         return SelectorResult(
@@ -102,17 +102,17 @@ class SelectsAll(NoPrompts, BaseSelector):
 
 
 class Hybrid(CustomQueryEngine):
-    """The issue's: one list as it is, one through a filter, joined, and no synthesizer."""
+    """An engine that joins one list with a filtered one, without a synthesizer."""
 
     def custom_query(self, query_str: str) -> str:
-        """Keep no list alive."""
+        """Answer without keeping any list."""
         first = [item.node.node_id for item in Brings("a", "b").retrieve(query_str)]
         second = KeepsAll().postprocess_nodes(Brings("c", "d").retrieve(query_str))
         return f"{first} {[item.node.node_id for item in second]}"
 
 
 class Threaded(CustomQueryEngine):
-    """Asks three retrievers in threads that have the context."""
+    """An engine that asks three retrievers in threads with the context."""
 
     def custom_query(self, query_str: str) -> str:
         """Ask them at once."""
@@ -125,13 +125,13 @@ class Threaded(CustomQueryEngine):
 
 
 class FoundEvent(Event):
-    """The result of the first step."""
+    """An event with the result of the first step."""
 
     nodes: list[NodeWithScore]
 
 
 class OwnWorkflow(Workflow):
-    """Retrieves in one step, reranks in the next."""
+    """A workflow that retrieves in one step and reranks in the next."""
 
     @step
     async def first(self, ctx: Context, ev: StartEvent) -> FoundEvent:
@@ -221,7 +221,7 @@ def chat(cls: Any) -> Any:
 
 
 def retrying() -> RetryQueryEngine:
-    """Return an engine that asks a second time, since the evaluator is never content."""
+    """Return an engine that asks twice, since its evaluator never accepts an answer."""
     evaluator = RelevancyEvaluator(llm=Answering(reply=lambda _: "NO"))
     return RetryQueryEngine(engine_over(Brings("a", "b")), evaluator, max_retries=1)
 
@@ -323,12 +323,12 @@ THINGS: dict[str, tuple[Callable[[], Any], str]] = {
 
 @pytest.fixture(autouse=True)
 def _model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Settings, "_llm", llm())  # what some engines take no other than
+    monkeypatch.setattr(Settings, "_llm", llm())  # Some engines accept only this.
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _imported() -> Iterator[None]:
-    """Exclude imported objects from collections: those of a run are then cheap enough for 200."""
+    """Exclude imported objects from garbage collections, which then are cheap enough for 200."""
     gc.collect()
     gc.freeze()
     yield
@@ -336,7 +336,7 @@ def _imported() -> Iterator[None]:
 
 
 def listed(retrieval: Retrieval) -> str:
-    """Return the final list, with ranks where it is a union."""
+    """Return the final list, with ranks if it is a union."""
     ids = [str(context.id) for context in retrieval.contexts or ()]
     if retrieval.ranks is None:
         return " ".join(ids)
@@ -344,14 +344,14 @@ def listed(retrieval: Retrieval) -> str:
 
 
 def plain(call: Call) -> Any:
-    """Return all that a call says; contexts by their IDs and texts."""
+    """Return the content of a call, with contexts as IDs and texts."""
     contexts = tuple((each.id, each.text, each.score) for each in call.contexts or ())
     return call.source, call.query, contexts, call.error, tuple(map(plain, call.children))
 
 
 @pytest.mark.parametrize("name", THINGS)
 def test_the_record_is_the_same_each_time(name: str, runs: int) -> None:
-    """Side by side, with objects dropped and collected: one record, one number."""
+    """Parallel runs, with objects dropped and collected, give one record and one number."""
     make, expected = THINGS[name]
     retriever = observed(make())
     assert isinstance(retriever, Retriever)
@@ -363,7 +363,8 @@ def test_the_record_is_the_same_each_time(name: str, runs: int) -> None:
     records = [row.sample.retrieval for row in report]
     assert [record.error for record in records if record is not None] == [None] * runs
     assert {listed(record) for record in records if record is not None} == {expected}
-    if name not in ("fusion", "retrying engine"):  # equal nodes of two, and new IDs each time
+    # These engines give equal nodes of two searches, and new IDs each time.
+    if name not in ("fusion", "retrying engine"):
         assert len({repr(list(map(plain, r.calls))) for r in records if r is not None}) == 1
     assert len({record.line for record in records if record is not None}) == 1
     found = len(set(ids)) / (len(set(ids)) + 1)
@@ -385,14 +386,14 @@ def test_the_awaited_record_is_the_same(name: str) -> None:
 
 
 class Fails(BaseRetriever):
-    """Raises."""
+    """A retriever that raises."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         raise TimeoutError("no answer")
 
 
 def test_a_failed_call_leaves_its_sample_unscored_unless_told_otherwise() -> None:
-    """The engine swallows the failure; the record does not."""
+    """A failed call leaves its sample unscored by default, even if the engine swallows it."""
     tools = [
         QueryEngineTool.from_defaults(engine_over(retriever), name=name, description=name)
         for name, retriever in (("one", Brings("a", "b")), ("two", Fails()))
@@ -415,7 +416,7 @@ def test_a_failed_call_leaves_its_sample_unscored_unless_told_otherwise() -> Non
     assert IdRecall().score(sample.with_retrieval(scored)).score == 1.0
 
 
-def test_what_raises_is_unscored_with_its_reason() -> None:
+def test_a_retriever_that_raises_is_unscored_with_its_reason() -> None:
     """A retriever that fails loses only its own sample."""
     report = evaluate(
         [{"query": "q", "expected_ids": ["a"]}],
@@ -426,8 +427,8 @@ def test_what_raises_is_unscored_with_its_reason() -> None:
     assert report.rows[0].results[0].reason == "no retrieval: TimeoutError: no answer"
 
 
-def test_what_a_function_returns_counts_where_nothing_was_seen() -> None:
-    """Nodes, texts and mappings are read; a text alone tells nothing of a retrieval."""
+def test_a_functions_result_counts_without_a_record() -> None:
+    """Nodes, texts and mappings that a function returns are read if nothing was recorded."""
     sample = Sample(user_input="q")
     node = NodeWithScore(node=TextNode(id_="a", text="x"))
     assert listed(observed(lambda _: [node]).retrieve(sample)) == "a"
@@ -437,7 +438,7 @@ def test_what_a_function_returns_counts_where_nothing_was_seen() -> None:
 
 
 def test_each_question_has_a_conversation_of_its_own() -> None:
-    """A chat engine's history, and its memory, are not those of the question before."""
+    """A chat engine's history and memory do not contain the question before."""
     engine = chat(ContextChatEngine)
     engine.chat("before")
     history = list(engine.chat_history)
@@ -450,13 +451,13 @@ def test_each_question_has_a_conversation_of_its_own() -> None:
 
 
 class Asked(StartEvent):
-    """A question."""
+    """A start event with a question."""
 
     question: str
 
 
 def test_a_workflow_takes_the_question_by_the_name_of_its_argument() -> None:
-    """Its start event tells it, or the caller does."""
+    """The question's argument is known from the workflow's start event, or from the caller."""
 
     class Flow(Workflow):
         @step
@@ -479,12 +480,12 @@ def test_a_workflow_takes_the_question_by_the_name_of_its_argument() -> None:
 
 @pytest.mark.parametrize("thing", [None, 7, [], Brings], ids=repr)
 def test_what_cannot_be_asked_is_refused(thing: Any) -> None:
-    """A class, or no function: the error comes before the first question."""
+    """A class, or an object that cannot be asked, is refused before the first question."""
     with pytest.raises(ParameterError, match="expected a retriever, an engine"):
         observed(thing)
 
 
 def test_misspelt_options_are_refused() -> None:
-    """They fail under mypy, and at once."""
+    """Misspelled options fail under mypy, and at the call."""
     with pytest.raises(ParameterError, match=r"observed has no .* did you mean id_key\?"):
         observed(Brings("a"), id_keys="source")  # type: ignore[call-arg]

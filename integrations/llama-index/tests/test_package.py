@@ -1,4 +1,4 @@
-"""The package among its neighbours, and its README."""
+"""The package fits into LlamaIndex's namespaces, and its README runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DISTRIBUTION = Path(__file__).parents[1]
 
 
 def test_the_public_names_are_these() -> None:
-    """The surface is small and pinned: a new name is a decision."""
+    """The public names are listed here, so that each change of them is a decision."""
     assert package.__all__ == [
         "LlamaIndexCapture",
         "LlamaIndexChatModel",
@@ -34,7 +34,7 @@ def test_the_public_names_are_these() -> None:
 
 
 def test_the_namespaces_stay_everyones() -> None:
-    """An `__init__.py` in a shared namespace would hide LlamaIndex itself, or other evaluators."""
+    """No shared namespace has an `__init__.py`, which would hide LlamaIndex or other evaluators."""
     source = DISTRIBUTION / "src" / "llama_index"
     assert (source / "evaluation" / "fullrecall" / "__init__.py").exists()
     assert (source / "evaluation" / "fullrecall" / "py.typed").exists()
@@ -43,7 +43,7 @@ def test_the_namespaces_stay_everyones() -> None:
 
 
 def test_neighbours_import_beside_it(tmp_path: Path) -> None:
-    """LlamaIndex's core and another distribution's evaluator are found, where ours is first."""
+    """LlamaIndex's core and other evaluators can be imported beside the package."""
     sibling = tmp_path / "llama_index" / "evaluation" / "neighbour"
     sibling.mkdir(parents=True)
     (sibling / "__init__.py").write_text("NAME = 'neighbour'\n")

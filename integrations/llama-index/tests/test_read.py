@@ -1,4 +1,4 @@
-"""The contexts that the model read, compared with the real prompts."""
+"""The contexts that count as read are those in the real prompts."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ TEXTS = {
 
 
 class Brings(BaseRetriever):
-    """Returns the texts."""
+    """A retriever of these texts."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [NodeWithScore(node=TextNode(id_=own, text=text)) for own, text in TEXTS.items()]
 
 
 def truth(text: str, prompts: list[str]) -> str:
-    """Return the result of a slow search: each word in some prompt, among its neighbors; or not."""
+    """Return, by a slow search, whether each word is in some prompt, among its neighbors."""
     words = text.split()
     seen: set[int] = set()
     for prompt in prompts:
@@ -72,8 +72,8 @@ MODES = [mode.value for mode in ResponseMode if mode not in SILENT]
 
 @pytest.mark.parametrize("window", [3900, 1000], ids=["wide", "narrow"])
 @pytest.mark.parametrize("mode", MODES)
-def test_read_is_what_was_sent(mode: Any, window: int) -> None:
-    """In each response mode: whole, split over prompts, cut to fit the window, or not sent."""
+def test_read_contexts_are_those_sent(mode: Any, window: int) -> None:
+    """In each response mode a context is read whole, split, cut to fit, or not at all."""
     llm = Answering(window=window)
     synthesizer = get_response_synthesizer(llm=llm, response_mode=mode)
     found = observed(RetrieverQueryEngine(Brings(), synthesizer)).retrieve(Sample(user_input="q"))
@@ -91,7 +91,7 @@ def test_read_is_what_was_sent(mode: Any, window: int) -> None:
 
 
 class Sends(CustomQueryEngine):
-    """A user's own engine: it sends a function's output for the texts."""
+    """A user's own engine, which sends a function's output for the texts."""
 
     llm: Any
     makes: Callable[[list[str]], str]
@@ -177,15 +177,15 @@ ENGINES: dict[str, tuple[Callable[[Answering], Any], str]] = {
 
 @pytest.mark.filterwarnings("ignore:Call to deprecated:DeprecationWarning")
 @pytest.mark.parametrize("name", ENGINES)
-def test_read_is_what_an_engine_sent(name: str) -> None:
-    """Chats, citations, graphs, templates and engines of the user's own, by the prompts sent."""
+def test_read_contexts_are_those_that_an_engine_sent(name: str) -> None:
+    """The prompts of chats, citations, graphs, templates and own engines show the contexts read."""
     make, expected = ENGINES[name]
     llm = Answering()
     found = observed(make(llm)).retrieve(Sample(user_input="q"))
     ids = [str(context.id) for context in found.contexts or ()]
     read = dict(zip(ids, found.read or (), strict=True))
     assert " ".join(read[own] or "" for own in TEXTS) == expected
-    if name != "citation":  # numbered pieces in one prompt look like a text that was cut
+    if name != "citation":  # Numbered pieces in one prompt look like a text that was cut.
         assert list(read.values()) == [truth(TEXTS[own], llm._sent) for own in read]
 
 
@@ -207,7 +207,7 @@ def asked(texts: dict[str, str], makes: Callable[[list[str]], str]) -> tuple[Any
 
 
 def test_a_text_that_the_prompt_has_from_elsewhere_was_read() -> None:
-    """The model had the text: the history, or its instructions, count as well."""
+    """A text that the prompt has from the history or its instructions was read, too."""
     llm = Answering()
     said = ChatMessage(role="assistant", content=TEXTS["short"])
     engine = ContextChatEngine.from_defaults(
@@ -224,7 +224,7 @@ def test_a_text_that_the_prompt_has_from_elsewhere_was_read() -> None:
 
 
 def test_a_judge_is_not_the_application() -> None:
-    """A judge that reads the contexts in the same block has not answered from them."""
+    """A judge that reads the contexts in the same block is not the answering model."""
 
     class First(CustomQueryEngine):
         def custom_query(self, query_str: str) -> str:

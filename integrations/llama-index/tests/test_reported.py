@@ -31,7 +31,7 @@ _HITS = [{"id": id_, "text": f"about {id_}"} for id_ in "ab"]
     ids=["nodes", "pairs", "hits", "envelope", "columns", "contexts", "ids"],
 )
 def test_documents_of_any_form_are_one_ranked_list(documents: Any) -> None:
-    """They are one call with the question, for any output of the function."""
+    """Reported documents are one call with the question, for any output of the function."""
 
     def ask(question: str) -> str:
         assert record(documents, query=question) is documents
@@ -43,15 +43,15 @@ def test_documents_of_any_form_are_one_ranked_list(documents: Any) -> None:
 
 
 def test_an_answer_from_a_part_of_them_counts_that_part() -> None:
-    """Later steps change a reported list as they change a retriever's."""
+    """A step that cuts a reported list cuts the final list."""
     with capture_retrievals() as capture:
         found = record(_NODES)
         get_response_synthesizer(llm=MockLLM()).synthesize("q", found[1:])
     assert [each.id for each in capture.retrieval().contexts or ()] == ["b"]
 
 
-def test_what_is_no_document_leaves_the_record_unscored() -> None:
-    """The application goes on."""
+def test_a_wrong_document_leaves_the_record_unscored() -> None:
+    """A reported object that is no document leaves the record unscored, and raises nothing."""
 
     def ask(question: str) -> str:
         record(object())
@@ -61,7 +61,7 @@ def test_what_is_no_document_leaves_the_record_unscored() -> None:
 
 
 def test_outside_of_a_recorded_call_nothing_happens() -> None:
-    """In production the line costs nothing."""
+    """Outside of a recorded call, `record` does nothing."""
     assert record(_NODES) is _NODES
 
 

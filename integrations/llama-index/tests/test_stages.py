@@ -1,4 +1,4 @@
-"""The evaluator's results for attached engines: the final list, and the lists before it."""
+"""The evaluator scores an attached engine's final list, and the lists before it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HEIGHT = "The Eiffel Tower is 330 metres high."
 
 
 class JustTheLast(BaseNodePostprocessor):
-    """A filter that leaves one node: the one that was last."""
+    """A filter that keeps the last node."""
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -41,7 +41,7 @@ class JustTheLast(BaseNodePostprocessor):
 
 
 class Counting(SpanRecall):
-    """Counts how often it was asked."""
+    """A scorer that counts its calls."""
 
     def score(self, *arguments: Any, **fields: Any) -> Any:
         """Count, and score."""
@@ -54,7 +54,7 @@ counted: list[int] = []
 
 @pytest.fixture
 def engine(index: VectorStoreIndex) -> RetrieverQueryEngine:
-    """An engine whose reranker drops the first node."""
+    """Return an engine whose reranker drops the first node."""
     return reranked(index, LastTwoFirst())
 
 
@@ -67,8 +67,8 @@ def reranked(index: VectorStoreIndex, *postprocessors: BaseNodePostprocessor) ->
     )
 
 
-def test_what_a_reranker_lost_is_seen(engine: RetrieverQueryEngine) -> None:
-    """One call scores what reached the model, and beside it what had been retrieved before."""
+def test_nodes_lost_by_a_reranker_are_seen(engine: RetrieverQueryEngine) -> None:
+    """One call scores the nodes that reached the model, and the retrieved nodes before."""
     with capture_retrievals():
         answer = RecallEvaluator().evaluate_response(
             QUESTION, engine.query(QUESTION), expected_ids=EXPECTED
@@ -83,7 +83,7 @@ def test_what_a_reranker_lost_is_seen(engine: RetrieverQueryEngine) -> None:
 
 
 def test_without_attaching_there_are_no_stages(engine: RetrieverQueryEngine) -> None:
-    """A response alone has only the final list, and no claim is made about earlier lists."""
+    """A response without a record has the final list only, and no stages."""
     answer = RecallEvaluator().evaluate_response(
         QUESTION, engine.query(QUESTION), expected_ids=EXPECTED
     )
@@ -94,7 +94,7 @@ def test_without_attaching_there_are_no_stages(engine: RetrieverQueryEngine) -> 
 
 
 def test_a_capture_is_taken_like_a_response(index: VectorStoreIndex) -> None:
-    """Agents and workflows return no nodes: the record of their run is scored."""
+    """The record of an agent or workflow, whose output has no nodes, is scored."""
     with capture_retrievals() as capture:
         index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
     answer = RecallEvaluator().evaluate(QUESTION, capture, expected_ids=["place"])
@@ -107,7 +107,7 @@ def test_a_capture_is_taken_like_a_response(index: VectorStoreIndex) -> None:
 
 
 def test_source_nodes_count_where_nothing_was_seen() -> None:
-    """An engine that brings its nodes from elsewhere is attached to in vain, and scored as ever."""
+    """An attached engine whose nodes were not recorded is scored by its source nodes."""
 
     class Elsewhere(CustomQueryEngine):
         def custom_query(self, query_str: str) -> Any:
@@ -122,7 +122,7 @@ def test_source_nodes_count_where_nothing_was_seen() -> None:
 
 
 def test_stages_can_be_left_out(index: VectorStoreIndex) -> None:
-    """With `score_stages=False` the final list alone is scored: a judge is asked no more."""
+    """`score_stages=False` scores the final list alone, so that a judge is asked less."""
     counted.clear()
     engine = reranked(index, JustTheLast())
     with capture_retrievals():
@@ -134,7 +134,7 @@ def test_stages_can_be_left_out(index: VectorStoreIndex) -> None:
 
 
 def test_judged_scorers_see_every_stage_too(index: VectorStoreIndex) -> None:
-    """Claims are judged in both lists, sync and async alike."""
+    """Claims are judged in both lists, sync and async."""
     engine = reranked(index, JustTheLast())
     evaluator = RecallEvaluator(ClaimRecall())
     with capture_retrievals():
@@ -148,7 +148,7 @@ def test_judged_scorers_see_every_stage_too(index: VectorStoreIndex) -> None:
 
 
 def test_stages_survive_pydantic(engine: RetrieverQueryEngine) -> None:
-    """Dumped to JSON and read again, the results of the stages are the same."""
+    """Results of stages survive JSON."""
     with capture_retrievals():
         response = engine.query(QUESTION)
     assert capture_in(response) is not None
@@ -164,7 +164,7 @@ def test_stages_survive_pydantic(engine: RetrieverQueryEngine) -> None:
 
 
 def test_each_list_of_a_record(index: VectorStoreIndex, llm: MockLLM) -> None:
-    """Three nodes were retrieved, and two kept, which the prompt had."""
+    """Three nodes were retrieved, and the two kept ones were in the prompt; each list is scored."""
     engine = RetrieverQueryEngine.from_args(
         index.as_retriever(similarity_top_k=3), llm=llm, node_postprocessors=[LastTwoFirst()]
     )

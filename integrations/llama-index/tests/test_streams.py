@@ -1,4 +1,4 @@
-"""Streams, cancelled calls and generators: dropping them at any time changes no record.
+"""Dropping streams, canceled calls and generators at any time changes no record.
 
 `FULLRECALL_RUNS=200` runs each test 200 times.
 """
@@ -38,7 +38,7 @@ def collected() -> None:
 
 
 class Brings(BaseRetriever):
-    """Returns three nodes that name the question, all new objects."""
+    """A retriever of three nodes that name the question, all new objects."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         collected()
@@ -53,7 +53,7 @@ class Brings(BaseRetriever):
 
 
 class LastFirst(BaseNodePostprocessor):
-    """A reranker: the other way round, the first two."""
+    """A reranker that reverses the list, and keeps two nodes."""
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -64,14 +64,14 @@ class LastFirst(BaseNodePostprocessor):
 
 @pytest.fixture
 def engine() -> RetrieverQueryEngine:
-    """An engine that streams its answer."""
+    """Return an engine that streams its answer."""
     return RetrieverQueryEngine.from_args(
         Brings(), llm=MockLLM(max_tokens=5), node_postprocessors=[LastFirst()], streaming=True
     )
 
 
 def tree(call: Call) -> str:
-    """Return a call, `LastFirst: c b (Brings: a b c)`; of IDs the first letter."""
+    """Return a call as text, `LastFirst: c b (Brings: a b c)`, with the IDs' first letters."""
     ids = " ".join(str(context.id)[0] for context in call.contexts or ())
     parts = f" ({' + '.join(map(tree, call.children))})" if call.children else ""
     return f"{call.source}: {ids}{parts}"
@@ -87,7 +87,7 @@ def record(capture: LlamaIndexCapture | None, question: str) -> Any:
     wanted = [f"a {question}", f"b {question}"]
     found = capture.retrieval()
     score = IdRecall().score(capture.sample(reference_context_ids=wanted)).score
-    # If the prompt is sent while the stream is read, the call is over, and the parts read are
+    # If the prompt is sent while the stream is read, the call has ended, and the parts read are
     # unknown.
     assert found.read in (None, ("yes", "yes"))
     return " + ".join(map(tree, found.calls)), score
@@ -108,7 +108,7 @@ def read(response: Any, how: str) -> None:
 
 
 async def aread(response: Any, how: str) -> None:
-    """Do the same with an async stream."""
+    """Read an async stream to its end, in part, or not at all."""
     words = response.async_response_gen()
     if how == "whole":
         assert "".join([word async for word in words]).split() == ["text"] * 5
@@ -123,7 +123,7 @@ HOWS = ("whole", "midway", "dropped", "response")
 
 
 def test_streams_in_threads_have_their_records(engine: RetrieverQueryEngine, runs: int) -> None:
-    """Read to the end, left midway, dropped unread or made a response."""
+    """Streams in threads are read to the end, left midway, dropped, or made a response."""
 
     def ask(number: int) -> Any:
         question, how = f"q{number}", HOWS[number % len(HOWS)]
@@ -142,7 +142,7 @@ def test_streams_in_threads_have_their_records(engine: RetrieverQueryEngine, run
 
 
 def test_streams_in_tasks_have_their_records(engine: RetrieverQueryEngine, runs: int) -> None:
-    """Some are cancelled during retrieval or reading; the rest are not affected."""
+    """Some streams in tasks are canceled, which does not affect the others."""
 
     async def ask(number: int) -> Any:
         question, how = f"q{number}", HOWS[number % len(HOWS)]
@@ -173,7 +173,7 @@ def test_streams_in_tasks_have_their_records(engine: RetrieverQueryEngine, runs:
 
 
 def test_chats_that_stream_have_their_records(runs: int) -> None:
-    """A chat engine writes its history while the stream is read, in a thread or a task."""
+    """A chat engine that streams in a thread or task has its record."""
 
     def chat() -> CondensePlusContextChatEngine:
         memory = ChatMemoryBuffer.from_defaults(token_limit=999)
@@ -204,7 +204,7 @@ def test_chats_that_stream_have_their_records(runs: int) -> None:
 
 
 def test_generators_that_tasks_take_turns_at(engine: RetrieverQueryEngine, runs: int) -> None:
-    """Each is advanced by several tasks, and read to its end, closed, or dropped for good."""
+    """A generator that several tasks advance, close, or drop has its record."""
 
     async def asks(number: int, keep: Callable[[Any], None]) -> AsyncIterator[int]:
         question = f"q{number}"
@@ -265,10 +265,10 @@ async def awaited_tokens(question: str) -> AsyncIterator[str]:
         (nodes, ["a q", "b q"], None),
     ],
 )
-def test_what_a_generator_yields_is_read(
+def test_documents_of_a_generator_are_read(
     function: Callable[[str], Any], ids: list[str], answer: str | None
 ) -> None:
-    """Tokens are an answer and not contexts; nodes are the final list."""
+    """Tokens that a generator yields are an answer, and nodes are the final list."""
     sample = Sample(user_input="q", reference_context_ids=["a q"])
     asked = observed(function)
     for retrieval in (asked.retrieve(sample), asyncio.run(asked.aretrieve(sample))):

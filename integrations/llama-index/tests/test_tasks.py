@@ -1,4 +1,4 @@
-"""A task that does not know its call's context never makes a record that only looks complete."""
+"""A task without its call's context never gives a record that only looks complete."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture
 
 
 class Brings(BaseRetriever):
-    """Returns a node that has the question as its ID, after a while."""
+    """A retriever of one node named after the question, after a while."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [NodeWithScore(node=TextNode(id_=query_bundle.query_str, text="t"), score=1.0)]
@@ -60,7 +60,7 @@ async def asks_engines(names: str) -> AsyncIterator[LlamaIndexCapture]:
 
 
 async def asks_in_tasks(names: str) -> AsyncIterator[LlamaIndexCapture]:
-    """Ask in tasks that the one which advances it starts."""
+    """Ask in tasks that the advancing task starts."""
     with capture_retrievals() as capture:
         for name in names:
             await asyncio.gather(Brings().aretrieve(name), Brings().aretrieve(name))
@@ -84,11 +84,11 @@ async def asks_tools(names: str) -> AsyncIterator[LlamaIndexCapture]:
 
 
 class Flow(Workflow):
-    """Asks a retriever in its step."""
+    """A workflow that asks a retriever."""
 
     @step
     async def ask(self, event: StartEvent) -> StopEvent:
-        """Ask it."""
+        """Ask the retriever."""
         return StopEvent(result=len(await Brings().aretrieve(event.query)))
 
 
@@ -113,10 +113,10 @@ GENERATORS = [asks, asks_engines, asks_in_tasks, asks_at_once, asks_tools, asks_
 
 @pytest.mark.parametrize("make", GENERATORS)
 @pytest.mark.parametrize("lives", [False, True], ids=["first task ends", "first task lives"])
-def test_what_a_later_task_retrieves_leaves_the_sample_unscored(
+def test_a_retrieval_of_a_later_task_leaves_the_sample_unscored(
     make: Callable[[str], Any], runs: int, *, lives: bool
 ) -> None:
-    """It is read inside the block and after it, for any task that advances the generator."""
+    """A retrieval by a later task leaves the sample unscored, inside the block and after it."""
 
     async def run() -> list[tuple[str]]:
         generator, began_once, over = make("xy"), asyncio.Event(), asyncio.Event()
@@ -147,7 +147,7 @@ def test_what_a_later_task_retrieves_leaves_the_sample_unscored(
 
 @pytest.mark.parametrize("make", GENERATORS)
 def test_a_generator_that_one_task_advances_is_complete(make: Callable[[str], Any]) -> None:
-    """And so is one whose later tasks were started by the one that began it."""
+    """A generator that one task, or tasks that it started, advance is complete."""
 
     async def run() -> set[str]:
         generator = make("xyz")
@@ -161,7 +161,7 @@ def test_a_generator_that_one_task_advances_is_complete(make: Callable[[str], An
 
 
 class Workers:
-    """A task that was started before the calls whose questions it asks."""
+    """A worker task that was started before the calls that it serves."""
 
     def __init__(self) -> None:
         self.waiting: asyncio.Queue[tuple[str, asyncio.Future[Any]]] = asyncio.Queue()
@@ -188,8 +188,8 @@ async def with_worker(use: Callable[[Workers], Awaitable[Any]]) -> Any:
         workers.task.cancel()
 
 
-def test_what_a_worker_retrieves_leaves_the_samples_unscored(runs: int) -> None:
-    """Nobody can tell for which of the calls side by side it did."""
+def test_a_retrieval_of_a_worker_leaves_the_samples_unscored(runs: int) -> None:
+    """A worker's retrievals leave parallel samples unscored, since their call is unknown."""
 
     async def ask(workers: Workers, name: str) -> LlamaIndexCapture:
         with capture_retrievals() as capture:
@@ -204,8 +204,8 @@ def test_what_a_worker_retrieves_leaves_the_samples_unscored(runs: int) -> None:
         assert "in a task without it" in str(capture.retrieval().error)
 
 
-def test_a_worker_whose_nodes_nobody_took_over_leaves_the_sample_unscored() -> None:
-    """One half of the retrieval is no record of it."""
+def test_unused_nodes_of_a_worker_leave_the_sample_unscored() -> None:
+    """Nodes of a worker that no call returned leave the sample unscored."""
 
     async def run(workers: Workers) -> Any:
         async def half(question: str) -> str:
@@ -220,8 +220,8 @@ def test_a_worker_whose_nodes_nobody_took_over_leaves_the_sample_unscored() -> N
     assert "Brings was asked in a thread" in result.reason
 
 
-def test_tasks_that_have_a_record_of_their_own_flag_nobody(runs: int) -> None:
-    """Blocks, attached engines, and their parts asked one by one, in one loop."""
+def test_tasks_with_their_own_record_flag_no_sample(runs: int) -> None:
+    """Blocks, attached engines, and their parts in one loop leave no sample unscored."""
     attached = engine()
 
     async def block(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""A thread that does not know its call's context never makes a record that only looks complete."""
+"""A thread without its call's context never gives a record that only looks complete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from llama_index.evaluation.fullrecall.capture import capture_in
 
 
 class Brings(BaseRetriever):
-    """Returns a node of each of these IDs."""
+    """A retriever of nodes with these IDs."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -33,14 +33,14 @@ class Brings(BaseRetriever):
 
 
 class Both(CustomQueryEngine):
-    """Asks one retriever here and the other one by `ask`."""
+    """An engine that asks one retriever here and the other one by `ask`."""
 
     first: Any = Brings("a")
     second: Any = Brings("b")
     ask: Any = None
 
     def custom_query(self, query_str: str) -> str:
-        """Answer with how many nodes there are."""
+        """Answer with the number of nodes."""
         return str(len([*self.first.retrieve(query_str), *self.ask(self.second, query_str)]))
 
 
@@ -83,7 +83,7 @@ def engine_in_thread(question: str) -> str:
     ],
 )
 def test_a_thread_without_the_context_leaves_the_sample_unscored(thing: Any) -> None:
-    """If a part of the retrieval was seen, and if none was seen: with the reason."""
+    """A thread without the context leaves the sample unscored with the reason."""
     sample = Sample(user_input="q", reference_context_ids=["a", "b"])
     found = asyncio.run(observed(thing).aretrieve(sample))
     result = IdRecall().score(sample.with_retrieval(found))
@@ -93,8 +93,8 @@ def test_a_thread_without_the_context_leaves_the_sample_unscored(thing: Any) -> 
 
 
 @pytest.mark.parametrize("ask", [bare, handed_on])
-def test_an_attached_engine_is_told_of_its_own_parts(ask: Callable[..., Any]) -> None:
-    """Asked in a thread without the context they are no complete record."""
+def test_parts_of_an_attached_engine_in_a_bare_thread_are_noticed(ask: Callable[..., Any]) -> None:
+    """Parts of an attached engine that are asked in a bare thread are no complete record."""
     engine = Both(ask=ask)
     with capture_retrievals():
         capture = capture_in(engine.query("q"))
@@ -104,7 +104,7 @@ def test_an_attached_engine_is_told_of_its_own_parts(ask: Callable[..., Any]) ->
 
 
 def test_blocks_and_observed_things_side_by_side_are_complete() -> None:
-    """Each of 40 calls in 8 threads has a context of its own."""
+    """Each of 40 calls in 8 threads has its own complete record."""
 
     def asked(n: int) -> bool:
         with capture_retrievals() as capture:

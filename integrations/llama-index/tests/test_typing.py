@@ -1,4 +1,4 @@
-"""Programs of LlamaIndex's users under mypy's strict rules: right ones pass, wrong lines do not."""
+"""Right programs of LlamaIndex's users pass mypy's strict rules, and wrong lines do not."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ WRONG = {
 
 @pytest.mark.long
 def test_mypy_takes_the_program_and_refuses_wrong_lines(tmp_path: Path) -> None:
-    """With LlamaIndex's own types around it."""
+    """Mypy passes the right program, and finds each wrong line, with LlamaIndex's types."""
     lines = [*RIGHT.splitlines(), *WRONG]
     (tmp_path / "program.py").write_text("\n".join(lines), encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "", "program.py"]

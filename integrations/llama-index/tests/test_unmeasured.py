@@ -1,4 +1,4 @@
-"""A sample that an evaluator cannot measure has a result with a reason: never 0, no exception."""
+"""A sample that cannot be measured has a result with a reason: never 0, no exception."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from llama_index.evaluation.fullrecall import RecallEvaluator
 
 
 def test_an_empty_retrieval_scores_zero_and_a_missing_one_is_unscored() -> None:
-    """An empty list is a retriever's answer; a missing response is not."""
+    """An empty list scores zero, and a missing response is unscored."""
     evaluator = RecallEvaluator()
     missing = evaluator.evaluate_response(QUESTION, None, expected_ids=["a"])
     assert (missing.score, missing.invalid_result, missing.contexts) == (None, True, None)
@@ -41,7 +41,7 @@ def test_an_empty_retrieval_scores_zero_and_a_missing_one_is_unscored() -> None:
 @pytest.mark.parametrize("way", ["chat", "stream_chat", "achat", "astream_chat"])
 @pytest.mark.parametrize("mode", ["context", "condense_plus_context", "condense_question"])
 def test_a_chat_engine_that_found_nothing_scores_zero(llm: MockLLM, mode: Any, way: str) -> None:
-    """Chat engines name their retriever, or the response of their query engine, as a source."""
+    """A chat engine whose retriever, or inner engine, found no nodes scores 0."""
     memory = ChatMemoryBuffer.from_defaults(llm=llm)
     chat = SummaryIndex([]).as_chat_engine(chat_mode=mode, llm=llm, memory=memory)
 
@@ -91,7 +91,7 @@ class AnswersWith(CustomQueryEngine):
     ids=lambda answer: type(answer).__name__,
 )
 def test_a_response_without_source_nodes_tells_nothing_of_the_retrieval(answer: Any) -> None:
-    """That an engine names no sources is not that it found none: unscored, with the way out."""
+    """A response without sources is unscored with the fix, since the engine may name none."""
     response = AnswersWith(answer=answer).query(QUESTION)
     told = RecallEvaluator().evaluate_response(QUESTION, response, expected_ids=["place"])
     assert (told.score, told.result.status, told.contexts) == (None, Status.UNSCORED, None)
@@ -142,8 +142,8 @@ INVALID: dict[str, tuple[dict[str, Any], Status, str]] = {
 
 @pytest.mark.parametrize("case", INVALID)
 @in_a_loop
-async def test_what_cannot_be_measured_is_a_result(case: str, scored: Nodes) -> None:
-    """All four methods return an invalid result with the reason, and raise for nothing."""
+async def test_an_unmeasured_sample_is_a_result(case: str, scored: Nodes) -> None:
+    """All four methods return an invalid result with the reason, and never raise."""
     fields, status, reason = INVALID[case]
     response = Response("said", scored("place"))
     evaluator = RecallEvaluator()
@@ -166,7 +166,7 @@ async def test_what_cannot_be_measured_is_a_result(case: str, scored: Nodes) -> 
 @pytest.mark.parametrize("error", [RuntimeError("the pool is closed"), ValueError("boom")])
 @in_a_loop
 async def test_a_scorer_that_raises_is_a_result_with_its_own_words(error: Exception) -> None:
-    """Sync or async, in a running loop, a RuntimeError never turns into advice on nested loops."""
+    """A scorer's RuntimeError in a running loop keeps its own words."""
     reason = f"own raised {type(error).__name__}: {error}"
     evaluator = RecallEvaluator(OnlyScore(error))
     assert evaluator.evaluate(QUESTION).invalid_reason == reason
@@ -177,7 +177,7 @@ async def test_a_scorer_that_raises_is_a_result_with_its_own_words(error: Except
 
 @pytest.mark.parametrize("awaited", [False, True])
 def test_a_label_that_the_corpus_no_longer_has_is_unscored(*, awaited: bool) -> None:
-    """Never 0; all further samples are scored."""
+    """A label that the corpus no longer has is unscored, and the other samples are scored."""
     evaluator = RecallEvaluator(corpus=[Context("Paris.", id="a")])
     nodes = [TextNode(id_="a", text="Paris.")]
     answers = {}

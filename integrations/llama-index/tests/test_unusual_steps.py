@@ -1,4 +1,4 @@
-"""Calls with unusually nested steps or lists: the retrieved nodes, and the final ones."""
+"""Calls with unusually nested steps or lists have the right retrieved and final nodes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture
 
 
 class Brings(BaseRetriever):
-    """Brings nodes of these IDs, new objects each time, after doing something else."""
+    """A retriever of nodes with these IDs, new each time, which first runs a function."""
 
     def __init__(self, *names: str, first: Callable[[str], Any] = str) -> None:
         self.names = names
@@ -41,7 +41,7 @@ class Brings(BaseRetriever):
 
 
 class Keeps(BaseNodePostprocessor):
-    """Keeps the first nodes, as many as it is told to, after doing something else."""
+    """A postprocessor that keeps the first nodes, after running a function."""
 
     top_n: int
     first: Callable[[Sequence[NodeWithScore]], Any] = list
@@ -54,7 +54,7 @@ class Keeps(BaseNodePostprocessor):
 
 
 class KeepsAwaited(Keeps):
-    """The same with an async method of its own, which LlamaIndex does not tell of."""
+    """The same postprocessor with its own async method, which has no span in LlamaIndex."""
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -78,7 +78,7 @@ def final(capture: LlamaIndexCapture) -> list[str]:
 
 
 def stages(capture: LlamaIndexCapture) -> dict[str, str | None]:
-    """Return the stages with those that they went into."""
+    """Return the stages with their successors."""
     return {stage.name: stage.into for stage in capture.sample().stages}
 
 
@@ -91,7 +91,7 @@ def engine_over(retriever: BaseRetriever, synthesizer: BaseSynthesizer) -> BaseQ
 def test_a_model_that_reads_on_the_way_is_not_the_one_that_answers(
     where: str, llm: MockLLM
 ) -> None:
-    """A prompt of a retriever, a reranker or a synthesizer on the way is not the final prompt."""
+    """A prompt of a retriever, reranker or inner synthesizer is not the final prompt."""
     compact = get_response_synthesizer(llm=llm)
 
     class Reads(NoText):
@@ -114,7 +114,7 @@ def test_a_model_that_reads_on_the_way_is_not_the_one_that_answers(
 
 
 def test_a_tool_whose_reranker_dropped_all_hands_on_nothing() -> None:
-    """An empty list after a retriever is the final list."""
+    """If a tool's reranker drops all nodes, the empty list is the final list."""
     tool = RetrieverTool.from_defaults(
         Brings("a"), node_postprocessors=[KeepsAwaited(top_n=0)], description="d"
     )
@@ -127,7 +127,7 @@ def test_a_tool_whose_reranker_dropped_all_hands_on_nothing() -> None:
 
 
 def test_a_part_that_filters_what_it_brings_is_one_stage() -> None:
-    """A retriever that overrides `retrieve`, and asks its own class in it, brought the outcome."""
+    """A retriever that overrides `retrieve`, and calls its own class, is one stage."""
 
     class Filters(Brings):
         def retrieve(self, str_or_query_bundle: Any) -> list[NodeWithScore]:
@@ -141,7 +141,7 @@ def test_a_part_that_filters_what_it_brings_is_one_stage() -> None:
 
 
 def test_nodes_that_were_wrapped_anew_are_the_same() -> None:
-    """Code that gives new scores makes new objects: the nodes tell whose list it was."""
+    """Nodes in new wrappers, as for new scores, are the same nodes."""
     with capture_retrievals() as capture:
         found = Brings("a", "b").retrieve("q")
         Keeps(top_n=1).postprocess_nodes([NodeWithScore(node=item.node) for item in found])
@@ -155,7 +155,7 @@ def test_nodes_that_were_wrapped_anew_are_the_same() -> None:
 def test_two_retrievers_of_one_text_in_a_retried_engine(
     llm: MockLLM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same text under another ID is no evaluator's, if another kind of retriever brings it."""
+    """Two retrievers with one text under two IDs are both counted in a retried engine."""
     monkeypatch.setattr(Settings, "_llm", llm)
 
     class Copies(Brings):
@@ -181,11 +181,11 @@ class Reports(BaseTool):
 
     @property
     def metadata(self) -> ToolMetadata:
-        """Name it."""
+        """Return the tool's name."""
         return ToolMetadata(name="search", description="d")
 
     def __call__(self, input: Any) -> ToolOutput:  # noqa: A002 - LlamaIndex's name
-        """Search, and report that it went wrong."""
+        """Search, and report a failure."""
         Brings("a").retrieve(input)
         return ToolOutput(
             tool_name="search",
@@ -197,6 +197,6 @@ class Reports(BaseTool):
 
 
 def test_a_tool_that_reports_its_failure_failed() -> None:
-    """Its documents were not used: the sample is unscored."""
+    """A tool that reports its failure leaves the sample unscored."""
     record = observed(lambda question: str(Reports()(question))).retrieve(Sample(user_input="q"))
     assert "the index is gone" in str(record.error)

@@ -1,4 +1,4 @@
-"""A workflow's step that waits for a human begins anew: its first attempt counts for nothing."""
+"""A workflow step that waits for a human begins anew, and its first attempt does not count."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from llama_index.evaluation.fullrecall import observed
 
 
 class NewIds(BaseRetriever):
-    """Brings three nodes, each time under other IDs."""
+    """A retriever of three nodes, each time under other IDs."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [NodeWithScore(node=TextNode(text=f"About {name}.")) for name in "abc"]
 
 
 class Asking(Workflow):
-    """Asks how many of the retrieved nodes to keep."""
+    """A workflow that asks how many of the retrieved nodes to keep."""
 
     def __init__(self, *, once: bool) -> None:
         super().__init__(timeout=60)
@@ -38,7 +38,7 @@ class Asking(Workflow):
 
     @step
     async def only(self, context: Context, event: StartEvent) -> StopEvent:
-        """Retrieve each time, or the first time alone; and ask."""
+        """Retrieve each time, or the first time only, and ask."""
         nodes = await context.store.get("nodes", None)
         if nodes is None or not self.once:
             nodes = await NewIds().aretrieve(event.query)
@@ -52,7 +52,7 @@ class Asking(Workflow):
 @pytest.mark.parametrize("once", [False, True])
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_step_that_waited_counts_once(count: int, *, once: bool) -> None:
-    """Whether it retrieves anew or keeps the nodes of before."""
+    """A step that waited counts once, whether it retrieves again or keeps the earlier nodes."""
     asked = observed(answered_by(str(count), Asking(once=once), "query"))
     found = asyncio.run(asked.aretrieve(Sample(user_input="q")))
     texts = [context.text for context in found.contexts or ()]

@@ -1,4 +1,4 @@
-"""Applications as people build them, each by every door: right, or unscored for a good reason."""
+"""Each application gives the right number through every door, or none for a good reason."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KNOWN = known_failures()
 CHECKS = [(name, door) for name, each in APPLICATIONS.items() for door in doors_of(each)]
 
 pytestmark = [
-    # Chains that LangChain deprecates are still what most public code has.
+    # Chains that LangChain deprecates are still common in public code.
     pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning"),
     pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta"),
     # The oldest version has no such parameter.
@@ -25,17 +25,17 @@ pytestmark = [
 
 @pytest.fixture(autouse=True, scope="module")
 def forgotten() -> Iterator[None]:
-    """Leave no evaluator behind: LangChain's runs are recorded while one lives."""
+    """Remove all evaluators, since LangChain's runs are recorded while one exists."""
     yield
     forget()
 
 
 class WrongNumberError(AssertionError):
-    """A door gives a number that is not the right one."""
+    """An error: a door gives a wrong number."""
 
 
 class NeedlesslyUnscoredError(AssertionError):
-    """A door gives no number, though it could."""
+    """An error: a door gives no number, though it could."""
 
 
 _ERRORS = {"wrong": WrongNumberError, "needless": NeedlesslyUnscoredError}
@@ -53,7 +53,7 @@ def _case(name: str, door: str) -> Any:
 
 @pytest.mark.parametrize(("name", "door"), [_case(*each) for each in CHECKS])
 def test_every_door_is_right(name: str, door: str) -> None:
-    """The number that the application states, or none where it states a reason."""
+    """Each door gives the number that the application states, or none with a stated reason."""
     verdict = verdict_of(name, door)
     if verdict in _ERRORS:
         right = right_of(APPLICATIONS[name], door)
@@ -67,14 +67,14 @@ def test_known_failures_are_checks() -> None:
     assert {each for each in unknown if each[1] != "spans"} == set()
 
 
-def test_the_suite_is_large_and_new() -> None:
-    """At least 60 applications; at least half of them are not in the field notes."""
+def test_the_suite_has_many_new_applications() -> None:
+    """The suite has at least 60 applications, half of which are not in the field notes."""
     new = [name for name, each in APPLICATIONS.items() if not each.in_notes]
     assert len(APPLICATIONS) >= 60
     assert 2 * len(new) >= len(APPLICATIONS)
 
 
 def test_the_table_counts_every_check() -> None:
-    """One line for each door, whose verdicts add up to the number of checks."""
+    """The table has a line for each door, whose verdicts add up to the number of checks."""
     *_, last = table().splitlines()
     assert sum(map(int, last.split()[1:])) == len(CHECKS)

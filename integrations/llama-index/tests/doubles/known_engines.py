@@ -16,7 +16,7 @@ from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture
 
 
 class Echo(BaseRetriever):
-    """Brings one node that is named after the question, after other tasks have had their turn."""
+    """A retriever of one node named after the question, after other tasks had a turn."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
@@ -34,7 +34,7 @@ class Echo(BaseRetriever):
 
 
 class Brings(BaseRetriever):
-    """Brings nodes of these IDs."""
+    """A retriever of nodes with these IDs."""
 
     def __init__(self, *ids: str) -> None:
         self.ids = ids
@@ -45,7 +45,7 @@ class Brings(BaseRetriever):
 
 
 class First(BaseNodePostprocessor):
-    """Keeps the first node."""
+    """A postprocessor that keeps the first node."""
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -59,12 +59,12 @@ class Pipeline(CustomQueryEngine):
     work: Callable[[str], Any]
 
     def custom_query(self, query_str: str) -> Any:
-        """Do it."""
+        """Run the function."""
         return self.work(query_str)
 
 
 class Asked(NamedTuple):
-    """The result of one retriever's call; `is_part` says that another retriever asked it."""
+    """The result of one retriever's call; `is_part` says whether another retriever asked it."""
 
     retriever: str
     question: str | None
@@ -74,7 +74,7 @@ class Asked(NamedTuple):
 
 
 def asked(capture: LlamaIndexCapture) -> list[Asked]:
-    """Return every retrieval, in the order in which they began."""
+    """Return every retrieval, in the order of their beginning."""
     steps = [step for step in capture.steps if step.kind == "retriever"]
     known = {step.id: step for step in capture.steps}
 
@@ -95,12 +95,12 @@ def asked(capture: LlamaIndexCapture) -> list[Asked]:
 
 
 def retrieved(capture: LlamaIndexCapture) -> list[Any]:
-    """Return the contexts that were retrieved, whether kept or not."""
+    """Return the retrieved contexts, whether kept or not."""
     return list(capture.retrieval().retrieved or ())
 
 
 def is_complete(capture: LlamaIndexCapture) -> bool:
-    """Return whether nothing may be missing from a record."""
+    """Return whether a record is known to lack nothing."""
     return "not recorded completely" not in (capture.retrieval().error or "")
 
 

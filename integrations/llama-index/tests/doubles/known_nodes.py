@@ -1,4 +1,4 @@
-"""Nodes and doubles that several tests of the evaluator take."""
+"""Nodes and doubles that several tests of the evaluator use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def in_a_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 
 class OnlyScore:
-    """A user's own scorer: the protocol and no more, and it may raise."""
+    """A user's own scorer with only the protocol's members, which may raise."""
 
     method = Method("own")
 
@@ -51,7 +51,7 @@ class OnlyScore:
 
 
 class Answer(BaseModel):
-    """A structured answer that has a field of its own named like the response's."""
+    """A structured answer with a field of its own that is named like the response's."""
 
     city: str
     source_nodes: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from pydantic import PrivateAttr
 
 
 class LastTwoFirst(BaseNodePostprocessor):
-    """A reranker that loses the best: the two nodes that were last, the last one first."""
+    """A reranker that loses the best node: it keeps the last two, the last one first."""
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -24,7 +24,7 @@ class LastTwoFirst(BaseNodePostprocessor):
 
 
 class Answering(CustomLLM):
-    """Completes a prompt by a function of it, and keeps the prompts."""
+    """A model that completes a prompt by a function of it, and keeps the prompts."""
 
     window: int = 3900
     reply: Callable[[str], str] = lambda _: "an answer"
@@ -32,7 +32,7 @@ class Answering(CustomLLM):
 
     @property
     def metadata(self) -> LLMMetadata:
-        """A model with this window."""
+        """Return a model's metadata with this window."""
         return LLMMetadata(context_window=self.window, model_name="answering")
 
     @llm_completion_callback()
@@ -50,17 +50,17 @@ class Answering(CustomLLM):
 
 
 class NoPrompts:
-    """A component without prompts to look up or change."""
+    """A component without prompts."""
 
     def _get_prompts(self) -> dict[str, Any]:
         return {}
 
     def _update_prompts(self, prompts: Any) -> None:
-        """Have none."""
+        """Have no prompts to update."""
 
 
 class Asks(NoPrompts, BaseQuestionGenerator):
-    """Splits any question into one for each tool: the one that is named for it, or another."""
+    """A question generator: one question for each tool, the tool's own or a default one."""
 
     def __init__(self, **questions: str) -> None:
         self.questions = questions
@@ -71,5 +71,5 @@ class Asks(NoPrompts, BaseQuestionGenerator):
         return [SubQuestion(sub_question=text, tool_name=name) for name, text in asked.items()]
 
     async def agenerate(self, tools: Sequence[Any], query: QueryBundle) -> list[SubQuestion]:
-        """Return the same."""
+        """Return a question for each tool."""
         return self.generate(tools, query)

@@ -1,6 +1,6 @@
 """Parts of random programs: retrievers, postprocessors, models, engines and workflows.
 
-Each document has a marker in its text. A part that draws is passed the program that it is of.
+Each document has a marker in its text. A part that draws gets its program.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def markers(text: str) -> set[str]:
 
 
 class Brings(BaseRetriever):
-    """Returns nodes of these IDs: new objects, or the same ones each time."""
+    """A retriever of nodes with these IDs: new objects, or the same ones each time."""
 
     def __init__(self, *names: str, shared: bool = False) -> None:
         self.names = names
@@ -66,14 +66,14 @@ class Brings(BaseRetriever):
 
 
 class Down(BaseRetriever):
-    """Fails."""
+    """A retriever that fails."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         raise TimeoutError("down")
 
 
 class Tries(BaseRetriever):
-    """Retrieves from another retriever if the first one is down."""
+    """A retriever that asks another one if the first one is down."""
 
     def __init__(self, other: BaseRetriever) -> None:
         self.other = other
@@ -87,7 +87,7 @@ class Tries(BaseRetriever):
 
 
 class Changes(BaseNodePostprocessor):
-    """Cuts, sorts, copies, shortens, numbers, escapes, merges, drops or mints IDs: in one way."""
+    """A postprocessor that cuts, sorts, copies, shortens, merges, or changes IDs, in one way."""
 
     seed: int
 
@@ -129,7 +129,7 @@ def _new(text: str) -> NodeWithScore:
 
 
 class Selects(NoPrompts, BaseSelector):
-    """Selects the tools at fixed places."""
+    """A selector of the tools at fixed positions."""
 
     def __init__(self, *places: int) -> None:
         self.places = places
@@ -144,20 +144,20 @@ class Selects(NoPrompts, BaseSelector):
 
 
 class Rewrites(NoPrompts, BaseQueryTransform):
-    """Makes another question of any."""
+    """A query transform that makes another question."""
 
     def _run(self, query_bundle: QueryBundle, metadata: Any) -> QueryBundle:
         return QueryBundle(f"again: {query_bundle.query_str}")
 
 
 class Scripted(CustomLLM):
-    """Gives one answer to any prompt, and keeps the prompts."""
+    """A model that gives one answer to any prompt, and keeps the prompts."""
 
     prompts: list[str]
 
     @property
     def metadata(self) -> LLMMetadata:
-        """A model with a large window."""
+        """Return a model's metadata with a large window."""
         return LLMMetadata(model_name="scripted", context_window=100_000)
 
     @llm_completion_callback()
@@ -168,18 +168,18 @@ class Scripted(CustomLLM):
 
     @llm_completion_callback()
     def stream_complete(self, prompt: str, *_: Any, **__: Any) -> CompletionResponseGen:
-        """Yield it."""
+        """Yield the same answer to any prompt."""
         yield self.complete(prompt)
 
 
 class Found(Event):
-    """Nodes on their way to the next step."""
+    """An event that passes nodes to the next step."""
 
     nodes: list[NodeWithScore]
 
 
 class Steps(Workflow):
-    """Retrieves, changes the nodes in another step, and ends with an answer or nodes."""
+    """A workflow that retrieves, changes the nodes in another step, and ends."""
 
     def __init__(self, program: Any, retriever: BaseRetriever, *, answers: bool) -> None:
         super().__init__(timeout=60)
@@ -203,7 +203,7 @@ class Steps(Workflow):
         return await self.ended(nodes)
 
     async def ended(self, nodes: list[NodeWithScore]) -> StopEvent:
-        """Return the end: changed nodes, or an answer to them."""
+        """Return the end of the workflow: changed nodes, or an answer to them."""
         nodes = self.change.changed(nodes)
         if self.answers:
             synthesizer = get_response_synthesizer(llm=self.program.llm)
@@ -213,7 +213,7 @@ class Steps(Workflow):
 
 
 class Waits(Steps):
-    """Asks a human between its steps, or within one that then begins anew, how many to keep."""
+    """A workflow that asks a human how many nodes to keep, between steps or within one."""
 
     inside = False
 
@@ -257,7 +257,7 @@ def answered_by(human: str, flow: Any, argument: str) -> Callable[[str], Any]:
 
 
 class ByHand(CustomQueryEngine):
-    """An engine of the user's own: a cut between a retriever and a synthesizer."""
+    """A user's own engine with a cut between retriever and synthesizer."""
 
     program: Any
     retriever: Any
@@ -271,7 +271,7 @@ class ByHand(CustomQueryEngine):
 
 
 class Composed(BaseRetriever):
-    """Retrieves from two retrievers, and changes their results."""
+    """A retriever that asks two retrievers, and changes their results."""
 
     def __init__(self, program: Any, first: BaseRetriever, second: BaseRetriever) -> None:
         self.first, self.second, self.change = first, second, program.change()
@@ -283,7 +283,7 @@ class Composed(BaseRetriever):
 
 
 class Returning(BaseRetriever):
-    """Keeps the nodes that it returns."""
+    """A retriever that keeps the nodes that it returns."""
 
     def __init__(self, program: Any, inside: BaseRetriever) -> None:
         self.program, self.inside = program, inside
@@ -295,7 +295,7 @@ class Returning(BaseRetriever):
 
 
 class Keeping(CustomQueryEngine):
-    """Notes the nodes of an engine that asks no model."""
+    """An engine without a model that keeps its nodes."""
 
     def __init__(self, program: Any, inside: Any) -> None:
         super().__init__()

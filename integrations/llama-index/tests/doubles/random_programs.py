@@ -1,7 +1,7 @@
-"""Random programs of LlamaIndex's parts; the truth is the model's prompt, or the output.
+"""Random programs of LlamaIndex's parts, whose truth is the model's prompt, or the output.
 
-Each document has a marker in its text. A program is drawn by its seed; asked twice, it does the
-same.
+Each document has a marker in its text. A program is drawn by its seed, and gives the same when
+asked twice.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Program:
 
     - `thing`: the observed object.
     - `llm`: has all prompts; `returned`: the nodes that the program returned.
-    - `fails`: a step fails for good, so that any score is wrong.
+    - `fails`: a step fails without recovery, so that any score is wrong.
     """
 
     def __init__(self, seed: int) -> None:
@@ -81,7 +81,7 @@ class Program:
 
     @property
     def truth(self) -> set[str]:
-        """The documents in all prompts; where no model was asked, those that were returned."""
+        """Return the documents in all prompts, or the returned ones if no model was asked."""
         if self.llm.prompts:
             return markers("\n".join(self.llm.prompts))
         return markers("\n".join(node.text for node in self.returned or ()))
@@ -97,7 +97,7 @@ class Program:
         return Changes(seed=self.chance.randrange(10**6))
 
     def retriever(self, depth: int = 0) -> BaseRetriever:
-        """Draw a retriever; by itself it gives the program's output."""
+        """Draw a retriever; alone, it gives the program's output."""
         drawn = self._retriever(depth)
         if depth == 0 and getattr(self, "kind", None) == self.retriever:
             return Returning(self, drawn)
@@ -139,7 +139,7 @@ class Program:
     # Programs
 
     def engine(self) -> Any:
-        """A retriever, postprocessors, a synthesizer."""
+        """Draw an engine with a retriever, postprocessors, and a synthesizer."""
         mode = self.chance.choice(_MODES)
         synthesizer = (
             NoText(llm=self.llm)
@@ -154,7 +154,7 @@ class Program:
         return TransformQueryEngine(engine, Rewrites()) if self.chance.random() < 0.2 else engine
 
     def citations(self) -> Any:
-        """Sources that are numbered and cut for citation."""
+        """Draw an engine that numbers and cuts its sources for citation."""
         size = self.chance.choice([512, 40])
         return CitationQueryEngine.from_args(
             None,
@@ -179,12 +179,12 @@ class Program:
         )
 
     def router(self) -> Any:
-        """Engines; a selector chooses some of them."""
+        """Draw engines, and a selector that chooses some of them."""
         places = self.chance.choice([(0,), (1,), (0, 1)])
         return RouterQueryEngine(Selects(*places), self.tools(), llm=self.llm)
 
     def questions(self) -> Any:
-        """A question to each engine, and an answer to their answers."""
+        """Draw an engine that asks each engine a question, and answers from their answers."""
         return SubQuestionQueryEngine.from_defaults(
             self.tools(),
             llm=self.llm,
@@ -194,11 +194,11 @@ class Program:
         )
 
     def by_hand(self) -> Any:
-        """A cut by hand."""
+        """Draw an engine with a cut by hand."""
         return ByHand(program=self, retriever=self._retriever(0), change=self.change())
 
     def chat(self) -> Any:
-        """A chat engine."""
+        """Draw a chat engine."""
         made: Any = self.chance.choice([ContextChatEngine, CondensePlusContextChatEngine])
         return made.from_defaults(
             retriever=self._retriever(0),
@@ -208,17 +208,17 @@ class Program:
         )
 
     def workflow(self) -> Any:
-        """Steps."""
+        """Draw a workflow of steps."""
         return Steps(self, self._retriever(0), answers=self.chance.random() < 0.6)
 
     def waiting(self) -> Any:
-        """Steps that wait for a human."""
+        """Draw a workflow that waits for a human."""
         flow = Waits(self, self._retriever(0), answers=self.chance.random() < 0.6)
         flow.inside = self.chance.random() < 0.5
         return answered_by(str(self.chance.randrange(1, 6)), flow, "query")
 
     def approved(self) -> Any:
-        """An agent whose tool asks a human, who may refuse, before it searches; or after it did."""
+        """Draw an agent whose tool asks a human, who may refuse, before or after it searches."""
         retriever, late = self._retriever(1), self.chance.random() < 0.5
         human = self.chance.choice(["yes", "yes", "no"])
 
@@ -233,13 +233,14 @@ class Program:
             nodes = nodes or await retriever.aretrieve(input)
             return "\n".join(node.text for node in nodes)
 
-        search.__annotations__["context"] = Context  # LlamaIndex reads no annotations in text
+        # LlamaIndex does not read annotations that are texts.
+        search.__annotations__["context"] = Context
         tools = [FunctionTool.from_defaults(async_fn=search, name="one"), self._tool("two")]
         agent = self._agent(tools, [["one"], ["two"]] if self.seed % 2 else [["two"], ["one"]])
         return answered_by(human, agent, "user_msg")
 
     def function(self) -> Callable[[str], Any]:
-        """A function that retrieves several times, changes nodes, and returns them in some form."""
+        """Draw a function that retrieves several times, changes nodes, and returns them."""
         retrievers = [self._retriever(1) for _ in range(self.chance.choice([1, 1, 2, 3]))]
         changes: list[Changes] = [self.change() for _ in range(self.chance.randrange(3))]
         form = self.chance.choice(["nodes", "texts", "mapping", "answer", "response", "text"])
@@ -264,19 +265,19 @@ class Program:
         return function
 
     def agent(self) -> Any:
-        """An agent that calls tools, one after the other or at once, and answers."""
+        """Draw an agent that calls tools, in sequence or at once, and answers."""
         tools: list[Any] = [self._tool(name) for name in ("one", "two")]
         return self._agent(tools, [["one"], ["two"]] if self.seed % 2 else [["one", "two"]])
 
     def handing_over(self) -> Any:
-        """An agent that calls a tool and hands over to another one, which calls a second tool."""
+        """Draw an agent that calls a tool and hands over to another agent with a tool."""
         hands = "handoff", {"to_agent": "other", "reason": "it knows"}
         first = self._agent([self._tool("one")], [["one"], [hands]], can_handoff_to=["other"])
         other = self._agent([self._tool("two")], [["one"], [hands], ["two"]], name="other")
         return AgentWorkflow(agents=[first, other], root_agent="agent")
 
     def failing_tool(self) -> Any:
-        """An agent with a tool that fails after it retrieved."""
+        """Draw an agent with a tool that fails after it retrieved."""
         self.fails = True
         retriever = self._retriever(1)
 

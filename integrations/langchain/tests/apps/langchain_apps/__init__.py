@@ -1,1 +1,1 @@
-"""Small LangChain and LangGraph applications, and the doors through which each is scored."""
+"""Small LangChain and LangGraph applications, and the entry points through which each is scored."""

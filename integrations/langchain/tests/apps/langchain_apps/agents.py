@@ -114,7 +114,7 @@ def _answered(said: list[BaseMessage]) -> bool:
     streams=True,
 )
 def two_searches() -> Any:
-    """The RAG agent of the tutorial, whose tool has an artifact, searches twice."""
+    """The tutorial's RAG agent, whose tool has an artifact, searches twice."""
     search = search_tool(by_query={"boats": "timetable fares", "costs": "bicycles dogs"})
     return agent([search], searches("boats"), searches("costs"), ANSWER)
 
@@ -141,7 +141,7 @@ def searches_at_once() -> Any:
     skips=SYNC_ONLY,
 )
 def slow_first_search() -> Any:
-    """The same, where a middleware lets the first call wait: the order is that of the message."""
+    """A middleware delays the first of two parallel calls: the order is that of the message."""
     ended = Event()
 
     @wrap_tool_call
@@ -163,7 +163,7 @@ def slow_first_search() -> Any:
     output="messages",
 )
 def empty_then_found() -> Any:
-    """The first search returns an empty list, and is paid for all the same."""
+    """The first search returns an empty list, and counts as a call all the same."""
     search = search_tool(by_query={"ferries": "", "boats": "timetable cafe"})
     return agent([search], searches("ferries"), searches("boats"), ANSWER)
 
@@ -198,7 +198,7 @@ def no_search() -> Any:
     output="messages",
 )
 def documents_as_content() -> Any:
-    """The tool returns the store's documents as they are; LangChain prints them into the message.
+    """The tool returns the store's documents unchanged; LangChain prints them into the message.
 
     No retriever fires an event, and no artifact is made.
     """
@@ -223,7 +223,7 @@ def documents_as_content() -> Any:
     ),
 )
 def retrieved_documents_as_content() -> Any:
-    """The same with a retriever, whose event tells the documents."""
+    """A tool returns a retriever's documents as its content; the retriever's event has them."""
     retriever = shelf("timetable cafe")
 
     @tool(args_schema=Query)
@@ -244,7 +244,7 @@ def retrieved_documents_as_content() -> Any:
     ),
 )
 def content_and_artifact_swapped() -> Any:
-    """A frequent slip: documents are returned as the content, and the text as the artifact."""
+    """A tool returns documents as the content and the text as the artifact, by mistake."""
     retriever = shelf("timetable cafe")
 
     @tool(args_schema=Query, response_format="content_and_artifact")
@@ -394,7 +394,7 @@ def _source_of(answer: Any) -> Any:
     in_notes=True,
 )
 def elasticsearch_answer() -> Any:
-    """A shape of its own, which the user's function reads: `tool_documents`."""
+    """A tool returns Elasticsearch's form, which the user's function reads: `tool_documents`."""
     found = [
         {"_id": name, "_score": 3.1, "_source": {"body": TEXTS[name]}}
         for name in ("cafe", "timetable")
@@ -498,7 +498,7 @@ def json_beside_documents() -> Any:
     output="messages",
 )
 def json_that_is_no_retrieval() -> Any:
-    """A tool returns the caller's account as JSON with an ID; it is named among the other tools."""
+    """A tool that is listed in `other_tools` returns the caller's account as JSON with an ID."""
 
     @tool
     def account() -> str:
@@ -519,7 +519,7 @@ def json_that_is_no_retrieval() -> Any:
     output="messages",
 )
 def ticket_tool() -> Any:
-    """A tool opens a ticket and returns its ID and status as JSON: this is not a search."""
+    """A tool opens a ticket and returns its ID and status as JSON, which is not a search."""
 
     @tool
     def open_ticket(subject: str) -> str:
@@ -538,7 +538,7 @@ def ticket_tool() -> Any:
     unscorable="a tool returned a long text that contains no known document",
 )
 def faq_that_repeats_the_question() -> Any:
-    """An FAQ's answer repeats most words of the query, and is retrieved all the same."""
+    """An FAQ's answer repeats most words of the query, and counts as retrieved."""
 
     @tool(args_schema=Query)
     def faq(query: str) -> str:
@@ -588,7 +588,7 @@ def weather_tool() -> Any:
     output="messages",
 )
 def calculator() -> Any:
-    """A tool that returns a number, beside the search."""
+    """One tool returns a number, and another one searches."""
 
     @tool
     def add(first: float, second: float) -> float:
@@ -620,7 +620,7 @@ _THOUGHT = (
     streams=True,
 )
 def todo_list() -> Any:
-    """The middleware's `write_todos`, then a search."""
+    """The agent calls the middleware's `write_todos`, then searches."""
     script = [calls(("write_todos", {"todos": _TODOS})), searches("boats"), ANSWER]
     return agent([search_tool("timetable cafe")], *script, middleware=[TodoListMiddleware()])
 
@@ -658,7 +658,7 @@ def think_tool() -> Any:
     in_notes=True,
 )
 def notes_in_files() -> Any:
-    """The agent writes notes into a file of its own, and reads them again (a deep agent)."""
+    """A deep agent writes notes into a file of its own, and reads them again."""
     files: dict[str, str] = {}
 
     @tool
@@ -689,7 +689,7 @@ def notes_in_files() -> Any:
     output="messages",
 )
 def found_text_in_files() -> Any:
-    """The agent copies a found text into a file and reads it again: found once, read twice."""
+    """The agent copies a found text into a file and reads it again."""
     files: dict[str, str] = {}
 
     @tool
@@ -713,7 +713,7 @@ def found_text_in_files() -> Any:
 
 
 class _Reply(BaseModel):
-    """A reply in fields."""
+    """A structured reply."""
 
     departure: str
     bicycle: str
@@ -862,7 +862,7 @@ def swarm() -> Any:
     streams=True,
 )
 def handoff_by_hand() -> Any:
-    """The same with the tutorial's own hand-off tool, which carries no mark."""
+    """One agent hands over to another by the tutorial's own tool, which has no mark."""
     return _swarm(marked=False)
 
 
@@ -874,7 +874,7 @@ def handoff_by_hand() -> Any:
     in_notes=True,
 )
 def handover_message() -> Any:
-    """A node writes the next agent's task as a user's message: the turn began before it."""
+    """A node writes the next agent's task as a user's message, and the turn began before that."""
     first_agent = agent([search_tool("timetable cafe")], searches("boats"), "At ten past four.")
     second_agent = agent([search_tool("bicycles dogs")], searches("costs"), ANSWER)
 
@@ -944,7 +944,7 @@ def search_that_is_edited() -> Any:
     output="messages",
 )
 def search_that_is_rejected() -> Any:
-    """The human rejects the first search, and approves the second: the first one never ran."""
+    """The human rejects the first search, which never runs, and approves the second."""
     search = search_tool(by_query={"everything": "cafe dogs", "boats": "timetable"})
     decisions = [{"type": "reject", "message": "Too broad."}, {"type": "approve"}]
     return _reviewed(decisions, search, searches("everything"), searches("boats"), ANSWER)
@@ -1057,7 +1057,7 @@ def failed_search() -> Any:
     output="messages",
 )
 def failed_search_that_is_scored() -> Any:
-    """The same, where the user has the other calls scored; the failed one was paid for."""
+    """The agent searches again after a failed call, and the user scores the other calls."""
     return _failing()
 
 
@@ -1093,7 +1093,7 @@ def dynamic_prompt_search() -> Any:
     skips=SYNC_ONLY,
 )
 def dynamic_prompt_retriever() -> Any:
-    """The same with a retriever, whose event tells the documents."""
+    """The tutorial's two-step chain with a retriever, whose event has the documents."""
     retriever = shelf("timetable cafe")
 
     @dynamic_prompt
@@ -1109,7 +1109,7 @@ class _WithContext(AgentState[Any]):
 
 
 class _Retrieving(AgentMiddleware[_WithContext, None]):
-    """Searches before the model, keeps the documents in the state, and extends the question."""
+    """A middleware that searches before the model, and extends the question by the documents."""
 
     state_schema = _WithContext
 
@@ -1141,7 +1141,7 @@ def documents_in_the_state() -> Any:
     output="messages",
 )
 def reminder_message() -> Any:
-    """A middleware adds a user's message before the model: the turn began before it."""
+    """A middleware adds a user's message before the model, and the turn began before that."""
 
     @before_model
     def remind(state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:

@@ -44,7 +44,7 @@ def messages(question: str) -> Any:
 
 @dataclass(frozen=True)
 class Stated:
-    """Numbers, or None for no number, that a door gives by design, and the reason."""
+    """The numbers that an entry point gives by design, with None for no number, and the reason."""
 
     reason: str
     values: Values | None = None
@@ -64,7 +64,7 @@ ANSWER_ONLY = (
 
 
 def of_the_answer(reason: str, values: Values | None = None) -> dict[str, Stated]:
-    """Return the numbers by design of a function that keeps its documents out of its answer."""
+    """Return the designed numbers of a function that returns an answer without documents."""
     return dict.fromkeys(ANSWER_ONLY, Stated(reason, values))
 
 
@@ -77,7 +77,7 @@ SYNC_ONLY = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Application:
-    """A program of LangChain's and LangGraph's parts, and the right answer to "which recall?".
+    """A program of LangChain's and LangGraph's parts, and its right recall.
 
     - `build`: returns the thing that is asked, new each time.
     - `expects`: the reference IDs.
@@ -124,12 +124,12 @@ class Application:
 
     @property
     def references(self) -> list[str]:
-        """The reference IDs."""
+        """Return the reference IDs."""
         return self.expects.split()
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures whose right value is stated."""
+        """Return the measures whose right value is stated."""
         return tuple(each for each in self.right if isinstance(each, Measure)) or (Recall,)
 
     def ask(self, thing: Any, question: str | None = None) -> Any:

@@ -64,7 +64,7 @@ class CitedAnswer(BaseModel):
     output="documents",
 )
 def vector_store() -> Any:
-    """The store itself, whose search returns timetable, fares, bicycles, cafe."""
+    """The store itself is asked, and returns timetable, fares, bicycles, cafe."""
     return store("timetable fares bicycles cafe dogs")
 
 
@@ -262,7 +262,7 @@ def _with_documents(found: list[Document], form: Any) -> Any:
     streams=True,
 )
 def hits_as_dicts() -> Any:
-    """A function returns hits: mappings with a document and a score, in a new order."""
+    """A function returns hits, which are mappings with a document and a score, in a new order."""
     return shelf("timetable cafe bicycles") | (
         lambda d: [{"doc": d[2], "score": 0.9}, {"doc": d[0], "score": 0.5}]
     )
@@ -275,7 +275,7 @@ def hits_as_dicts() -> Any:
     in_notes=True,
 )
 def hits_as_dataclasses() -> Any:
-    """The same with objects of the application's own class."""
+    """A function returns hits as objects of the application's own class."""
 
     @dataclass
     class Hit:
@@ -305,7 +305,7 @@ def lists_of_one() -> Any:
     in_notes=True,
 )
 def scored_pairs() -> Any:
-    """Pairs of a document and a score, in another order than the retriever's."""
+    """A function returns pairs of a document and a score, in another order than the retriever's."""
     return shelf("bicycles timetable") | (lambda d: [(d[1], 0.8), (d[0], 0.3)])
 
 
@@ -316,7 +316,7 @@ def scored_pairs() -> Any:
     in_notes=True,
 )
 def hits_by_id() -> Any:
-    """A mapping from IDs to documents, in the order of its insertion."""
+    """A function returns a mapping from IDs to documents, whose order is the rank."""
     return shelf("bicycles timetable") | (lambda d: {"timetable": d[1], "bicycles": d[0]})
 
 
@@ -328,7 +328,7 @@ def hits_by_id() -> Any:
     read=1.0,
 )
 def scored_hits_beside_an_answer() -> Any:
-    """Hits with their scores under one key, the answer under another."""
+    """The output has hits with scores under one key, and the answer under another."""
     found = itemgetter("question") | shelf("timetable bicycles")
     hits = RunnablePassthrough.assign(
         hits=found | (lambda d: [{"document": e, "score": 1.0} for e in d])
@@ -448,7 +448,7 @@ def rag_fusion() -> Any:
     retrieved=1.0,
 )
 def unique_union() -> Any:
-    """The lists of two queries are made one without duplicates, and go into a prompt."""
+    """The lists of two queries are united without duplicates, and go into a prompt."""
 
     def unique(lists: list[list[Document]]) -> list[Document]:
         return list({each.id: each for each in flattened.from_iterable(lists)}.values())
@@ -556,7 +556,7 @@ def searches_in_threads() -> Any:
     output="documents",
 )
 def searches_in_plain_threads() -> Any:
-    """The same in Python's own executor: only doors that see the output know of it."""
+    """Two stores are searched in Python's own executor, which only the output shows."""
     stores = [shelf("timetable cafe"), shelf("bicycles dogs")]
 
     def ask(question: str) -> list[Document]:
@@ -583,7 +583,7 @@ def routed_by_branch() -> Any:
 
 @runnable(expects="timetable bicycles", right={Recall: 0.5, Recall @ 1: 0.0}, read=0.5)
 def routed_by_function() -> Any:
-    """A function returns the chain that goes on, which LangChain then runs."""
+    """A function returns the next chain, which LangChain then runs."""
     stores = {"times": shelf("cafe timetable"), "prices": shelf("fares")}
 
     def route(question: str) -> Any:
@@ -613,7 +613,7 @@ def configurable_alternatives() -> Any:
     config={"configurable": {"search": {"k": 2}}},
 )
 def configurable_depth() -> Any:
-    """How many documents are searched is configured at run time: two, for four by default."""
+    """The number of documents is configured at run time: two, instead of four by default."""
     retriever = store("timetable cafe bicycles dogs").as_retriever()
     return retriever.configurable_fields(search_kwargs=ConfigurableField(id="search"))
 
@@ -644,7 +644,7 @@ def fallback_store() -> Any:
     output="documents",
 )
 def retried_store() -> Any:
-    """The store fails once, and answers when it is asked again."""
+    """The store fails once, and answers the second request."""
     retriever = shelf("timetable bicycles", failures=1)
     return retriever.with_retry(stop_after_attempt=2, wait_exponential_jitter=False)
 
@@ -659,7 +659,7 @@ def retried_store() -> Any:
     output="documents",
 )
 def scores_in_metadata() -> Any:
-    """A chain function searches with scores, and writes them into the metadata (a how-to guide)."""
+    """A chain function searches with scores and writes them into the metadata."""
     ranked = store("cafe timetable bicycles")
 
     @chain
@@ -709,7 +709,7 @@ def search_into_a_prompt() -> Any:
     skips={"spans": "the instrumentor does not know fullrecall's own records"},
 )
 def search_that_is_recorded() -> Any:
-    """The same, where one line of the application records the documents."""
+    """`similarity_search` goes into a prompt, and the application records its documents."""
     ranked = store("timetable cafe bicycles")
     answer = PROMPT | model() | StrOutputParser()
 
@@ -729,7 +729,7 @@ def search_that_is_recorded() -> Any:
     output="documents",
 )
 def asynchronous_function() -> Any:
-    """An `async` function that awaits two searches at once, and returns one list."""
+    """An `async` function awaits two searches at once, and returns one list."""
     import asyncio
 
     stores = [shelf("timetable cafe"), shelf("bicycles dogs")]
@@ -743,7 +743,7 @@ def asynchronous_function() -> Any:
 
 @function(expects="timetable bicycles", right={Recall: 0.5, Recall @ 1: 0.5}, read=0.5)
 def streamed_answer() -> Any:
-    """A generator of FastAPI's kind: retrieves, then yields the answer in parts."""
+    """A generator, as in FastAPI, retrieves, then yields the answer in parts."""
     retriever = shelf("timetable cafe")
     answer = PROMPT | model() | StrOutputParser()
 
@@ -761,7 +761,7 @@ def streamed_answer() -> Any:
     expects="timetable bicycles", right={Recall: 0.5, Recall @ 1: 0.5}, read=0.5, streams=True
 )
 def generator_chain() -> Any:
-    """A generator function in a chain, for sync and async callers alike."""
+    """A generator function in a chain serves sync and async callers."""
     retriever = shelf("timetable cafe")
     answer = PROMPT | model() | StrOutputParser()
 
@@ -843,7 +843,7 @@ def asked_with_history() -> Any:
     in_notes=True,
 )
 def replayed_chain() -> Any:
-    """The target replays the turn before: the chain keeps a history by session.
+    """The target replays an earlier turn; the chain keeps a history by session.
 
     The first turn's search finds fares, which does not count for the second.
     """
@@ -879,9 +879,9 @@ def replayed_chain() -> Any:
     right={Recall: 1.0, Recall @ 1: 2 / 3, Recall @ calls(2): 2 / 3},
 )
 def recursive_decomposition() -> Any:
-    """Sub-questions go through the same chain as the question does at the end, with their answers.
+    """Sub-questions go through the chain first, then the question with their answers.
 
-    No turn is replayed: documents found for a sub-question count.
+    This is no replayed turn, so documents found for a sub-question count.
     """
     by_query = {"When?": "timetable cafe", "How much?": "dogs bicycles", QUESTION: "fares"}
     context = RunnablePassthrough.assign(
@@ -1001,7 +1001,7 @@ def apology_for_a_failure() -> Any:
     output="documents",
 )
 def fallback_by_hand() -> Any:
-    """A hand-written `try … except` asks another store: the docs count it as a fallback."""
+    """A hand-written `try … except` asks another store, which counts as a fallback."""
     first, second = shelf(failures=99), shelf("timetable cafe")
 
     def ask(question: str) -> list[Document]:
@@ -1025,7 +1025,7 @@ def nothing_found() -> Any:
     output="documents",
 )
 def the_same_twice() -> Any:
-    """A document occurs twice in the list: the first occurrence counts, the second takes a rank."""
+    """A document occurs twice in the list: the first counts, the second only takes a rank."""
     return shelf("timetable timetable bicycles")
 
 
@@ -1052,7 +1052,7 @@ def chunks_of_sources() -> Any:
     read=0.5,
 )
 def wrapped_documents() -> Any:
-    """A header is written in front of each text before the prompt (contextual retrieval)."""
+    """A header is written before each text in the prompt (contextual retrieval)."""
 
     def with_header(found: list[Document]) -> list[Document]:
         return [

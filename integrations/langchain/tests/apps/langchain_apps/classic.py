@@ -177,7 +177,7 @@ def conversational_chain() -> Any:
     output="documents",
 )
 def multi_query() -> Any:
-    """Three queries of a model, whose lists are made one: timetable, bicycles, cafe, delays."""
+    """The lists of a model's three queries are united: timetable, bicycles, cafe, delays."""
     by_query = {"one": "timetable bicycles", "two": "cafe timetable", "three": "delays"}
     return MultiQueryRetriever.from_llm(shelf(by_query=by_query), model("one\ntwo\nthree"))
 
@@ -189,7 +189,7 @@ def multi_query() -> Any:
     streams=True,
 )
 def ensemble() -> Any:
-    """Two lists by weighted reciprocal rank: cafe is high in both, then timetable, bicycles, dogs.
+    """Two lists are fused by weighted reciprocal rank: cafe, timetable, bicycles, dogs.
 
     cafe .5/62 + .5/61, timetable .5/61, bicycles .5/62, dogs .5/63.
     """
@@ -203,7 +203,7 @@ def ensemble() -> Any:
     output="documents",
 )
 def merger() -> Any:
-    """Two lists in turn: timetable, dogs, cafe, bicycles."""
+    """Two lists are merged by turns: timetable, dogs, cafe, bicycles."""
     return MergerRetriever(retrievers=[shelf("timetable cafe"), shelf("dogs bicycles")])
 
 
@@ -217,7 +217,7 @@ def ensemble_of_compressed() -> Any:
     """An ensemble's list is reranked, and the best one goes into the prompt."""
 
     class Best(BaseDocumentCompressor):
-        """Keeps the first document."""
+        """A compressor that keeps the first document."""
 
         def compress_documents(
             self, documents: Any, query: str, callbacks: Callbacks | None = None
@@ -258,7 +258,7 @@ _NO_IDS = dict.fromkeys(
     retrieved=1.0,
 )
 def filtered_by_a_model() -> Any:
-    """A model says of each document whether it is relevant; timetable is dropped."""
+    """A model judges each document's relevance, and timetable is dropped."""
 
     def says(messages: list[BaseMessage]) -> str:
         return "NO" if TEXTS["timetable"] in messages[-1].text else "YES"
@@ -302,13 +302,13 @@ def pipeline_of_transformers() -> Any:
     """A pipeline drops redundant documents, and keeps the nearest two of the rest."""
 
     class Unique(BaseDocumentTransformer):
-        """Drops texts that came before."""
+        """A transformer that drops repeated texts."""
 
         def transform_documents(self, documents: Any, **options: Any) -> Any:
             return list({each.page_content: each for each in documents}.values())
 
     class Nearest(BaseDocumentCompressor):
-        """Keeps the two documents that a scorer likes best, as copies."""
+        """A transformer that keeps copies of the two documents with the best scores."""
 
         def compress_documents(
             self, documents: Any, query: str, callbacks: Callbacks | None = None
@@ -324,7 +324,7 @@ def pipeline_of_transformers() -> Any:
 
 
 class _Encoder(BaseCrossEncoder):
-    """Scores a text by its place in an order."""
+    """A cross-encoder that scores a text by its place in a given order."""
 
     def __init__(self, order: str) -> None:
         self._order = [TEXTS[name] for name in order.split()]
@@ -349,7 +349,7 @@ def cross_encoder() -> Any:
 
 
 class _Minting(BaseDocumentCompressor):
-    """Reverses the list into new documents, whose metadata has an ID of the reranker's own."""
+    """A reranker that reverses the list into new documents, with IDs of its own in the metadata."""
 
     def compress_documents(
         self, documents: Any, query: str, callbacks: Callbacks | None = None
@@ -375,7 +375,7 @@ def reranker_that_drops_ids() -> Any:
 
 
 class _Reorder(BaseDocumentTransformer):
-    """Puts the best documents at both ends, as langchain-community's `LongContextReorder` does."""
+    """A reorderer that puts the best documents at both ends, as `LongContextReorder` does."""
 
     def transform_documents(self, documents: Any, **options: Any) -> Any:
         placed: list[Document] = []
@@ -401,7 +401,7 @@ def _reordered(names: str) -> Any:
 def long_context_reorder_of_four() -> Any:
     """Four documents, the default of a vector store, are reordered for the prompt.
 
-    timetable, bicycles, cafe, dogs becomes bicycles, dogs, cafe, timetable: no ranking.
+    timetable, bicycles, cafe, dogs becomes bicycles, dogs, cafe, timetable, which is no ranking.
     """
     return _reordered("timetable bicycles cafe dogs")
 
@@ -413,7 +413,7 @@ def long_context_reorder_of_four() -> Any:
     retrieved=1.0,
 )
 def long_context_reorder_of_eight() -> Any:
-    """The same with eight documents."""
+    """Eight documents are reordered for the prompt."""
     return _reordered("timetable bicycles cafe dogs fares seals luggage delays")
 
 
@@ -424,7 +424,7 @@ def long_context_reorder_of_eight() -> Any:
     retrieved=1.0,
 )
 def reranked_like_a_reordering() -> Any:
-    """A reranker happens to return the order that a reordering for the prompt would: a ranking."""
+    """A reranker returns by chance the order of a reordering for the prompt: still a ranking."""
     reranker = CrossEncoderReranker(model=_Encoder("bicycles dogs cafe timetable"), top_n=4)
     best = ContextualCompressionRetriever(
         base_compressor=reranker, base_retriever=shelf("timetable bicycles cafe dogs")
@@ -506,7 +506,7 @@ class _Filters(Visitor):
     output="documents",
 )
 def self_query() -> Any:
-    """A model writes the query and a filter on metadata, which leaves documents of topic b."""
+    """A model writes the query and a metadata filter, which keeps documents of topic b."""
     written = StructuredQuery(
         query="cost",
         filter=Comparison(comparator=Comparator.EQ, attribute="topic", value="b"),

@@ -1,4 +1,4 @@
-"""Every door of the adapter, asked for the recall of an application; and how its answer is judged.
+"""Every entry point of the adapter ("door"), and the verdict on its recall of an application.
 
 The public names are those of `fullrecall`, `fullrecall.measures`, `fullrecall.read` and
 `langchain_fullrecall`.
@@ -47,10 +47,7 @@ are the numbers that docs/langchain.md states for a case which the record cannot
 
 
 class Answer(NamedTuple):
-    """The answer of a door: the value of each measure, None for none, and why.
-
-    `raised` is the error that the door raised instead.
-    """
+    """The answer of a door: each measure's value, or None, and the reason."""
 
     values: Mapping[Measure | str, float | None]
     reason: str
@@ -92,7 +89,7 @@ def right_of(application: Application, door: str) -> Values:
 
 
 def verdict_of(name: str, door: str) -> Verdict:
-    """Return how a door's answer compares to the numbers that the application states."""
+    """Return the verdict on a door's answer, by the numbers that the application states."""
     application, answer = APPLICATIONS[name], answer_of(name, door)
     right = right_of(application, door)
     values = {measure: answer.values.get(measure) for measure in right}
@@ -136,7 +133,7 @@ def table() -> str:
 
 @cache
 def _runner() -> asyncio.Runner:
-    """Return one event loop for all doors that await: a loop costs as much as an answer."""
+    """Return one event loop for all doors that await, since a loop costs as much as an answer."""
     return asyncio.Runner()
 
 
@@ -182,7 +179,7 @@ def _sample(application: Application) -> Sample:
 
 
 def _text_of(output: Any) -> str:
-    """Return the answer in an output, as a user's target returns it: no document is in it."""
+    """Return the answer's text in an output, as a user's target returns it, without documents."""
     if isinstance(output, BaseMessage):
         return output.text
     if isinstance(output, dict) and output.get("messages"):
@@ -493,7 +490,7 @@ def forget() -> None:
 
 
 class Door(NamedTuple):
-    """A door: how it is asked, and which applications it takes."""
+    """A door: a way to ask an application, and the condition for applications that it takes."""
 
     ask: Callable[[Application], Answer]
     takes: Callable[[Application], bool]
@@ -512,7 +509,7 @@ def _can_be_awaited(application: Application) -> bool:
 
 
 def _hides_documents(application: Application) -> bool:
-    """Whether a function of the answer shows less than the application itself."""
+    """Return whether a function of the answer shows less than the application itself."""
     return application.kind == "runnable" or _holds_documents(application)
 
 
@@ -533,7 +530,7 @@ def _has_prompt(application: Application) -> bool:
 
 
 def _can_be_spans(application: Application) -> bool:
-    """Whether the options are those of spans too, and the instrumentor is installed."""
+    """Return whether spans have these options too, and the instrumentor is installed."""
     known = application.options.keys() <= {"id_key", "failed_calls", "tool_documents"}
     return known and _has_instrumentor()
 
@@ -542,7 +539,7 @@ def _can_be_spans(application: Application) -> bool:
 def _has_instrumentor() -> bool:
     try:
         return find_spec("openinference.instrumentation.langchain") is not None
-    except ModuleNotFoundError:  # not even the package around it
+    except ModuleNotFoundError:  # Not even the package around it is installed.
         return False
 
 

@@ -81,7 +81,7 @@ APPLICATIONS["repetitions"] = Application(
     "experiment",
     lambda: None,
     expects="",
-    # The exact interval of 6 successes in 12: repetitions of an example are no further examples.
+    # The exact interval of 6 successes in 12: repetitions of an example do not count as examples.
     right={"mean": 0.5, "low": 0.211, "high": 0.789},
     in_notes=True,
     own_doors={"summary": _by_summary, "report": _by_report},
@@ -107,7 +107,7 @@ def _by_results() -> Mapping[str, float | None]:
 
 
 def _by_rows() -> Mapping[str, float | None]:
-    """Return the same of the rows that these results yield."""
+    """Return the mean of the report of the rows that these results yield."""
 
     async def rows() -> list[Any]:
         return [row async for row in await _awaited()]

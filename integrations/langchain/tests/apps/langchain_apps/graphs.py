@@ -122,7 +122,7 @@ def query_analysis() -> Any:
         return {"documents": narrowed.invoke(state["search"].query)}
 
     class Analyzed(State):
-        """With the search."""
+        """A state with the written search."""
 
         search: _Search
 
@@ -166,7 +166,7 @@ def private_documents() -> Any:
     """The output schema has the answer alone: documents stay inside the graph."""
 
     class Out(TypedDict):
-        """The output for callers."""
+        """The output for callers, without documents."""
 
         answer: str
 
@@ -305,7 +305,7 @@ def command_with_documents() -> Any:
 
 
 class _Grade(BaseModel):
-    """Whether a document is relevant."""
+    """A grade: whether a document is relevant."""
 
     score: Literal["yes", "no"]
 
@@ -356,7 +356,7 @@ def corrective_rag() -> Any:
     output="documents",
 )
 def corrective_rag_with_joined_results() -> Any:
-    """The web search's results are joined into one new document, as the notebook does it."""
+    """The web search's results are joined into one new document, as in the notebook."""
 
     def web_search(state: Any) -> dict[str, Any]:
         found = shelf("cafe dogs").invoke("price of a bicycle")
@@ -373,13 +373,13 @@ def corrective_rag_with_joined_results() -> Any:
     retrieved=0.5,
 )
 def self_rag() -> Any:
-    """The answer is not grounded, so that the query is rewritten and searched again (Self-RAG).
+    """The answer is not grounded, so the query is rewritten and searched again (Self-RAG).
 
     The second list takes the place of the first, which had bicycles.
     """
 
     class Rewritten(State, total=False):
-        """With the query of the next search."""
+        """A state with the query of the next search."""
 
         query: str
 
@@ -406,7 +406,7 @@ def self_rag() -> Any:
 
 
 class _Route(BaseModel):
-    """Where to search."""
+    """A model's choice of the place to search."""
 
     source: Literal["handbook", "web", "none"]
 
@@ -526,7 +526,7 @@ def _plan(state: Any) -> dict[str, Any]:
     streams=True,
 )
 def sent_queries() -> Any:
-    """`Send` searches for each query at once; a reducer adds the lists up, as they were sent."""
+    """`Send` searches for each query at once, and a reducer adds the lists in the order sent."""
 
     def send(state: Any) -> list[Send]:
         return [Send("search", {"query": each}) for each in state["queries"]]
@@ -568,7 +568,7 @@ def research_subgraph() -> Any:
         documents: Annotated[list[Document], _unique]
 
     class Whole(TypedDict, total=False):
-        """The state around it."""
+        """The state of the outer graph."""
 
         question: str
         documents: Annotated[list[Document], _unique]
@@ -608,7 +608,7 @@ def fused_branches() -> Any:
     """
 
     class Branches(State, total=False):
-        """With the list of each branch."""
+        """A state with the list of each branch."""
 
         words: list[Document]
         vectors: list[Document]
@@ -649,7 +649,7 @@ def two_contexts() -> Any:
     """Two nodes search at once, and one prompt has both lists, without a merge."""
 
     class Two(TypedDict, total=False):
-        """With two lists."""
+        """A state with two lists."""
 
         question: str
         times: list[Document]
@@ -683,16 +683,16 @@ def two_contexts() -> Any:
     read=1.0,
 )
 def map_reduce_reports() -> Any:
-    """Each worker that is sent writes a report of its documents; the reports are the context.
+    """Each worker writes a report of its documents, and the reports are the final context.
 
-    The first worker is slower, and first all the same. Its model reads the documents, not the last
-    one.
+    The first worker is slower, and still the first. The workers' models read the documents, and the
+    last model reads the reports.
     """
     searched = Event()
     by_query = {"boats": "timetable bicycles", "costs": "dogs"}
 
     class Reports(TypedDict, total=False):
-        """With the reports of all workers."""
+        """A state with the reports of all workers."""
 
         question: str
         queries: list[str]
@@ -735,7 +735,7 @@ def graphs_made_at_run_time() -> Any:
     """A node makes a graph for each sub-question as it goes, and keeps their answers."""
 
     class Answers(TypedDict, total=False):
-        """With the answers to sub-questions."""
+        """A state with the answers to sub-questions."""
 
         question: str
         answers: list[str]
@@ -808,7 +808,7 @@ class _Task(TypedDict, total=False):
     as_input=keyed("question"),
 )
 def plan_and_execute() -> Any:
-    """A plan's steps are given to an agent one after another, until none is left."""
+    """An agent carries out a plan's steps one after another."""
     by_query = {"find times": "timetable cafe", "find prices": "bicycles dogs"}
 
     def plan(state: Any) -> dict[str, Any]:
@@ -889,22 +889,22 @@ def agent_as_a_node() -> Any:
     as_input=keyed("question"),
 )
 def interviews() -> Any:
-    """Two personas ask an expert in turn, each question searched for (a small STORM)."""
+    """Two personas question an expert in turn, with a search for each question (a small STORM)."""
 
     class Article(TypedDict, total=False):
-        """The whole article."""
+        """The state of the whole article."""
 
         question: str
         sections: Annotated[list[str], operator.add]
         answer: str
 
     class Section(TypedDict):
-        """All that an interview hands back."""
+        """The output of an interview."""
 
         sections: list[str]
 
     class Interview(TypedDict, total=False):
-        """One persona's talk."""
+        """The state of one persona's interview."""
 
         persona: str
         talk: Annotated[list[AnyMessage], add_messages]
@@ -998,7 +998,7 @@ def chosen_by_a_human() -> Any:
     ),
 )
 def second_search_after_approval() -> Any:
-    """A search before the interrupt, and another one after it: both belong to the question."""
+    """One search runs before the interrupt and another after it, both for the question."""
 
     def first_search(state: MessagesState) -> dict[str, Any]:
         found = shelf("timetable fares").invoke("boats")
@@ -1028,7 +1028,7 @@ def second_search_after_approval() -> Any:
     output="documents",
 )
 def state_edited_at_a_breakpoint() -> Any:
-    """The graph stops before the search; its state is changed from outside; it goes on."""
+    """The graph stops before the search, its state is changed from outside, and it continues."""
     retriever = shelf(by_query={QUESTION: "timetable", "bicycle costs": "fares bicycles"})
     graph = _in_turn(
         State,
@@ -1067,7 +1067,7 @@ def graph_with_a_thread() -> Any:
     output="documents",
 )
 def second_turn_of_a_thread() -> Any:
-    """A thread keeps the documents of the turn before, until the node replaces them."""
+    """A thread keeps the documents of an earlier turn, until the node replaces them."""
     retriever = shelf(by_query={"What does a ticket cost?": "fares", QUESTION: "timetable cafe"})
     graph = _in_turn(State, _searching(retriever), _answer, checkpointer=InMemorySaver())
 
@@ -1109,7 +1109,7 @@ def cached_search() -> Any:
     read=0.5,
 )
 def memories_beside_documents() -> Any:
-    """Memories of the user come from LangGraph's store into the prompt: they are no documents."""
+    """The prompt has memories of the user from LangGraph's store, which are not documents."""
     memory = InMemoryStore()
     memory.put(("user",), "1", {"text": "The user travels with a folding bicycle."})
 
@@ -1166,7 +1166,7 @@ def node_with_a_fallback() -> Any:
     read=1.0,
 )
 def functional_workflow() -> Any:
-    """Tasks one after another: search, then answer."""
+    """A workflow runs two tasks: search, then answer."""
     retriever = shelf("timetable bicycles")
 
     @task
@@ -1199,7 +1199,7 @@ _MIXED_UP = (
     skips=_MIXED_UP,
 )
 def parallel_tasks() -> Any:
-    """Two tasks search at once, and the second one is faster: the first was called first."""
+    """Two tasks search at once; the second is faster, and the first keeps its place."""
     searched = Event()
     times, prices = shelf("timetable cafe"), shelf("bicycles dogs")
 
@@ -1229,7 +1229,7 @@ def parallel_tasks() -> Any:
     output="documents",
 )
 def merged_tasks() -> Any:
-    """The lists of two tasks are added up by the workflow, which returns them."""
+    """A workflow adds the lists of two tasks, and returns them."""
 
     @task
     def search(query: str) -> list[Document]:
@@ -1250,7 +1250,7 @@ def merged_tasks() -> Any:
     in_notes=True,
 )
 def functional_review() -> Any:
-    """A workflow is interrupted for a review: its finished task is not run again."""
+    """A workflow is interrupted for a review, and its finished task is not run again."""
     retriever = shelf("timetable bicycles")
 
     @task

@@ -50,12 +50,12 @@ def documents(names: str) -> list[Document]:
 
 
 def joined(found: Iterable[Document]) -> str:
-    """Return documents as most prompts have them."""
+    """Return documents joined as in most prompts."""
     return "\n\n".join(each.page_content for each in found)
 
 
 class Shelf(BaseRetriever):
-    """Returns the documents that are stated for a query; for any other query, the default ones."""
+    """A retriever that returns the stated documents of a query, or else default ones."""
 
     default: str = ""
     by_query: dict[str, str] = {}  # noqa: RUF012 - pydantic copies a default
@@ -71,7 +71,7 @@ class Shelf(BaseRetriever):
 
 
 class Listed(BaseRetriever):
-    """Returns these documents, which need not be of the corpus."""
+    """A retriever that returns these documents, which need not be of the corpus."""
 
     found: list[Document]
 
@@ -82,7 +82,7 @@ class Listed(BaseRetriever):
 
 
 def shelf(default: str = "", *, failures: int = 0, **options: Any) -> Shelf:
-    """Return a retriever: of these documents for every query, or by query.
+    """Return a retriever of the same documents for every query, or of documents by query.
 
     The first `failures` calls raise.
     """
@@ -91,7 +91,7 @@ def shelf(default: str = "", *, failures: int = 0, **options: Any) -> Shelf:
 
 
 class StatedOrder(Embeddings):
-    """Embeds texts so that a search returns documents in the order that is stated for a query."""
+    """Embeddings by which a search returns documents in the order that is stated for a query."""
 
     def __init__(self, default: str, by_query: Mapping[str, str]) -> None:
         self._default = default
@@ -99,17 +99,17 @@ class StatedOrder(Embeddings):
         self._axis = {text: position for position, text in enumerate(TEXTS.values())}
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Return one vector for each text: that of its own axis."""
+        """Return one vector for each text, on an axis of its own."""
         return [self._vector({self._axis[self._whole(text)]: 1.0}) for text in texts]
 
     def embed_query(self, text: str) -> list[float]:
-        """Return a vector that is nearest to the first document of the query's order."""
+        """Return the vector whose neighbors are in the query's stated order."""
         names = self._by_query.get(text, self._default).split()
         weights = {self._axis[TEXTS[name]]: 1 / rank for rank, name in enumerate(names, start=1)}
         return self._vector(weights)
 
     def _whole(self, text: str) -> str:
-        """Return the text of the corpus that this one is, or is a part of."""
+        """Return the text of the corpus that equals or contains this one."""
         return next(each for each in self._axis if text in each)
 
     def _vector(self, weights: Mapping[int, float]) -> list[float]:
@@ -124,7 +124,7 @@ def store(order: str, *, by_query: Mapping[str, str] | None = None) -> InMemoryV
 
 
 class Model(BaseChatModel):
-    """A chat model that gives the replies of a script in turn, and the last one ever after.
+    """A chat model that gives the replies of a script in turn, and repeats the last one.
 
     A reply is a text, a message, or a function of the messages that returns one of these.
     """
@@ -186,7 +186,7 @@ class Model(BaseChatModel):
 
 
 def model(*replies: str | AIMessage | Callable[[list[BaseMessage]], str | AIMessage]) -> Model:
-    """Return a chat model with this script; without one it gives the answer."""
+    """Return a chat model with this script, or one that gives the answer."""
     return Model(replies=list(replies) or [ANSWER])
 
 
@@ -208,7 +208,7 @@ def searches(*queries: str, tool: str = "search") -> AIMessage:
 
 
 def structured(value: Any) -> AIMessage:
-    """Return the reply of a model that was asked for structured output: one call of its schema."""
+    """Return the reply with structured output: one call of its schema."""
     return calls((type(value).__name__, value.model_dump()))
 
 

@@ -31,7 +31,7 @@ def load() -> bool:
 
 
 class KnownFailure(NamedTuple):
-    """A verdict that is known, and the class of the failure."""
+    """A known verdict, and the class of its failure."""
 
     verdict: str
     reason: str

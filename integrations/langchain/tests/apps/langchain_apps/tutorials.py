@@ -1,4 +1,4 @@
-"""Programs of tutorials, written before they were tried: executors, teams, and envelopes."""
+"""Programs of tutorials, written before any try: executors, teams, and envelopes."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ _TOOL_PROMPT = ChatPromptTemplate.from_messages(
     read=1.0,
 )
 def executor_with_steps() -> Any:
-    """An executor of a model that calls tools; its output has the steps, with texts alone."""
+    """An executor's model calls tools, and its output has the steps, with texts alone."""
     search = create_retriever_tool(
         shelf(by_query={"boats": "timetable cafe", "costs": "dogs bicycles"}), "search", "Search."
     )
@@ -221,7 +221,7 @@ _REACT = PromptTemplate.from_template(
     read=0.5,
 )
 def reacting_executor() -> Any:
-    """An executor of a model that writes its calls as text."""
+    """An executor's model writes its calls as text."""
     search = create_retriever_tool(shelf("cafe timetable"), "search", "Search.")
 
     def says(said: list[BaseMessage]) -> str:
@@ -284,7 +284,7 @@ def parents_that_are_filtered() -> Any:
     read=2 / 3,
 )
 def two_specialists() -> Any:
-    """Two chains answer from their own search, and a third one joins their answers."""
+    """Two chains answer, each from its own search, and a third one joins their answers."""
 
     def specialist(found: str) -> Any:
         found_text = shelf(found) | RunnableLambda(joined)
@@ -392,7 +392,7 @@ def research_team() -> Any:
     designed=_TEXTS_ALONE,
 )
 def interrupted_subgraph() -> Any:
-    """A graph within a graph waits for a human between two searches."""
+    """A subgraph waits for a human between two searches."""
 
     def look(state: Any) -> dict[str, Any]:
         found = shelf("timetable cafe").invoke("boats")

@@ -1,1 +1,1 @@
-"""Applications of LlamaIndex as people build them, each with its right recall, stated by hand."""
+"""Typical applications of LlamaIndex, each with its right recall, stated by hand."""

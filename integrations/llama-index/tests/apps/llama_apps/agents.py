@@ -1,4 +1,4 @@
-"""Agents: tools of every kind, hand-offs, agents as tools."""
+"""Agents with tools of every kind, hand-offs, and agents as tools."""
 
 import json
 from collections.abc import Sequence
@@ -36,34 +36,34 @@ def search_tool(found: str, name: str = "search") -> QueryEngineTool:
 
 @agent(expects="tower fees", recall=0.5, first=0.0)
 def agent_with_an_engine() -> Any:
-    """The tool is a query engine."""
+    """An agent whose tool is a query engine."""
     return _agent(calling([_call("search")]), search_tool("ferry tower"))
 
 
 @agent(expects="tower fees", recall=0.5, first=0.0)
 def agent_with_a_retriever() -> Any:
-    """The tool is a retriever."""
+    """An agent whose tool is a retriever."""
     tool = RetrieverTool.from_defaults(Finds("ferry tower"), name="search", description="d")
     return _agent(calling([_call("search")]), tool)
 
 
 @agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
 def agent_with_two_turns() -> Any:
-    """Two tools, in sequence."""
+    """An agent calls two tools, in sequence."""
     llm = calling([_call("building")], [_call("visits")])
     return _agent(llm, search_tool("tower lamp", "building"), search_tool("ferry fees", "visits"))
 
 
 @agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
 def agent_with_parallel_calls() -> Any:
-    """Both tools in one turn."""
+    """An agent calls both tools in one turn."""
     llm = calling([_call("building"), _call("visits")])
     return _agent(llm, search_tool("tower lamp", "building"), search_tool("ferry fees", "visits"))
 
 
 @agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
 def agent_with_a_text_tool() -> Any:
-    """The tool is a function that searches and returns the texts."""
+    """An agent's tool is a function that searches and returns the texts."""
     search = Finds("ferry tower")
 
     async def look_up(input: str) -> str:  # noqa: A002 - LlamaIndex's name
@@ -75,7 +75,7 @@ def agent_with_a_text_tool() -> Any:
 
 @agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
 def agent_with_an_answering_tool() -> Any:
-    """The tool is a function that asks an engine and returns the text of its answer."""
+    """An agent's tool is a function that asks an engine and returns the text of its answer."""
     engine = engine_of(Finds("ferry tower"))
 
     async def ask(input: str) -> str:  # noqa: A002 - LlamaIndex's name
@@ -94,7 +94,7 @@ def _hits(names: str) -> list[dict[str, Any]]:
 
 @agent(expects="tower fees", recall=0.5, first=0.0)
 def agent_with_a_tool_of_hits() -> Any:
-    """The tool is a client of a search service, and returns hits with IDs and texts."""
+    """An agent's tool is a client of a search service, and returns hits with IDs and texts."""
 
     async def search(input: str) -> list[dict[str, Any]]:  # noqa: A002 - LlamaIndex's name
         """Search the island's guide."""
@@ -105,7 +105,7 @@ def agent_with_a_tool_of_hits() -> Any:
 
 @agent(expects="tower fees", recall=0.5, first=0.0)
 def agent_with_a_tool_of_json() -> Any:
-    """The tool is one of another protocol's, and returns hits as JSON in an envelope."""
+    """An agent's tool, of another protocol, returns hits as JSON in an envelope."""
 
     async def search(input: str) -> str:  # noqa: A002 - LlamaIndex's name
         """Search the island's guide."""
@@ -116,7 +116,7 @@ def agent_with_a_tool_of_json() -> Any:
 
 @agent(expects="tower fees", recall=0.5, first=0.0)
 def agent_with_a_calculator() -> Any:
-    """A tool that searches, and one that does not."""
+    """One tool of the agent searches, and the other one does not."""
 
     async def add(first: int, second: int) -> int:
         """Add two numbers."""
@@ -160,21 +160,21 @@ _FAILED = "a tool failed, which may have been a search"
     unscorable=_FAILED,
 )
 def agent_with_a_failing_tool() -> Any:
-    """A tool fails for good."""
+    """An agent's tool fails for good."""
     llm = calling([_call("weather")], [_call("search")])
     return _agent(llm, _failing(9), search_tool("ferry tower"))
 
 
 @agent(expects="tower fees", recall=0.5, first=0.0, options={"other_tools": ["weather"]})
 def agent_with_a_failing_tool_that_is_excused() -> Any:
-    """The user says that the tool that fails is no search."""
+    """The user declares that the agent's failing tool does not search."""
     llm = calling([_call("weather")], [_call("search")])
     return _agent(llm, _failing(9), search_tool("ferry tower"))
 
 
 @agent(expects="tower fees", recall=0.5, first=0.0)
 def agent_with_a_tool_that_recovers() -> Any:
-    """A tool fails, is called again with the same words, and works."""
+    """An agent's tool fails, is called again with the same arguments, and works."""
     failures = iter([True])
     search = Finds("ferry tower")
 
@@ -190,7 +190,7 @@ def agent_with_a_tool_that_recovers() -> Any:
 
 @agent(expects="tower fees", recall=0.5, first=0.0)
 def agent_that_returns_directly() -> Any:
-    """The tool's answer is the agent's."""
+    """The tool's answer is the agent's answer."""
     tool = QueryEngineTool.from_defaults(
         engine_of(Finds("ferry tower")), name="search", description="d", return_direct=True
     )
@@ -199,7 +199,7 @@ def agent_that_returns_directly() -> Any:
 
 @agent(expects="tower fees", recall=0.5, first=0.0)
 def agent_with_a_tool_search() -> Any:
-    """The agent's tools are found by a search among many."""
+    """An agent's tools are found by a search among many."""
     tools = [search_tool("ferry tower", "lighthouse"), search_tool("seals", "animals")]
     index = ObjectIndex.from_objects(tools, index_cls=VectorStoreIndex, embed_model=Words())
     llm = calling([_call("lighthouse")])
@@ -224,7 +224,7 @@ def _thinking(*turns: str) -> Any:
 
 @agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
 def reacting_agent() -> Any:
-    """A model that writes its calls as text."""
+    """An agent's model writes its calls as text."""
     llm = _thinking(
         'Thought: I search.\nAction: building\nAction Input: {"input": "the lighthouse"}',
         'Thought: And the prices.\nAction: visits\nAction Input: {"input": "prices"}',
@@ -274,7 +274,7 @@ def handed_over_at_once() -> Any:
 
 @agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
 def agents_as_tools() -> Any:
-    """An orchestrator whose tools are agents."""
+    """An orchestrator has agents as tools."""
     expert = _agent(calling([_call("search")]), search_tool("ferry tower"), name="expert")
 
     async def ask_expert(input: str) -> str:  # noqa: A002 - LlamaIndex's name
@@ -286,7 +286,7 @@ def agents_as_tools() -> Any:
 
 @agent(expects="tower fees seals", recall=2 / 3, first=1 / 3, hidden=_HIDDEN)
 def documents_as_agents() -> Any:
-    """An agent for each document, each with tools of its own, and one above them."""
+    """Each document has an agent with its own tools, and one agent is above them."""
     experts = {
         "building": _agent(calling([_call("search")]), search_tool("tower lamp"), name="building"),
         "visits": _agent(calling([_call("search")]), search_tool("ferry fees"), name="visits"),
@@ -304,7 +304,7 @@ def documents_as_agents() -> Any:
 
 @agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
 def agent_with_notes() -> Any:
-    """A tool that searches writes into the run's state; another one reads it."""
+    """One tool of the agent searches and writes into the run's state; another one reads it."""
     search = Finds("ferry tower")
 
     async def take_notes(ctx: Context, input: str) -> str:  # noqa: A002 - LlamaIndex's name

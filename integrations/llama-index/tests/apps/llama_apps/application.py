@@ -32,7 +32,7 @@ _RETURNS: dict[Kind, Returns] = {
 
 @dataclass(frozen=True)
 class Application:
-    """A program of LlamaIndex's parts, and the right answer to "which recall?".
+    """A program of LlamaIndex's parts, and its right recall.
 
     - `build`: returns the retriever, engine, agent, workflow or function, new each time.
     - `expects`: the references' IDs, in words; a list in the list is an any-of group.
@@ -46,8 +46,8 @@ class Application:
       too, if a door can tell it.
     - `hidden`: the doors that cannot tell a number, with the reason: unscored is right there.
       "plain" is every door that sees source nodes only.
-    - `renews`: code gives nodes new IDs, or makes a node of an answer. Without a record a number
-      is then a comparison of those IDs, and must say so; or no number can be told.
+    - `renews`: code gives nodes new IDs, or makes a node of an answer. A door without a record then
+      compares those IDs and must say so, or gives no number.
     - `options`: those of `observed`, of blocks, and of the evaluator.
     - `skips`: doors through which this application cannot be asked, with the reason.
     """
@@ -71,7 +71,7 @@ class Application:
 
     @property
     def references(self) -> list[Any]:
-        """The expected IDs, as `expected_ids` takes them."""
+        """Return the expected IDs, as `expected_ids` takes them."""
         return self.expects.split() if isinstance(self.expects, str) else self.expects
 
     def ask(self, thing: Any) -> Any:

@@ -46,7 +46,7 @@ def _memory(*, told: bool = False) -> ChatMemoryBuffer:
 
 @chat(expects="tower fees", recall=0.5, first=0.0)
 def context_chat() -> Any:
-    """The nodes are in the system prompt."""
+    """A chat engine puts the nodes into the system prompt."""
     return ContextChatEngine.from_defaults(
         retriever=Finds("ferry tower"), llm=model(), memory=_memory()
     )
@@ -54,7 +54,7 @@ def context_chat() -> Any:
 
 @chat(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
 def context_chat_with_cut() -> Any:
-    """A postprocessor drops a node."""
+    """A postprocessor of a chat engine drops a node."""
     return ContextChatEngine.from_defaults(
         retriever=Finds("ferry tower fees"),
         llm=model(),
@@ -65,7 +65,7 @@ def context_chat_with_cut() -> Any:
 
 @chat(expects="tower fees", recall=0.0, first=0.0)
 def context_chat_without_nodes() -> Any:
-    """The search finds nothing."""
+    """A chat engine's search finds no nodes."""
     return ContextChatEngine.from_defaults(retriever=Finds(""), llm=model(), memory=_memory())
 
 
@@ -105,20 +105,20 @@ def condensing_context_chat() -> Any:
 
 @chat(expects="tower fees", recall=None, unscorable="the engine asks a model and no search")
 def simple_chat() -> Any:
-    """No search at all."""
+    """A chat engine without a search."""
     return SimpleChatEngine.from_defaults(llm=model(), memory=_memory())
 
 
 @chat(expects="tower fees", recall=0.5, first=0.5)
 def chat_mode_of_an_index() -> Any:
-    """The engine that an index makes."""
+    """The chat engine that an index makes."""
     return vector_index(nodes("tower seals")).as_chat_engine(
         chat_mode="context", llm=model(), similarity_top_k=2, memory=_memory()
     )
 
 
 class FindsPicture(BaseRetriever):
-    """A search that finds a text and a picture."""
+    """A retriever that returns a text and a picture."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = [node("tower"), picture("map")]

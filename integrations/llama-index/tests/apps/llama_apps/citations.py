@@ -24,13 +24,13 @@ def _cited(found: str, **fields: Any) -> Any:
 
 @engine(expects="tower fees", recall=0.5, first=0.0, hidden=_NUMBERED)
 def citations() -> Any:
-    """Numbered sources."""
+    """A citation engine numbers its sources."""
     return _cited("ferry tower")
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0, hidden=_NUMBERED)
 def citations_in_pieces() -> Any:
-    """Numbered sources that are cut in pieces."""
+    """A citation engine numbers pieces of its sources."""
     return _cited("ferry tower", citation_chunk_size=24, citation_chunk_overlap=0)
 
 
@@ -43,12 +43,12 @@ def citations_in_pieces() -> Any:
     hidden=_NUMBERED,
 )
 def citations_of_a_part() -> Any:
-    """Numbered sources behind a postprocessor."""
+    """A citation engine numbers the sources that a postprocessor keeps."""
     return _cited("ferry tower fees", node_postprocessors=[FirstTwo()])
 
 
 class FirstTwo(BaseNodePostprocessor):
-    """Keeps two nodes."""
+    """A postprocessor that keeps two nodes."""
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
@@ -57,7 +57,7 @@ class FirstTwo(BaseNodePostprocessor):
 
 
 class FindsPicture(BaseRetriever):
-    """A search that finds a text and a picture."""
+    """A retriever that returns a text and a picture."""
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         found = [node("tower"), picture("map")]
@@ -68,13 +68,13 @@ if READS_PICTURES:
 
     @engine(expects="tower map", recall=1.0, first=0.5, hidden=_NUMBERED)
     def citations_of_pictures() -> Any:
-        """Numbered sources, texts and pictures."""
+        """A citation engine numbers texts and pictures."""
         return CitationQueryEngine.from_args(
             None, retriever=FindsPicture(), llm=chat_model(), multimodal=True
         )
 
     @engine(expects="tower map", recall=1.0, first=0.5)
     def pictures_and_texts() -> Any:
-        """A model that reads pictures."""
+        """An engine's model reads texts and pictures."""
         synthesizer = get_response_synthesizer(llm=chat_model(), multimodal=True)
         return RetrieverQueryEngine(FindsPicture(), synthesizer)

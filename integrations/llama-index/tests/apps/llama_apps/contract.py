@@ -1,8 +1,8 @@
-"""The contract: each kind of engine crossed with each step that renews the IDs of nodes.
+"""The contract crosses each kind of engine with each step that renews the IDs of nodes.
 
-A search finds two nodes that are wanted behind one that is not. The step renews all of them and
-drops the last, so that one of the wanted is left, at rank 2. Every door must tell that, or give
-no number and the reason.
+A search finds two expected nodes behind an unexpected one. The step renews all of them and drops
+the last, so that one expected node is left, at rank 2. Every door must give that number, or no
+number and the reason.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ _COMPRESSED = "the new nodes share neither an ID nor words with those that were 
 
 
 class Renews(BaseNodePostprocessor):
-    """Applies the step as a postprocessor."""
+    """A postprocessor that applies the step."""
 
     work: Step
 
@@ -128,7 +128,7 @@ class Renews(BaseNodePostprocessor):
 
 
 class FindsAndRenews(BaseRetriever):
-    """Applies the step to the nodes of another retriever."""
+    """A retriever that applies the step to another retriever's nodes."""
 
     def __init__(self, inside: BaseRetriever, work: Step) -> None:
         self.inside, self.work = inside, work
@@ -149,22 +149,22 @@ class Parts(NamedTuple):
 
     @property
     def first(self) -> Finds:
-        """A search that finds "tower" and "fees" behind "ferry"."""
+        """Return a search that finds "tower" and "fees" behind "ferry"."""
         return self.finds("ferry tower fees")
 
     @property
     def second(self) -> Finds:
-        """A search that finds "lamp" and "keeper" behind "hours"."""
+        """Return a search that finds "lamp" and "keeper" behind "hours"."""
         return self.finds("hours lamp keeper")
 
     @property
     def renews(self) -> Renews:
-        """The step as a postprocessor."""
+        """Return the step as a postprocessor."""
         return Renews(work=self.work)
 
     @property
     def tools(self) -> list[Any]:
-        """Both searches as engines with the step, as tools."""
+        """Return both searches, as engines with the step, as tools."""
         return [
             tool_of(engine_of(self.first, self.renews), "building"),
             tool_of(engine_of(self.second, self.renews), "visits"),
@@ -172,12 +172,12 @@ class Parts(NamedTuple):
 
 
 def retriever(parts: Parts) -> Any:
-    """A retriever of the user's own."""
+    """A user's own retriever applies the step."""
     return FindsAndRenews(parts.first, parts.work)
 
 
 def fusion(parts: Parts) -> Any:
-    """Two such retrievers, fused by their scores."""
+    """Two retrievers with the step are fused by their scores."""
     return QueryFusionRetriever(
         [FindsAndRenews(each, parts.work) for each in (parts.first, parts.second)],
         llm=model(),
@@ -188,12 +188,12 @@ def fusion(parts: Parts) -> Any:
 
 
 def engine(parts: Parts) -> Any:
-    """A retriever, the step as a postprocessor, a synthesizer."""
+    """An engine has a retriever, the step as a postprocessor, and a synthesizer."""
     return engine_of(parts.first, parts.renews)
 
 
 def citation(parts: Parts) -> Any:
-    """Sources that are numbered for citation."""
+    """A citation engine numbers its sources after the step."""
     return CitationQueryEngine.from_args(
         None,
         retriever=parts.first,
@@ -204,35 +204,35 @@ def citation(parts: Parts) -> Any:
 
 
 def router(parts: Parts) -> Any:
-    """Two engines; a selector chooses the first."""
+    """A selector chooses the first of two engines."""
     return RouterQueryEngine(Selects(0), parts.tools, llm=model())
 
 
 def sub_questions(parts: Parts) -> Any:
-    """A question for each of two engines."""
+    """Each of two engines answers a sub-question."""
     return SubQuestionQueryEngine.from_defaults(
         parts.tools, llm=model(), question_gen=Asks(), use_async=False, verbose=False
     )
 
 
 class ByHand(CustomQueryEngine):
-    """An engine of the user's own, with the step in its code."""
+    """A user's own engine, with the step in its code."""
 
     retriever: Any
     work: Any
 
     def custom_query(self, query_str: str) -> Any:
-        """Search, renew, answer."""
+        """Search, renew the nodes, and answer."""
         return answered(self.work(self.retriever.retrieve(query_str)))
 
 
 def custom(parts: Parts) -> Any:
-    """An engine of the user's own."""
+    """A user's own engine applies the step in its code."""
     return ByHand(retriever=parts.first, work=parts.work)
 
 
 def chat(parts: Parts) -> Any:
-    """A chat engine."""
+    """A chat engine has the step as a postprocessor."""
     return ContextChatEngine.from_defaults(
         retriever=parts.first,
         llm=model(),
@@ -242,7 +242,7 @@ def chat(parts: Parts) -> Any:
 
 
 def agent(parts: Parts) -> Any:
-    """An agent whose tool is a retriever with the step behind it."""
+    """An agent's tool is a retriever with the step behind it."""
     tool = RetrieverTool.from_defaults(
         parts.first, node_postprocessors=[parts.renews], name="search", description="d"
     )
@@ -251,13 +251,13 @@ def agent(parts: Parts) -> Any:
 
 
 class NodesFound(Event):
-    """Nodes on their way to the next step."""
+    """An event that passes nodes to the next step."""
 
     nodes: Any
 
 
 class Steps(Workflow):
-    """Searches in one step, renews in another, and answers in a third."""
+    """A workflow that searches in one step, renews in another, and answers in a third."""
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(timeout=60)
@@ -275,12 +275,12 @@ class Steps(Workflow):
 
 
 def function(parts: Parts) -> Any:
-    """A function that returns the new nodes."""
+    """A function returns the new nodes."""
     return lambda question: parts.work(parts.first.retrieve(question))
 
 
 def function_that_answers(parts: Parts) -> Any:
-    """A function that returns an answer to the new nodes, as a text."""
+    """A function answers from the new nodes, and returns the text."""
     return lambda question: str(answered(parts.work(parts.first.retrieve(question))))
 
 
@@ -318,7 +318,7 @@ def _add(name: str, made: _Engine, work: Step) -> None:
         kind=made.kind,
         returns=made.returns,
         build=lambda: made.make(Parts(work, finds)),
-        # Two searches: "tower" and "lamp" are left of the three that are wanted.
+        # Two searches: "tower" and "lamp" are left of the three expected nodes.
         expects="tower fees lamp" if both else "tower fees",
         recall=2 / 3 if both else 0.5,
         first=None if work is merge else 0.0,

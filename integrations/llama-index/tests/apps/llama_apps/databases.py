@@ -45,13 +45,13 @@ def _sql() -> Any:
 
 @engine(expects="tower fees", recall=None, unscorable=_ROWS)
 def sql_engine() -> Any:
-    """Text to SQL."""
+    """An engine turns the question into SQL."""
     return _sql()
 
 
 @engine(expects="tower fees", recall=0.5, first=0.5, unscorable=_ROWS)
 def sql_routed_beside_texts() -> Any:
-    """A router over SQL and a vector index, which selects the index."""
+    """A router over SQL and a vector index selects the index."""
     tools = [tool_of(_sql(), "prices"), tool_of(engine_of(Finds("fees hours")), "visits")]
     return RouterQueryEngine(Selects(1), tools, llm=model())
 
@@ -70,19 +70,19 @@ def _sql_and_vectors(number: int) -> Any:
 
 @engine(expects="tower fees", recall=0.5, first=0.5)
 def vectors_beside_sql() -> Any:
-    """SQL and vectors: the vectors are chosen."""
+    """A selector over SQL and vectors chooses the vectors."""
     return _sql_and_vectors(2)
 
 
 @engine(expects="tower fees", recall=0.5, first=0.5, unscorable=_ROWS)
 def sql_then_vectors() -> Any:
-    """SQL and vectors: rows first, then a search that completes them."""
+    """SQL returns rows first, and a search of vectors completes them."""
     return _sql_and_vectors(1)
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0, unscorable=_ROWS)
 def sql_joined_with_texts() -> Any:
-    """SQL joined with another engine."""
+    """An engine joins the answers of SQL and of another engine."""
     return SQLJoinQueryEngine(
         tool_of(_sql(), "prices"),
         tool_of(engine_of(Finds("ferry fees")), "visits"),

@@ -1,4 +1,4 @@
-"""Every door of the adapter, asked for the recall of an application; and how its answer is judged.
+"""Every entry point of the adapter ("door"), and the verdict on its recall of an application.
 
 The public names are those of `fullrecall`, `fullrecall.measures` and
 `llama_index.evaluation.fullrecall`.
@@ -68,7 +68,7 @@ def answer_of(name: str, door: str) -> Answer:
 
 
 def verdict_of(name: str, door: str) -> Verdict:
-    """Return how the answer of a door is judged by the right one, which the application states."""
+    """Return the verdict on a door's answer, by the right one that the application states."""
     application, answer = APPLICATIONS[name], answer_of(name, door)
     if answer.recall is None:
         excused = application.unscorable or _is_hidden(application, door, answer)
@@ -89,7 +89,7 @@ def _records(door: str) -> bool:
 
 def _is_hidden(application: Application, door: str, answer: Answer) -> bool:
     if _records(door):
-        # The capture of the block has the number: a reason that does not say so helps no further.
+        # The capture of the block has the number, so the reason should point to it.
         return door in application.hidden and CAPTURE_HAS_IT in answer.reason
     return application.renews or "plain" in application.hidden
 
@@ -298,10 +298,10 @@ def _retriever_evaluator(application: Application) -> Answer:
 
 
 class Door(NamedTuple):
-    """A door: how it is asked, and which applications it takes.
+    """A door: a way to ask an application, and the condition for applications that it takes.
 
-    `records` says that it records the steps of an application; `is_final`, that it scores the list
-    that was final.
+    `records` says whether it records the steps of an application; `is_final`, whether it scores the
+    final list.
     """
 
     ask: Callable[[Application], Answer]
@@ -327,7 +327,7 @@ def _is_engine(application: Application) -> bool:
 
 
 def _can_be_called(application: Application) -> bool:
-    """Whether there is a call beside the awaited one: agents and workflows are always awaited."""
+    """Return whether there is a sync call; agents and workflows are always awaited."""
     return application.kind not in ("agent", "workflow")
 
 
@@ -340,7 +340,7 @@ def _answers(application: Application) -> bool:
 
 
 def _is_retriever(application: Application) -> bool:
-    """Whether LlamaIndex's evaluator takes a retriever: it knows node IDs, and no alternatives."""
+    """Return whether LlamaIndex's evaluator takes this retriever: node IDs without alternatives."""
     by_node_id = not application.options.keys() & {"id_key", "expand"}
     flat = all(isinstance(each, str) for each in application.references)
     return application.kind == "retriever" and by_node_id and flat
@@ -351,12 +351,12 @@ def _has_later_step(application: Application) -> bool:
 
 
 def _ends_in_code(application: Application) -> bool:
-    """Whether the last change of the nodes is made by code that hands them to no step."""
+    """Return whether code makes the last change of the nodes, and hands them to no step."""
     return application.kind == "function" and application.returns in ("nodes", "other")
 
 
 def _returns_own_ids(application: Application) -> bool:
-    """Whether a function can be evaluated as it is: the IDs that it returns are the retrieved."""
+    """Return whether a function is evaluated as it is, by the IDs that it returns."""
     return _ends_in_code(application) and not application.renews
 
 

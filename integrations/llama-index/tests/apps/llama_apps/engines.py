@@ -1,4 +1,4 @@
-"""Query engines: synthesizers, routers, sub-questions, steps, retries, and own ones."""
+"""Query engines: synthesizers, routers, sub-questions, steps, retries, and user-written ones."""
 
 from __future__ import annotations
 
@@ -58,67 +58,67 @@ def _answers(mode: str, **fields: Any) -> Any:
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def compact_answer() -> Any:
-    """All texts in one prompt."""
+    """An engine answers from one prompt with all texts."""
     return _answers("compact")
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def refined_answer() -> Any:
-    """A prompt for each text."""
+    """An engine refines its answer by a prompt for each text."""
     return _answers("refine")
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def summarized_tree() -> Any:
-    """Answers of answers: the window holds one text."""
+    """An engine summarizes answers of answers, since the window holds one text."""
     return _answers("tree_summarize", llm=model(window=420))
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def accumulated_answers() -> Any:
-    """An answer for each text."""
+    """An engine gives an answer for each text."""
     return _answers("accumulate")
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def answer_of_a_short_prompt() -> Any:
-    """Texts are cut so that they fit."""
+    """An engine cuts the texts so that they fit into a short prompt."""
     return _answers("simple_summarize")
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def no_answer() -> Any:
-    """Only the source nodes."""
+    """An engine returns the source nodes without an answer."""
     return _answers("no_text")
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def context_as_answer() -> Any:
-    """The texts are the answer."""
+    """An engine returns the texts as the answer."""
     return _answers("context_only")
 
 
 class Visit(BaseModel):
-    """An answer with fields."""
+    """A structured answer."""
 
     price: str
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def structured_answer() -> Any:
-    """An answer that is an object."""
+    """An engine's answer is an object."""
     return _answers("compact", llm=model('{"price": "four crowns"}'), output_cls=Visit)
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def streamed_answer() -> Any:
-    """A stream that has not been read yet."""
+    """An engine returns a stream that has not been read yet."""
     return _answers("compact", streaming=True)
 
 
 @engine(expects="tower fees", recall=0.0, first=0.0)
 def nothing_found() -> Any:
-    """A search that finds nothing."""
+    """An engine's search finds no nodes."""
     return engine_of(Finds(""))
 
 
@@ -147,7 +147,7 @@ def routed_by_model() -> Any:
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def routed_by_embedding() -> Any:
-    """The nearest description selects the engine."""
+    """The engine with the nearest description is selected."""
     tools = [
         tool_of(engine_of(Finds("seals")), "animals"),
         tool_of(engine_of(Finds("ferry fees")), "lighthouse costs"),
@@ -182,7 +182,7 @@ def routed_by_tool_search() -> Any:
 
 @engine(expects="building-0 fees", recall=0.5, first=0.5)
 def answers_and_summaries() -> Any:
-    """Joint question answering and summaries: a router over a list and a vector index."""
+    """A router over a list and a vector index answers and summarizes (joint QA summary)."""
     document = Document(id_="building", text=node("tower").text)
     splitter = SentenceSplitter(id_func=lambda n, of: f"{of.node_id}-{n}")
     builder = QASummaryQueryEngineBuilder(
@@ -211,19 +211,19 @@ def _sub_questions(*, use_async: bool) -> Any:
 
 @engine(expects="tower fees", recall=1.0, first=0.5)
 def sub_questions() -> Any:
-    """A question for each engine, in sequence."""
+    """Each engine answers a question, in sequence."""
     return _sub_questions(use_async=False)
 
 
 @engine(expects="tower fees", recall=1.0, first=0.5)
 def sub_questions_side_by_side() -> Any:
-    """A question for each engine, at the same time."""
+    """Each engine answers a question, at the same time."""
     return _sub_questions(use_async=True)
 
 
 @engine(expects="tower fees", recall=1.0, first=0.5)
 def sub_questions_in_a_router() -> Any:
-    """A router that selects the engine of sub-questions."""
+    """A router selects the engine of sub-questions."""
     tools = [tool_of(_sub_questions(use_async=False), "both"), *visits_and_animals()]
     return RouterQueryEngine(Selects(0), tools, llm=model())
 
@@ -243,13 +243,13 @@ def _steps(finds: BaseRetriever, **fields: Any) -> Any:
 
 @engine(expects="tower fees seals", recall=2 / 3, first=1 / 3)
 def several_steps() -> Any:
-    """A question is answered in steps; each step's question depends on the last answer."""
+    """A question is answered in steps, whose questions depend on the last answer."""
     return _steps(FindsFor(lighthouse="tower lamp", prices="ferry fees"))
 
 
 @engine(expects="seals fees", recall=0.5, first=0.5)
 def imagined_answer_engine() -> Any:
-    """HyDE in front of an engine."""
+    """An engine searches for an imagined answer (HyDE)."""
     transform = HyDEQueryTransform(llm=model("Grey seals rest."), include_original=False)
     searches = vector_index(nodes("tower seals")).as_retriever(similarity_top_k=1)
     return TransformQueryEngine(engine_of(searches), transform)
@@ -257,7 +257,7 @@ def imagined_answer_engine() -> Any:
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def imagined_sentences() -> Any:
-    """FLARE: a draft asks for missing facts, until it is done."""
+    """A draft asks for missing facts until it is complete (FLARE)."""
     drafts = iter(["It costs [Search(what are the prices)].", "done"] * 9)
     return FLAREInstructQueryEngine(
         engine_of(FindsFor(prices="ferry fees")),
@@ -271,7 +271,7 @@ def imagined_sentences() -> Any:
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def checked_answer() -> Any:
-    """Retry engine: the first answer passes."""
+    """A retry engine's first answer passes."""
     return RetryQueryEngine(
         engine_of(Finds("ferry tower")), RelevancyEvaluator(llm=model("YES")), max_retries=1
     )
@@ -279,7 +279,7 @@ def checked_answer() -> Any:
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def second_answer() -> Any:
-    """Retry engine: the first answer fails, and another question finds other nodes."""
+    """A retry engine's first answer fails, and another question finds other nodes."""
     finds = FindsFor(previous="hours fees", lighthouse="ferry tower")
     evaluator = RelevancyEvaluator(llm=model("NO"))
     return RetryQueryEngine(engine_of(finds), evaluator, max_retries=1)
@@ -287,7 +287,7 @@ def second_answer() -> Any:
 
 @engine(expects="tower fees seals", recall=2 / 3, first=0.0, renews=True)
 def sources_indexed_again() -> Any:
-    """Retry source engine: the sources of a failed answer are indexed again, as new documents."""
+    """A retry source engine indexes the sources of a failed answer again, as new documents."""
     verdicts = iter(["NO", "YES", "YES", "YES", "YES"] * 9)
     evaluator = RelevancyEvaluator(llm=model(lambda _: next(verdicts)))
     return RetrySourceQueryEngine(
@@ -297,7 +297,7 @@ def sources_indexed_again() -> Any:
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def guided_answer() -> Any:
-    """Retry engine with a guideline, which the first answer follows."""
+    """A retry engine's first answer follows its guideline."""
     llm = model('{"passing": true, "feedback": "good"}')
     return RetryGuidelineQueryEngine(
         engine_of(Finds("ferry tower")), GuidelineEvaluator(llm=llm, guidelines="Be brief.")
@@ -308,7 +308,7 @@ def guided_answer() -> Any:
 
 
 class Answers(CustomQueryEngine):
-    """Searches, fills a prompt by hand, and returns the text of the answer."""
+    """An engine that searches, fills a prompt by hand, and returns the answer's text."""
 
     retriever: Any
     llm: Any
@@ -330,12 +330,12 @@ class Answers(CustomQueryEngine):
     hidden={"plain": "the engine returns a text, which names no sources"},
 )
 def own_prompt() -> Any:
-    """Custom query engine that returns a text; the code puts two of three nodes in its prompt."""
+    """A custom query engine puts two of three nodes into its prompt, and returns a text."""
     return Answers(retriever=Finds("ferry tower fees"), llm=model())
 
 
 class Delegates(BaseQueryEngine):
-    """Writes a log, and asks another engine."""
+    """An engine that writes a log, and asks another engine."""
 
     def __init__(self, inside: Any) -> None:
         self.inside, self.log = inside, []
@@ -355,12 +355,12 @@ class Delegates(BaseQueryEngine):
 
 @engine(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
 def engine_in_an_engine() -> Any:
-    """An engine of the user's own around another one."""
+    """A user's own engine asks another engine."""
     return Delegates(engine_of(Finds("ferry tower fees"), FirstTwo()))
 
 
 class Communities(CustomQueryEngine):
-    """Answers from the summary of each group of nodes, and then from these answers."""
+    """An engine that answers from each group's summary, and then from these answers."""
 
     llm: Any
     retriever: Any
@@ -381,12 +381,12 @@ class Communities(CustomQueryEngine):
     hidden={"plain": "the engine returns a text, which names no sources"},
 )
 def communities() -> Any:
-    """GraphRAG: an answer for each community, and one of these answers."""
+    """An engine answers for each community, and then from these answers (GraphRAG)."""
     return Communities(llm=model(), retriever=Finds("ferry tower"))
 
 
 class Grades(CustomQueryEngine):
-    """Answers with an engine's response after a model has graded its sources."""
+    """An engine that answers with another engine's response after a model graded its sources."""
 
     llm: Any
     retriever: Any
@@ -403,6 +403,6 @@ class Grades(CustomQueryEngine):
 
 @engine(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0, stages={"Finds": 1.0})
 def graded_sources() -> Any:
-    """Self-RAG: a model grades each node; the relevant ones are answered from."""
+    """A model grades each node, and the engine answers from the relevant ones (Self-RAG)."""
     llm = by_words("no", granite="yes")
     return Grades(llm=llm, retriever=Finds("ferry tower fees"))

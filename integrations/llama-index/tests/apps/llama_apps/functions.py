@@ -1,4 +1,4 @@
-"""Functions of the question, which users pass to an evaluation in the place of an engine."""
+"""Functions of the question, which users pass to an evaluation instead of an engine."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _BLOCKS = dict.fromkeys(("capture", "record", "row"), _UNSEEN)
 
 @function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
 def cut_by_hand() -> Any:
-    """The first nodes."""
+    """A function returns the first nodes."""
     return lambda question: Finds("ferry tower fees").retrieve(question)[:2]
 
 
 @function(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0, stages={"Finds": 1.0})
 def sorted_by_hand() -> Any:
-    """The last nodes, the last one first."""
+    """A function returns the last nodes, the last one first."""
     return lambda question: Finds("ferry tower fees").retrieve(question)[:0:-1][:1]
 
 
@@ -63,13 +63,13 @@ _BARE = "texts without IDs, where IDs are compared"
     skips={"function": _BARE},
 )
 def texts_by_hand() -> Any:
-    """The texts of the first nodes."""
+    """A function returns the texts of the first nodes."""
     return lambda question: [each.text for each in Finds("ferry tower fees").retrieve(question)[:2]]
 
 
 @others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def ids_by_hand() -> Any:
-    """The IDs of the first nodes."""
+    """A function returns the IDs of the first nodes."""
     return lambda question: [
         each.node_id for each in Finds("ferry tower fees").retrieve(question)[:2]
     ]
@@ -77,7 +77,7 @@ def ids_by_hand() -> Any:
 
 @others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def scores_by_id() -> Any:
-    """A mapping of IDs to scores, fused by hand; the best are kept."""
+    """A function fuses scores in a mapping by ID, and keeps the best."""
 
     def fused(question: str) -> dict[str, float]:
         found = Finds("ferry tower fees").retrieve(question)
@@ -88,7 +88,7 @@ def scores_by_id() -> Any:
 
 @others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def pairs_of_id_and_score() -> Any:
-    """IDs with scores."""
+    """A function returns IDs with scores."""
     return lambda question: [
         (each.node_id, each.score) for each in Finds("ferry tower fees").retrieve(question)[:2]
     ]
@@ -96,7 +96,7 @@ def pairs_of_id_and_score() -> Any:
 
 @others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def mappings_by_hand() -> Any:
-    """Mappings with IDs and texts, as a web service returns them."""
+    """A function returns mappings with IDs and texts, as a web service does."""
     return lambda question: [
         {"id": each.node_id, "text": each.text, "score": each.score}
         for each in Finds("ferry tower fees").retrieve(question)[:2]
@@ -105,7 +105,7 @@ def mappings_by_hand() -> Any:
 
 @others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def contexts_by_hand() -> Any:
-    """Fullrecall's own contexts."""
+    """A function returns fullrecall's own contexts."""
     return lambda question: [
         Context(each.text, id=each.node_id)
         for each in Finds("ferry tower fees").retrieve(question)[:2]
@@ -114,7 +114,7 @@ def contexts_by_hand() -> Any:
 
 @others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def answer_with_sources() -> Any:
-    """A mapping of an answer and its sources."""
+    """A function returns a mapping of an answer and its sources."""
 
     def ask(question: str) -> dict[str, Any]:
         found = Finds("ferry tower fees").retrieve(question)[:2]
@@ -125,19 +125,19 @@ def answer_with_sources() -> Any:
 
 @texts(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def answer_from_a_part() -> Any:
-    """A synthesizer reads a part of the nodes; its text is returned."""
+    """A synthesizer reads a part of the nodes, and the function returns its text."""
     return lambda question: str(answered(Finds("ferry tower fees").retrieve(question)[:2]))
 
 
 @function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, returns="response")
 def response_from_a_part() -> Any:
-    """A synthesizer reads a part of the nodes; its response is returned."""
+    """A synthesizer reads a part of the nodes, and the function returns its response."""
     return lambda question: answered(Finds("ferry tower fees").retrieve(question)[:2])
 
 
 @texts(expects="tower fees", recall=1.0, first=0.0, read=0.5)
 def prompt_by_hand() -> Any:
-    """A prompt by hand has a part of the texts."""
+    """A function puts a part of the texts into a prompt."""
 
     def ask(question: str) -> str:
         found = Finds("ferry tower fees").retrieve(question)
@@ -149,7 +149,7 @@ def prompt_by_hand() -> Any:
 
 @texts(expects="tower fees", recall=1.0, first=0.0, read=0.5)
 def graded_prompt_by_hand() -> Any:
-    """A model grades each text in a prompt of its own; the answer's prompt has a part of them."""
+    """A model grades each text in its own prompt, and the answer's prompt has a part of them."""
 
     def ask(question: str) -> str:
         found = Finds("ferry tower fees").retrieve(question)
@@ -163,13 +163,13 @@ def graded_prompt_by_hand() -> Any:
 
 @others(expects="tower fees", recall=0.5, first=0.0, skips=_BLOCKS)
 def ids_of_a_service() -> Any:
-    """IDs that a service returned, and no more."""
+    """A function returns the IDs of a service, without texts."""
     return lambda question: ["ferry", "tower"]
 
 
 @function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def yielded_nodes() -> Any:
-    """A generator of nodes."""
+    """A generator yields nodes."""
 
     def ask(question: str) -> Any:
         yield from Finds("ferry tower fees").retrieve(question)[:2]
@@ -184,12 +184,12 @@ async def _awaited(question: str) -> Any:
 
 @function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
 def awaited_function() -> Any:
-    """A coroutine function, with a postprocessor that is asked by hand."""
+    """A coroutine function calls a postprocessor itself."""
     return _awaited
 
 
 class _Callable:
-    """An object that is called."""
+    """An object with `__call__`."""
 
     def __call__(self, question: str, *, most: int = 2) -> Any:
         """Search."""
@@ -198,7 +198,7 @@ class _Callable:
 
 @function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def called_object() -> Any:
-    """An object with `__call__`, with an argument that is bound."""
+    """An object with `__call__` has a bound argument."""
     return partial(_Callable(), most=2)
 
 
@@ -234,19 +234,19 @@ def _small_to_big(names: str) -> Any:
 
 @function(expects="building seals", recall=0.5, first=0.5, returns="response")
 def small_to_big_from_one_child() -> Any:
-    """One child is found; its parent is answered from."""
+    """One child is found, and the answer is from its parent."""
     return _small_to_big("building-tower")
 
 
 @function(expects="building seals", recall=0.5, first=0.5, returns="response")
 def small_to_big_from_two_children() -> Any:
-    """Two children of one parent are found; the parent is answered from."""
+    """Two children of one parent are found, and the answer is from the parent."""
     return _small_to_big("building-tower building-lamp")
 
 
 @function(expects="visit seals", recall=0.5, first=0.0, returns="response")
 def small_to_big_of_two_parents() -> Any:
-    """Children of two parents are found; both are answered from."""
+    """Children of two parents are found, and the answer is from both parents."""
     return _small_to_big("building-tower visit-fees")
 
 
@@ -260,13 +260,13 @@ def _with_neighbor(question: str) -> Any:
 
 @function(expects="tower lamp seals", recall=2 / 3, first=1 / 3, returns="response")
 def neighbor_of_a_docstore() -> Any:
-    """A neighbor from a docstore is answered from, beside the found node."""
+    """The answer is from the found node and its neighbor in a docstore."""
     return _with_neighbor
 
 
 @function(expects="tower lamp seals", recall=2 / 3, first=1 / 3, skips=_BLOCKS)
 def neighbor_that_is_returned() -> Any:
-    """A neighbor from a docstore is returned, beside the found node."""
+    """A function returns the found node and its neighbor in a docstore."""
 
     def ask(question: str) -> Any:
         lamp = NodeWithScore(node=node("lamp"), score=0.5)
@@ -288,7 +288,7 @@ def _documents_then_chunks(question: str) -> Any:
 
 @texts(expects="card-building tower", recall=1.0, first=1.0, read=0.5)
 def documents_then_chunks() -> Any:
-    """Documents first, chunks second, then a prompt by hand: only the chunks are read."""
+    """A function searches documents, then chunks, and puts only the chunks into a prompt."""
     return _documents_then_chunks
 
 
@@ -308,7 +308,7 @@ def indexed_again() -> Any:
 
 @function(expects="tower fees", recall=1.0, first=0.5)
 def two_searches_joined() -> Any:
-    """One list after another, without ranking the nodes of one against those of the next."""
+    """A function joins two lists, without ranking the nodes of one against the other."""
     return lambda question: [
         *Finds("tower lamp").retrieve(question),
         *Finds("ferry fees").retrieve(question),
@@ -317,7 +317,7 @@ def two_searches_joined() -> Any:
 
 @function(expects="tower fees", recall=1.0, first=0.5, retrieved=1.0)
 def two_searches_interleaved() -> Any:
-    """The user's order is the rank."""
+    """A function interleaves two lists, and its order is the rank."""
 
     def ask(question: str) -> Any:
         pairs = zip(
@@ -343,7 +343,7 @@ def answers_of_two_engines() -> Any:
 
 @function(expects="tower fees", recall=1.0, first=0.5, retrieved=1.0)
 def searches_in_threads() -> Any:
-    """Two searches in threads that have the caller's context."""
+    """Two searches run in threads that have the caller's context."""
 
     def ask(question: str) -> Any:
         with ThreadPoolExecutor(2) as pool:
@@ -362,7 +362,7 @@ _THREAD = "a thread without the caller's context cannot be told from other calle
 
 @texts(expects="tower fees", recall=0.5, first=0.0, unscorable=_THREAD)
 def search_in_a_bare_thread() -> Any:
-    """A search in a thread of a plain pool."""
+    """A search runs in a thread of a plain pool."""
 
     def ask(question: str) -> str:
         with ThreadPoolExecutor(1) as pool:
@@ -379,7 +379,7 @@ _SILENT = "no retriever was asked: a vector store fires no event"
 
 @texts(expects="tower fees", recall=0.5, first=0.0, unscorable=_SILENT)
 def store_asked_directly() -> Any:
-    """The vector store is asked without a retriever, and the text of an answer returned."""
+    """A function asks the vector store without a retriever, and returns an answer's text."""
     index = vector_index(nodes("tower fees"))
 
     def ask(question: str) -> str:
@@ -399,7 +399,7 @@ def store_asked_directly() -> Any:
     skips=_BLOCKS,
 )
 def store_asked_directly_for_nodes() -> Any:
-    """The vector store is asked without a retriever, and its nodes are returned."""
+    """A function asks the vector store without a retriever, and returns its nodes."""
     index = vector_index(nodes("tower fees"))
 
     def ask(question: str) -> Any:
@@ -412,19 +412,19 @@ def store_asked_directly_for_nodes() -> Any:
 
 @function(expects="tower fees", recall=0.5, first=0.0, skips=_BLOCKS)
 def answer_of_nodes_from_a_database() -> Any:
-    """Nodes that are made of a database's rows are returned."""
+    """A function returns nodes that are made of a database's rows."""
     return lambda question: [NodeWithScore(node=node(each)) for each in ("ferry", "tower")]
 
 
 @function(expects="tower fees", recall=0.5, first=0.0, returns="response")
 def response_of_nodes_from_a_database() -> Any:
-    """Nodes that are made of a database's rows are answered from."""
+    """A function answers from nodes that are made of a database's rows."""
     return lambda question: answered(scored("ferry tower"))
 
 
 @function(expects="tower fees", recall=0.5, first=0.0, skips=_BLOCKS)
 def cached_nodes() -> Any:
-    """A cache of the function's own, which has been filled before."""
+    """A function has its own cache, which has been filled before."""
     cache: dict[str, Any] = {}
 
     def ask(question: str) -> Any:

@@ -36,13 +36,13 @@ from llama_apps.parts import ALL, Words, by_words, model, nodes, vector_index
 
 @engine(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def vector_index_engine() -> Any:
-    """The starter tutorial: an index, and its engine."""
+    """The starter tutorial's index is asked through its engine."""
     return vector_index().as_query_engine(llm=model(), similarity_top_k=2)
 
 
 @retriever(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def vector_index_retriever() -> Any:
-    """The index as a retriever."""
+    """An index is asked as a retriever."""
     return vector_index().as_retriever(similarity_top_k=2)
 
 
@@ -71,20 +71,20 @@ def auto_retriever() -> Any:
 
 @engine(expects="tower fees", recall=1.0, first=0.0)
 def summary_index() -> Any:
-    """All nodes, in their order."""
+    """A summary index returns all nodes, in their order."""
     return SummaryIndex(nodes("ferry tower fees")).as_query_engine(llm=model())
 
 
 @retriever(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def summary_index_by_embedding() -> Any:
-    """The nodes of a list that are nearest."""
+    """A summary index returns the nearest nodes of its list."""
     index = SummaryIndex(nodes(ALL))
     return index.as_retriever(retriever_mode="embedding", embed_model=Words(), similarity_top_k=2)
 
 
 @retriever(expects="tower fees", recall=0.5, first=0.0)
 def summary_index_by_model() -> Any:
-    """The nodes of a list that a model chooses."""
+    """A model chooses nodes of a summary index's list."""
     index = SummaryIndex(nodes("ferry tower fees"))
     return index.as_retriever(
         retriever_mode="llm", llm=model("Doc: 1, Relevance: 9\nDoc: 2, Relevance: 5")
@@ -93,14 +93,14 @@ def summary_index_by_model() -> Any:
 
 @engine(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def simple_keyword_table() -> Any:
-    """Keywords by a regular expression."""
+    """A keyword table finds keywords by a regular expression."""
     index = SimpleKeywordTableIndex(nodes(ALL), llm=model())
     return index.as_query_engine(llm=model(), num_chunks_per_query=2)
 
 
 @retriever(expects="tower fees", recall=0.5, first=0.5)
 def keyword_table_by_model() -> Any:
-    """Keywords by a model, of the nodes and of the question."""
+    """A model finds the keywords of the nodes and of the question."""
     llm = by_words(
         "KEYWORDS: granite", children="KEYWORDS: admission", question="KEYWORDS: admission"
     )
@@ -109,7 +109,7 @@ def keyword_table_by_model() -> Any:
 
 @engine(expects="tower fees", recall=1.0, first=0.0)
 def tree_leaves() -> Any:
-    """All leaves of a tree of summaries."""
+    """A tree of summaries returns all its leaves."""
     index = TreeIndex(nodes("ferry tower fees"), llm=model("About an island."))
     return index.as_query_engine(retriever_mode="all_leaf", llm=model())
 
@@ -124,7 +124,7 @@ def tree_walk() -> Any:
 
 @retriever(expects="tower fees", recall=0.5, first=0.5)
 def document_summaries() -> Any:
-    """The nodes of the document whose summary is nearest."""
+    """The nodes of the document with the nearest summary are returned."""
     llm = by_words(
         "A lighthouse tower.", ferry="Boats and crowns.", puffins="Animals of the island."
     )
@@ -134,7 +134,7 @@ def document_summaries() -> Any:
 
 @retriever(expects="tower fees", recall=0.5, first=0.5)
 def document_summaries_by_model() -> Any:
-    """The nodes of the document that a model chooses by its summary."""
+    """A model chooses a document by its summary, and its nodes are returned."""
     index = DocumentSummaryIndex(
         nodes(ALL), llm=model("About an island."), embed_model=Words(), embed_summaries=False
     )
@@ -160,7 +160,7 @@ def _graph() -> PropertyGraphIndex:
 
 @retriever(expects="tower fees", recall=0.5, first=0.5)
 def property_graph() -> Any:
-    """Triplets that a model's synonyms lead to, with the text that they were read from."""
+    """A model's synonyms lead to triplets, with the text that they were read from."""
     index = _graph()
     synonyms = LLMSynonymRetriever(
         index.property_graph_store, llm=model("lighthouse^beacon"), include_text=True
@@ -170,7 +170,7 @@ def property_graph() -> Any:
 
 @retriever(expects="tower fees", recall=0.5, first=0.5, options={"id_key": "ref_doc_id"})
 def property_graph_without_texts() -> Any:
-    """Triplets alone: new nodes that name their source as their document."""
+    """Triplets alone are new nodes that name their source as their document."""
     index = _graph()
     synonyms = LLMSynonymRetriever(
         index.property_graph_store, llm=model("lighthouse^beacon"), include_text=False
@@ -180,7 +180,7 @@ def property_graph_without_texts() -> Any:
 
 @engine(expects="tower fees lamp", recall=2 / 3)
 def composed_graph() -> Any:
-    """An index of summaries over indexes: answers to the outer question are made of answers."""
+    """An index of summaries over indexes answers the outer question from answers."""
     leaf = SummaryIndex(nodes("tower ferry"))
     other = SummaryIndex(nodes("fees hours"))
     graph = ComposableGraph.from_indices(
@@ -196,7 +196,7 @@ def composed_graph() -> Any:
     hidden={"plain": "the answer is the model's own, and names no sources"},
 )
 def empty_index() -> Any:
-    """An index without nodes."""
+    """An index without nodes is asked."""
     return EmptyIndex().as_query_engine(llm=model())
 
 
@@ -207,7 +207,7 @@ def empty_index() -> Any:
     options={"id_key": "ref_doc_id"},
 )
 def chunks_by_document() -> Any:
-    """Chunks have new IDs at every ingestion; their documents keep theirs."""
+    """Chunks have new IDs at every ingestion, and their documents keep theirs."""
     splitter = SentenceSplitter(chunk_size=24, chunk_overlap=0)
     documents = [
         Document(id_=f"d-{each.node_id}", text=each.text) for each in nodes("tower fees lamp ferry")
@@ -220,7 +220,7 @@ def chunks_by_document() -> Any:
 
 @engine(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def saved_index() -> Any:
-    """An index that was saved and loaded."""
+    """An index is saved and loaded."""
     saved = vector_index().storage_context.to_dict()
     index = load_index_from_storage(StorageContext.from_dict(saved), embed_model=Words())
     return index.as_query_engine(llm=model(), similarity_top_k=2)
@@ -228,7 +228,7 @@ def saved_index() -> Any:
 
 @retriever(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def diverse_neighbors() -> Any:
-    """Maximal marginal relevance."""
+    """A retriever selects by maximal marginal relevance."""
     return vector_index().as_retriever(
         similarity_top_k=2,
         vector_store_query_mode="mmr",
@@ -238,7 +238,7 @@ def diverse_neighbors() -> Any:
 
 @engine(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def chunks_with_context() -> Any:
-    """Contextual retrieval: each chunk begins with a model's sentence about its document."""
+    """Each chunk begins with a model's sentence about its document (contextual retrieval)."""
     llm = model("This is about an island.")
     known = [
         TextNode(id_=each.node_id, text=f"{llm.complete(each.text).text}\n\n{each.text}")
@@ -255,7 +255,7 @@ def chunks_with_context() -> Any:
     stages={"VectorIndexRetriever": 0.5},
 )
 def sentence_window() -> Any:
-    """Sentences are searched; the model reads those around them."""
+    """Sentences are searched, and the model reads the windows around them."""
     parser = SentenceWindowNodeParser.from_defaults(
         window_size=1, sentence_splitter=lambda text: text.split(". ")
     )

@@ -107,7 +107,7 @@ READS_PICTURES = "multimodal" in signature(get_response_synthesizer).parameters
 
 
 class Finds(BaseRetriever):
-    """A store whose search is known: it finds the same nodes for any question."""
+    """A store that finds the same nodes for any question."""
 
     def __init__(self, names: str) -> None:
         self.names = names
@@ -130,7 +130,7 @@ class FindsFor(BaseRetriever):
 
 
 class Words(BaseEmbedding):
-    """Counts hashed words of four letters or more: texts that share such words are near."""
+    """Embeddings that count hashed words of four letters or more."""
 
     def _get_text_embedding(self, text: str) -> list[float]:
         vector = [0.0] * 509
@@ -190,7 +190,7 @@ def calling(*turns: Iterable[tuple[str, dict[str, Any]]], answer: str = ANSWER) 
 
 @contextmanager
 def mock_settings() -> Iterator[None]:
-    """Have LlamaIndex's `Settings` hand out mock models in the block."""
+    """Make LlamaIndex's `Settings` return mock models in the block."""
     before = Settings._llm, Settings._embed_model
     Settings._llm, Settings._embed_model = model(), Words()
     try:
@@ -221,5 +221,5 @@ def answered(found: list[NodeWithScore], **fields: Any) -> Any:
 
 
 def chat_model(answer: str = ANSWER) -> Any:
-    """Return a chat model that calls no tool and answers this."""
+    """Return a chat model that calls no tool and gives this answer."""
     return calling(answer=answer)

@@ -1,6 +1,6 @@
-"""Postprocessors: LlamaIndex's own, and those that users write, between a search and an answer.
+"""Postprocessors of LlamaIndex and of users, between a search and an answer.
 
-Unless it says otherwise, the search finds "ferry", "tower" and "fees", in this order.
+Unless a function says otherwise, the search finds "ferry", "tower" and "fees", in this order.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ behind = partial(engine, expects="tower fees", retrieved=1.0, stages={"Finds": 1
 
 
 class Does(BaseNodePostprocessor):
-    """A postprocessor of the user's own."""
+    """A user's own postprocessor."""
 
     work: Callable[[list[NodeWithScore]], list[NodeWithScore]]
 
@@ -60,7 +60,7 @@ class Does(BaseNodePostprocessor):
 
 @behind(recall=0.5, first=0.0)
 def similarity_cutoff() -> Any:
-    """Scores below a threshold are dropped."""
+    """Nodes with scores below a threshold are dropped."""
     return engine_of(Finds(_FOUND), SimilarityPostprocessor(similarity_cutoff=0.4))
 
 
@@ -72,7 +72,7 @@ def similarity_cutoff_of_all() -> Any:
 
 @behind(recall=1.0, first=0.5)
 def reranked_by_model() -> Any:
-    """A model gives each node a number; asynchronously it is a method of its own."""
+    """A model scores each node; the async way is a method of its own."""
     llm = model("Doc: 3, Relevance: 9\nDoc: 2, Relevance: 7")
     return engine_of(Finds(_FOUND), LLMRerank(llm=llm, top_n=2))
 
@@ -85,7 +85,7 @@ def ranked_by_permutation() -> Any:
 
 @behind(recall=0.5, first=0.5)
 def cross_encoder() -> Any:
-    """The user's own scores, sorted and cut."""
+    """A user's postprocessor sets scores, sorts, and cuts."""
     points = {"tower": 0.9, "ferry": 0.8, "fees": 0.1}
 
     def rerank(found: list[NodeWithScore]) -> list[NodeWithScore]:
@@ -104,7 +104,7 @@ def long_context_reorder() -> Any:
 
 @behind(recall=0.5, first=0.5)
 def two_postprocessors() -> Any:
-    """A cut behind a reranker, and the order for the prompt behind that."""
+    """A reranker is followed by a cut, and by the order for the prompt."""
     llm = model("Doc: 3, Relevance: 9\nDoc: 2, Relevance: 7")
     cuts = Does(work=lambda found: found[:1])
     return engine_of(Finds(_FOUND), LLMRerank(llm=llm, top_n=2), cuts, LongContextReorder())
@@ -125,13 +125,13 @@ dated = partial(engine, expects="tower fees", retrieved=1.0, stages={"FindsDated
 
 @dated(recall=1.0, first=0.5)
 def newest_first() -> Any:
-    """The newest nodes, sorted by their dates."""
+    """The newest nodes are first, by their dates."""
     return engine_of(FindsDated(_FOUND), FixedRecencyPostprocessor(top_k=2))
 
 
 @dated(recall=0.5, first=0.5)
 def newest_of_the_similar() -> Any:
-    """Older nodes that say the same are dropped."""
+    """Older nodes with similar texts are dropped."""
     return engine_of(
         FindsDated(_FOUND),
         EmbeddingRecencyPostprocessor(embed_model=Words(), similarity_cutoff=0.99),
@@ -141,7 +141,7 @@ def newest_of_the_similar() -> Any:
 
 @behind(recall=0.5, first=0.0)
 def lately_read_first() -> Any:
-    """Scores fade with the time since a node was last read."""
+    """Scores decrease with the time since a node was last read."""
     weights = TimeWeightedPostprocessor(
         time_decay=0.01, time_access_refresh=False, now=10_000.0, top_k=2
     )
@@ -156,7 +156,7 @@ def lately_read_first() -> Any:
 
 @behind(recall=0.5, first=0.5)
 def one_for_each_topic() -> Any:
-    """A filter by metadata keeps the first node of each topic: "ferry" and "fees" share one."""
+    """A metadata filter keeps the first node of each topic: "ferry" and "fees" share one."""
 
     def distinct(found: list[NodeWithScore]) -> list[NodeWithScore]:
         first: dict[str, NodeWithScore] = {}
@@ -212,7 +212,7 @@ class FindsStored(BaseRetriever):
 
 @engine(expects="tower lamp fees", recall=2 / 3, first=1 / 3, retrieved=2 / 3)
 def next_node() -> Any:
-    """The node behind the found one comes from the docstore."""
+    """The node after the found one comes from the docstore."""
     store = _line()
     adds = PrevNextNodePostprocessor(docstore=store, num_nodes=1, mode="next")
     return engine_of(FindsStored(store, "tower"), adds)
@@ -220,7 +220,7 @@ def next_node() -> Any:
 
 @engine(expects="tower lamp fees", recall=2 / 3, first=1 / 3, retrieved=2 / 3)
 def next_node_if_a_model_wants_it() -> Any:
-    """A model decides whether the node before or behind the found one is needed."""
+    """A model decides whether the node before or after the found one is needed."""
     store = _line()
     adds = AutoPrevNextNodePostprocessor(docstore=store, num_nodes=1, llm=model("NEXT"))
     return engine_of(FindsStored(store, "tower"), adds)
@@ -235,7 +235,7 @@ def search_in_a_postprocessor() -> Any:
 
 @engine(expects="tower fees", recall=0.5)
 def note_in_front() -> Any:
-    """A node with instructions is put in front of the found ones."""
+    """A node with instructions is put before the found ones."""
     note = NodeWithScore(node=TextNode(id_="note", text="Today is a holiday."), score=1.0)
     return engine_of(Finds("ferry tower"), Does(work=lambda found: [note, *found]))
 
@@ -273,7 +273,7 @@ def numbered_in_place() -> Any:
 
 @behind(recall=0.5, first=0.0)
 def translated_in_copies() -> Any:
-    """A model translates; the copies keep their IDs."""
+    """A model translates, and the copies keep their IDs."""
     llm = model("Der Turm steht am Meer.")
 
     def translate(found: list[NodeWithScore]) -> list[NodeWithScore]:
@@ -312,7 +312,7 @@ _NEW_WORDS = "the new nodes share neither an ID nor words with those that were r
     renews=True,
 )
 def compressed_by_model() -> Any:
-    """Contextual compression: a model says each text briefly, in new nodes."""
+    """A model shortens each text, in new nodes (contextual compression)."""
     return engine_of(Finds(_FOUND), Does(work=_compressed))
 
 
@@ -323,7 +323,7 @@ def compressed_by_model() -> Any:
     options={"id_key": "ref_doc_id"},
 )
 def compressed_with_its_document() -> Any:
-    """Contextual compression: the new nodes name the document that they are from."""
+    """A model shortens each text, in new nodes that name their document."""
     compress = partial(_compressed, relationships=True)
     return engine_of(Finds(_FOUND), Does(work=compress))
 
@@ -381,7 +381,7 @@ def xml_around_texts() -> Any:
 
 @engine(expects="w-tower w-fees", recall=0.5, first=0.0, retrieved=1.0)
 def window_behind_reranker() -> Any:
-    """Sentence window: a reranker sees sentences, the model reads their windows."""
+    """A reranker sees sentences, and the model reads their windows."""
 
     class FindsSentences(Finds):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

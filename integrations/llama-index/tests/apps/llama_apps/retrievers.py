@@ -46,7 +46,7 @@ from llama_apps.parts import (
 
 
 class Hybrid(BaseRetriever):
-    """Returns the nodes of either search, or those of both."""
+    """A retriever of the nodes that either search, or both, return."""
 
     def __init__(self, first: BaseRetriever, second: BaseRetriever, *, both: bool) -> None:
         self.first, self.second, self.both = first, second, both
@@ -62,13 +62,13 @@ class Hybrid(BaseRetriever):
 
 @retriever(expects="tower fees", recall=1.0, first=0.0)
 def hybrid_of_either() -> Any:
-    """Custom retrievers: vector or keyword search."""
+    """A custom retriever returns the nodes of a vector or keyword search."""
     return Hybrid(Finds("ferry tower"), Finds("tower fees"), both=False)
 
 
 @engine(expects="tower fees", recall=0.5, first=0.5)
 def hybrid_of_both() -> Any:
-    """Custom retrievers: vector and keyword search."""
+    """A custom retriever returns the nodes of both a vector and a keyword search."""
     return engine_of(Hybrid(Finds("ferry tower"), Finds("tower fees"), both=True))
 
 
@@ -82,25 +82,25 @@ def _fused(mode: str, **fields: Any) -> Any:
 
 @retriever(expects="tower fees", recall=0.5, first=0.5)
 def reciprocal_rank_fusion() -> Any:
-    """Ranks 2 and 1 beat rank 1 alone."""
+    """In reciprocal rank fusion, ranks 2 and 1 beat rank 1 alone."""
     return _fused("reciprocal_rerank")
 
 
 @retriever(expects="tower fees", recall=0.5, first=0.5)
 def relative_score_fusion() -> Any:
-    """Scores between the lowest and the highest of each search."""
+    """Scores are fused relative to the lowest and the highest of each search."""
     return _fused("relative_score")
 
 
 @engine(expects="tower fees", recall=0.5, first=0.5)
 def distribution_fusion() -> Any:
-    """Scores by the mean and the deviation of each search, asked side by side."""
+    """Scores are fused by the mean and the deviation of each search, in parallel."""
     return engine_of(_fused("dist_based_score", use_async=True))
 
 
 @retriever(expects="tower fees hours", recall=2 / 3, first=1 / 3)
 def fusion_of_generated_queries() -> Any:
-    """A model writes more queries."""
+    """A model writes more queries for a fusion."""
     return QueryFusionRetriever(
         [FindsFor(lighthouse="tower lamp", prices="fees ferry")],
         llm=model("lighthouse year\nprices"),
@@ -132,7 +132,7 @@ def routed_to_both() -> Any:
 
 @retriever(expects=[["tower-128", "tower-512"], ["fees-128", "fees-512"]], recall=1.0, first=0.5)
 def several_chunk_sizes() -> Any:
-    """Ensemble retrieval: each text is found in chunks of any size."""
+    """Ensemble retrieval finds each text in chunks of any size."""
     sizes = {}
     for size, found in ((128, "tower ferry"), (512, "hours fees")):
         chunks = [
@@ -149,7 +149,7 @@ def several_chunk_sizes() -> Any:
 
 @retriever(expects="tower fees", recall=1.0, first=0.5)
 def own_reciprocal_fusion() -> Any:
-    """Ranks are fused by the user's own code, over queries that a model wrote."""
+    """A user's code fuses ranks, over queries that a model wrote."""
     searches = FindsFor(lighthouse="tower ferry", prices="tower fees")
     llm = model("lighthouse year\nprices")
 
@@ -169,7 +169,7 @@ def own_reciprocal_fusion() -> Any:
 
 @retriever(expects="seals fees", recall=0.5, first=0.5)
 def imagined_answer() -> Any:
-    """HyDE in front of a retriever."""
+    """A retriever searches for an imagined answer (HyDE)."""
     transform = HyDEQueryTransform(llm=model("Grey seals rest."), include_original=False)
     searches = vector_index(nodes("tower seals")).as_retriever(similarity_top_k=1)
     return TransformRetriever(searches, transform)
@@ -177,7 +177,7 @@ def imagined_answer() -> Any:
 
 @retriever(expects="tower fees", recall=0.5, first=0.5)
 def cached_search() -> Any:
-    """A cache in front of a search; the question has been asked before."""
+    """A search has a cache, and the question has been asked before."""
 
     class Caches(BaseRetriever):
         cache: dict[str, list[NodeWithScore]]
@@ -201,7 +201,7 @@ class Down(BaseRetriever):
 
 
 class Survives(BaseRetriever):
-    """Goes on with the searches that do not fail."""
+    """A retriever that goes on with the searches that do not fail."""
 
     def __init__(self, *searches: BaseRetriever) -> None:
         self.searches = searches
@@ -283,7 +283,7 @@ class FindsNodes(BaseRetriever):
 
 @engine(expects="building fees", recall=0.5, first=0.5)
 def auto_merging() -> Any:
-    """Both children of a parent are found, and stand as the parent."""
+    """Both children of a parent are found, and the parent replaces them."""
     family = _family("building", "tower lamp")
     finds = FindsNodes(*family[1:])
     return engine_of(AutoMergingRetriever(finds, _store(*family), verbose=False))
@@ -294,20 +294,20 @@ _EXPANDED = _store(*_family("building", "tower lamp")).docstore
 
 @engine(expects="lamp fees", recall=0.5, first=0.0, options={"expand": _EXPANDED})
 def auto_merging_by_leaves() -> Any:
-    """The references name the leaves, which the parent is expanded to."""
+    """Both children of a parent are found, and the references name the leaves."""
     return auto_merging()
 
 
 @retriever(expects="page-7 fees", recall=0.5, first=0.5, renews=True)
 def auto_merging_of_an_only_child() -> Any:
-    """A page with one chunk: parent and child have the same text; the parent is the reference."""
+    """A page has one chunk with the same text, and the parent is the reference."""
     family = _family("page-7", "tower")
     return AutoMergingRetriever(FindsNodes(family[1]), _store(*family), verbose=False)
 
 
 @engine(expects="tower fees", recall=0.5, first=0.5, renews=True)
 def auto_merging_of_an_only_child_by_leaf() -> Any:
-    """The same; the child is the reference."""
+    """A page has one chunk with the same text, and the child is the reference."""
     return engine_of(auto_merging_of_an_only_child())
 
 
@@ -322,7 +322,7 @@ def _small_chunks(parents: str) -> list[IndexNode]:
 
 @engine(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def sentences_to_chunks() -> Any:
-    """Recursive retriever: sentences are searched, and lead to the chunks around them."""
+    """A recursive retriever searches sentences, which lead to the chunks around them."""
     vector = vector_index(_small_chunks(ALL)).as_retriever(similarity_top_k=2)
     known = {name: node(name) for name in TEXTS}
     return engine_of(RecursiveRetriever("vector", {"vector": vector}, node_dict=known))
@@ -330,7 +330,7 @@ def sentences_to_chunks() -> Any:
 
 @retriever(expects="tower fees", recall=0.5, first=0.5)
 def summaries_to_chunks() -> Any:
-    """Recursive retriever: a summary and a question about each chunk lead to it."""
+    """A summary of each chunk, and a question about it, lead to the chunk."""
     of = [
         IndexNode(text="When was the lighthouse finished?", index_id="tower"),
         IndexNode(text="A tower built by an engineer.", index_id="tower"),
@@ -353,19 +353,19 @@ def _same_text(of: str) -> Any:
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def references_of_the_same_text() -> Any:
-    """Recursive retriever: the reference has the chunk's own text; chunks are expected."""
+    """A reference has its chunk's own text, and chunks are expected."""
     return engine_of(_same_text("ferry tower"))
 
 
 @engine(expects="link-tower link-fees", recall=0.5, first=0.0, renews=True)
 def references_of_the_same_text_by_link() -> Any:
-    """The same; the links are expected, which bear the same text."""
+    """A reference has its chunk's own text, and references are expected."""
     return engine_of(_same_text("ferry tower"))
 
 
 @retriever(expects="tower fees", recall=0.5, first=0.0)
 def documents_to_chunks() -> Any:
-    """Recursive retriever: a summary of each document leads to a retriever over its chunks."""
+    """A summary of each document leads to a retriever over its chunks."""
     summaries = [
         IndexNode(text="The lighthouse tower.", index_id="building"),
         IndexNode(text="Animals.", index_id="nature"),
@@ -395,7 +395,7 @@ def _documents_to_engines() -> Any:
     hidden={"plain": "only the answer of the inner engine is returned"},
 )
 def documents_to_engines() -> Any:
-    """Recursive retriever: a summary leads to an engine, whose answer is returned as a node."""
+    """A summary leads to an engine, whose answer is returned as a node."""
     return _documents_to_engines()
 
 
@@ -406,7 +406,7 @@ def documents_to_engines() -> Any:
     hidden={"plain": "only the answer of the inner engine is returned"},
 )
 def documents_to_engines_as_engine() -> Any:
-    """The same with a synthesizer, which reads the inner answer."""
+    """A summary leads to an engine, and a synthesizer reads the inner answer."""
     return engine_of(_documents_to_engines())
 
 
@@ -416,7 +416,7 @@ def documents_to_engines_as_engine() -> Any:
     hidden={"plain": "only the answer of the inner engine is returned"},
 )
 def table_beside_texts() -> Any:
-    """Recursive retriever: a table's engine answers in the midst of texts."""
+    """A table's engine answers among texts."""
     found = FindsNodes(node("tower"), IndexNode(text="Prices by year.", index_id="table"))
     return engine_of(
         RecursiveRetriever(
@@ -429,7 +429,7 @@ def table_beside_texts() -> Any:
 
 @retriever(expects="tower fees", recall=0.5, first=0.0)
 def objects_that_are_retrievers() -> Any:
-    """Composable objects: index nodes carry retrievers."""
+    """Index nodes carry retrievers (composable objects)."""
     objects = [
         IndexNode(text="The lighthouse tower.", index_id="building", obj=Finds("lamp tower")),
         IndexNode(text="Animals.", index_id="nature", obj=Finds("seals")),
@@ -445,7 +445,7 @@ def objects_that_are_retrievers() -> Any:
     renews=True,
 )
 def objects_that_are_engines() -> Any:
-    """Composable objects: index nodes carry engines, whose answers are returned as nodes."""
+    """Index nodes carry engines, whose answers are returned as nodes."""
     inner = engine_of(Finds("lamp tower"))
     objects = [IndexNode(text="The lighthouse tower.", index_id="building", obj=inner)]
     return SummaryIndex(objects=objects).as_query_engine(llm=model())
@@ -453,14 +453,14 @@ def objects_that_are_engines() -> Any:
 
 @retriever(expects="tower fees", recall=0.5, first=0.5)
 def objects_that_are_nodes() -> Any:
-    """Composable objects: a summary carries its chunk."""
+    """A summary carries its chunk."""
     objects = [IndexNode(text="A tower.", index_id="tower", obj=node("tower"))]
     return SummaryIndex(objects=objects).as_retriever()
 
 
 @retriever(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def propositions() -> Any:
-    """Dense X: a model's propositions are searched, and lead to their chunks."""
+    """A model's propositions are searched, and lead to their chunks (Dense X)."""
     facts = {
         "tower": ["The lighthouse tower was finished in 1892.", "Ada Brandt was the engineer."],
         "fees": ["The admission costs are four crowns."],
@@ -479,7 +479,7 @@ def propositions() -> Any:
 
 
 class LooksUp(BaseRetriever):
-    """Searches small nodes, and returns their parents or neighbors from a docstore."""
+    """A retriever that searches small nodes, and returns parents or neighbors from a docstore."""
 
     def __init__(self, search: BaseRetriever, docstore: Any, look: Any) -> None:
         self.search, self.docstore, self.look = search, docstore, look
@@ -496,7 +496,7 @@ def _parents(found: list[NodeWithScore], docstore: Any) -> list[NodeWithScore]:
 
 @engine(expects="building fees", recall=0.5, first=0.5)
 def parent_document() -> Any:
-    """Small to big: children are searched, parents are returned."""
+    """Children are searched, and parents are returned."""
     family = _family("building", "tower lamp")
     store = _store(*family).docstore
     return engine_of(LooksUp(FindsNodes(*family[1:]), store, _parents))
@@ -504,7 +504,7 @@ def parent_document() -> Any:
 
 @retriever(expects="building", recall=1.0, first=1.0)
 def parent_of_one_child() -> Any:
-    """Small to big with a single child."""
+    """One child is found, and its parent is returned."""
     family = _family("building", "tower lamp")
     return LooksUp(FindsNodes(family[1]), _store(*family).docstore, _parents)
 
@@ -536,7 +536,7 @@ def neighbors_of_a_docstore() -> Any:
 
 @retriever(expects="long-1 long-3", recall=0.5, first=0.5)
 def long_units() -> Any:
-    """LongRAG: small chunks are searched in the vector store, long groups are returned."""
+    """Small chunks are searched in the vector store, and long groups are returned (LongRAG)."""
     groups = {"long-1": "tower lamp keeper", "long-2": "fees ferry hours"}
     small = [
         _child(name, TEXTS[name][1], group)
@@ -570,14 +570,14 @@ def long_units() -> Any:
 
 @retriever(expects="tower fees", recall=0.5, first=0.0)
 def tree_of_summaries() -> Any:
-    """RAPTOR, collapsed: summaries of clusters and chunks are searched together."""
+    """Summaries of clusters are searched together with chunks (RAPTOR, collapsed)."""
     summary = TextNode(id_="cluster-1", text="A lighthouse tower finished; admission costs little.")
     return vector_index([summary, *nodes("tower seals")]).as_retriever(similarity_top_k=2)
 
 
 @retriever(expects="tower lamp", recall=0.5, first=0.5)
 def tree_walked_by_level() -> Any:
-    """RAPTOR, level by level: the best summary, then the best of its children."""
+    """The best summary is chosen, then the best of its children (RAPTOR, level by level)."""
     top = {
         "cluster-1": ("A lighthouse tower of granite.", "tower lamp"),
         "cluster-2": ("Animals.", "seals puffins"),
@@ -595,7 +595,7 @@ def tree_walked_by_level() -> Any:
 
 @retriever(expects="tower fees", recall=1.0, first=0.0)
 def weighed_by_document() -> Any:
-    """Chunk and document hybrid: chunks are weighed again by the document that they are from."""
+    """Chunks are weighted again by the document that they are from."""
     weights = {"visit": 2.0, "building": 1.0}
 
     class Weighs(BaseRetriever):
@@ -603,7 +603,8 @@ def weighed_by_document() -> Any:
             found = Finds("tower hours fees").retrieve(query_bundle)
             for each in found:
                 each.score = weights[each.metadata["topic"]] * (each.score or 0.0)
-            # 1.0, 1.0 and 2/3: the sort is stable, and the visit's are moved to the front.
+            # The scores are 1.0, 1.0 and 2/3: the sort is stable, and the visit's nodes move to the
+            # front.
             found.sort(key=lambda each: -weights[each.metadata["topic"]])
             return found
 
@@ -612,7 +613,7 @@ def weighed_by_document() -> Any:
 
 @retriever(expects="map plan", recall=0.5, first=0.0)
 def pictures() -> Any:
-    """A search that finds pictures, which have no text."""
+    """A search finds pictures, which have no text."""
 
     class FindsPictures(BaseRetriever):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -623,7 +624,7 @@ def pictures() -> Any:
 
 @engine(expects="tower fees", recall=0.5, first=0.5)
 def documents_first() -> Any:
-    """Structured retrieval: a search among documents, then one among the chunks of the best."""
+    """A search among documents is followed by one among the chunks of the best."""
 
     class InTwo(BaseRetriever):
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:

@@ -1,8 +1,8 @@
 """The table of all applications by every door, and the list of the failures that are known.
 
 `PYTHONPATH=integrations/llama-index/tests/apps:integrations/llama-index/tests/doubles python -m
-llama_apps.table` prints the table and writes the list anew. A repair shortens the list; a line
-that it adds is a defect.
+llama_apps.table` prints the table and rewrites the list of known failures. A repair shortens the
+list; an added line is a defect.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def checks() -> Iterator[Check]:
 
 
 def agree(name: str) -> bool:
-    """Return whether all doors that record the final list of an application say the same."""
+    """Return whether all doors that record the final list of an application give one answer."""
     said = set()
     for door in doors_of(APPLICATIONS[name]):
         is_final = door in DOORS and DOORS[door].records and DOORS[door].is_final
@@ -91,7 +91,7 @@ def failure_lines() -> Iterator[str]:
 
 
 def table() -> str:
-    """Return how many answers of each door are right, wrong, unscored, needless, by design."""
+    """Return how many answers of each door are right, wrong, unscored, needless, or by design."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for check in checks():
         door = check.door if check.door in DOORS else "stages"

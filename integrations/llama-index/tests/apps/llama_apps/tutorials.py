@@ -1,4 +1,4 @@
-"""Programs of tutorials, written before they were tried: teams, loaders, and fused engines."""
+"""Programs of tutorials, written before any try: teams, loaders, and fused engines."""
 
 import json
 from typing import Any
@@ -111,7 +111,7 @@ def team_of_three() -> Any:
 
 @agent(expects="tower fees", recall=1.0, first=1.0, hidden=_HIDDEN)
 def reacting_agent_with_two_tools() -> Any:
-    """A model that writes its calls as text asks an engine, and a function of texts."""
+    """An agent's model writes its calls as text, to an engine and a function of texts."""
     fees = Finds("fees hours")
 
     async def prices(input: str) -> str:  # noqa: A002
@@ -128,7 +128,7 @@ def reacting_agent_with_two_tools() -> Any:
 
 
 class Guide(BaseReader):
-    """Loads one document of the island's guide."""
+    """A loader of one document of the island's guide."""
 
     def load_data(self, name: str) -> list[Document]:
         """Return the document of this name."""
@@ -142,7 +142,7 @@ class Guide(BaseReader):
     hidden=_HIDDEN,
 )
 def agent_with_a_loader() -> Any:
-    """A tool loads documents, makes an index of them, and asks it."""
+    """An agent's tool loads documents, makes an index of them, and asks it."""
     loader = OnDemandLoaderTool.from_defaults(Guide(), name="load", description="Loads.")
     given = {"name": "tower", "query_str": "When was the lighthouse tower finished?"}
     return _agent(calling([("load", given)]), loader)
@@ -150,7 +150,7 @@ def agent_with_a_loader() -> Any:
 
 @function(expects="tower fees", recall=0.5, first=0.0, returns="agent output")
 def agent_with_a_memory() -> Any:
-    """An agent with facts of an earlier session in its memory."""
+    """An agent's memory has facts of an earlier session."""
 
     async def ask(question: str) -> Any:
         facts = ChatMessage(role="system", content=TEXTS["fees"][1])
@@ -166,7 +166,7 @@ def agent_with_a_memory() -> Any:
 
 @engine(expects="tower fees", recall=1.0, first=0.5)
 def sub_questions_over_a_fusion() -> Any:
-    """Each question goes to an engine of two fused searches, with a threshold behind."""
+    """Each question goes to an engine of two fused searches, followed by a threshold."""
 
     def fused(*finds: str) -> Any:
         both = QueryFusionRetriever(
@@ -205,7 +205,7 @@ def fusion_of_a_merging_search() -> Any:
 
 @retriever(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def same_text_of_two_indexes() -> Any:
-    """Two indexes hold the same text under different IDs; the fusion keeps the second of them."""
+    """Two indexes hold the same text under different IDs; the fusion keeps the second."""
     other = node("tower").model_copy(update={"id_": "tower-de"})
     return QueryFusionRetriever(
         [Finds("tower fees"), FindsNodes(other)],
@@ -218,26 +218,26 @@ def same_text_of_two_indexes() -> Any:
 
 
 class Cites(BaseSynthesizer):
-    """Writes an answer from the first node alone, without a model."""
+    """A synthesizer that answers from the first node alone, without a model."""
 
     def _get_prompts(self) -> dict[str, Any]:
         return {}
 
     def _update_prompts(self, prompts: Any) -> None:
-        """Have no prompts."""
+        """Have no prompts to update."""
 
     def get_response(self, query_str: str, text_chunks: Any, **_: Any) -> str:
         """Return an answer."""
         return f"As the guide says: {text_chunks[0][:20]}"
 
     async def aget_response(self, query_str: str, text_chunks: Any, **_: Any) -> str:
-        """Return the same."""
+        """Return an answer."""
         return self.get_response(query_str, text_chunks)
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def own_synthesizer() -> Any:
-    """An engine whose synthesizer is the user's own."""
+    """An engine has the user's own synthesizer."""
     return engine_of(Finds("ferry tower"), response_synthesizer=Cites(llm=model()))
 
 
@@ -250,7 +250,7 @@ def _memory() -> ChatMemoryBuffer:
 
 @chat(expects="tower seals", recall=0.5)
 def condensed_chat_over_a_router() -> Any:
-    """A chat whose engine is a router of two engines."""
+    """A chat engine asks a router of two engines."""
     router = RouterQueryEngine(chosen(2), visits_and_animals(), llm=model())
     return CondenseQuestionChatEngine.from_defaults(
         query_engine=router, llm=model("Which animals?"), memory=_memory()
@@ -287,7 +287,7 @@ def imagined_reranked_and_written() -> Any:
 
 
 class Confirms(Workflow):
-    """Searches, asks a human for another query, and searches again."""
+    """A workflow that searches, asks a human for another query, and searches again."""
 
     @step
     async def look(self, ctx: Context, ev: StartEvent) -> InputRequiredEvent:
@@ -307,7 +307,7 @@ class Confirms(Workflow):
 
 @function(expects="tower fees", recall=1.0, first=0.0, returns="response")
 def confirmed_by_a_human() -> Any:
-    """The program of the tutorial: it reads the workflow's events, and sends an answer."""
+    """The tutorial's program reads the workflow's events, and sends an answer."""
 
     async def ask(question: str) -> Any:
         handler = Confirms(timeout=60).run(query=question)

@@ -1,4 +1,4 @@
-"""Workflows of the user's own, built from steps and events."""
+"""Workflows that users build from steps and events."""
 
 import asyncio
 from functools import partial
@@ -27,19 +27,19 @@ answering = partial(workflow, returns="response")
 
 
 class Retrieved(Event):
-    """Nodes that were found."""
+    """An event with the found nodes."""
 
     nodes: list[NodeWithScore]
 
 
 class Reranked(Event):
-    """Nodes that were ranked again."""
+    """An event with the reranked nodes."""
 
     nodes: list[NodeWithScore]
 
 
 class Reranks(Workflow):
-    """Searches, ranks again, and streams an answer: the tutorial's workflow."""
+    """The tutorial's workflow, which searches, reranks, and streams an answer."""
 
     @step
     async def retrieve(self, ctx: Context, ev: StartEvent) -> Retrieved:
@@ -63,12 +63,12 @@ class Reranks(Workflow):
 
 @answering(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0, stages={"Finds": 1.0})
 def reranking_workflow() -> Any:
-    """Search, rerank, answer."""
+    """A workflow searches, reranks, and answers."""
     return Reranks(timeout=60)
 
 
 class Corrects(Workflow):
-    """Grades the found nodes, and answers from an index of the good ones' texts."""
+    """A workflow that grades the found nodes, and answers from an index of the good texts."""
 
     joins = False
 
@@ -94,25 +94,25 @@ class Corrects(Workflow):
 
 
 class CorrectsJoined(Corrects):
-    """The same, with all good texts in one document."""
+    """A workflow that joins all good texts in one document, and indexes it."""
 
     joins = True
 
 
 @answering(expects="tower fees seals", recall=2 / 3, first=0.0, retrieved=2 / 3, renews=True)
 def corrective_workflow() -> Any:
-    """Corrective RAG: relevant texts are indexed again."""
+    """Relevant texts are indexed again (Corrective RAG)."""
     return Corrects(timeout=60)
 
 
 @answering(expects="tower fees seals", recall=2 / 3, retrieved=2 / 3, renews=True)
 def corrective_workflow_with_one_document() -> Any:
-    """Corrective RAG: relevant texts are joined, and indexed again."""
+    """Relevant texts are joined, and indexed again (Corrective RAG)."""
     return CorrectsJoined(timeout=60)
 
 
 class Cites(Workflow):
-    """Numbers the sources: the tutorial's citation engine as a workflow."""
+    """The tutorial's citation workflow, which numbers the sources."""
 
     keeps_ids = True
 
@@ -140,37 +140,37 @@ class Cites(Workflow):
 
 
 class CitesNew(Cites):
-    """The same with new nodes."""
+    """The citation workflow with new nodes."""
 
     keeps_ids = False
 
 
 @answering(expects="tower fees", recall=0.5, first=0.0)
 def citing_workflow() -> Any:
-    """Citations; the sources keep the IDs of their nodes."""
+    """Cited sources keep the IDs of their nodes."""
     return Cites(timeout=60)
 
 
 @answering(expects="tower fees", recall=0.5, first=0.0, renews=True)
 def citing_workflow_with_new_nodes() -> Any:
-    """Citations; the sources are new nodes."""
+    """Cited sources are new nodes."""
     return CitesNew(timeout=60)
 
 
 class SubQuery(Event):
-    """One of several questions."""
+    """An event with one of several questions."""
 
     query: str
 
 
 class SubAnswer(Event):
-    """The answer to one of them."""
+    """An event with the answer to one of several questions."""
 
     text: str
 
 
 class FansOut(Workflow):
-    """Asks several questions at once, and joins the answers."""
+    """A workflow that asks several questions at once, and joins the answers."""
 
     @step
     async def split(self, ctx: Context, ev: StartEvent) -> SubQuery | None:
@@ -197,12 +197,12 @@ class FansOut(Workflow):
 
 @workflow(expects="tower fees seals", recall=2 / 3, first=1 / 3)
 def parallel_workflow() -> Any:
-    """Sub-questions side by side."""
+    """A workflow asks sub-questions side by side."""
     return FansOut(timeout=60)
 
 
 class Judges(Workflow):
-    """Asks three engines, and returns the best of their answers."""
+    """A workflow that asks three engines, and returns the best answer."""
 
     @step
     async def ask(self, ev: StartEvent) -> StopEvent:
@@ -215,18 +215,18 @@ class Judges(Workflow):
 
 @answering(expects="tower seals", recall=0.5, first=0.0)
 def best_of_several_strategies() -> Any:
-    """Multi-strategy workflow: the response of one engine is returned."""
+    """A workflow of several strategies returns one engine's response."""
     return Judges(timeout=60)
 
 
 class Feedback(Event):
-    """The question for the next round."""
+    """An event with the question for the next round."""
 
     query: str
 
 
 class Reflects(Workflow):
-    """Searches again with a better question, until a model is content."""
+    """A workflow that searches again with a better question, until a model is content."""
 
     @step
     async def search(self, ctx: Context, ev: StartEvent | Feedback) -> Retrieved:
@@ -246,12 +246,12 @@ class Reflects(Workflow):
 
 @answering(expects="tower fees", recall=0.5, first=0.0, read=0.5)
 def reflecting_workflow() -> Any:
-    """Self-RAG: the answer is made of the second search alone."""
+    """The answer is from the second search alone (Self-RAG)."""
     return Reflects(timeout=60)
 
 
 class Routes(Workflow):
-    """Sends the question to one of two steps."""
+    """A workflow that sends the question to one of two steps."""
 
     @step
     async def route(self, ev: StartEvent) -> SubQuery | Feedback:
@@ -272,12 +272,12 @@ class Routes(Workflow):
 
 @answering(expects="tower fees", recall=0.5, first=0.0)
 def routing_workflow() -> Any:
-    """Router as a workflow."""
+    """A workflow routes the question."""
     return Routes(timeout=60)
 
 
 class Prompts(Workflow):
-    """Fills a prompt by hand with the two best nodes, and returns the answer's text."""
+    """A workflow that puts the two best nodes into a prompt, and returns the answer's text."""
 
     @step
     async def search(self, ctx: Context, ev: StartEvent) -> Retrieved:
@@ -295,27 +295,27 @@ class Prompts(Workflow):
 
 @workflow(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
 def prompting_workflow() -> Any:
-    """A prompt by hand; the step hands two nodes on."""
+    """A workflow fills a prompt by hand, with the two nodes that a step passes on."""
     return Prompts(timeout=60)
 
 
 class Nested(Workflow):
-    """Runs another workflow."""
+    """A workflow that runs another workflow."""
 
     @step
     async def run_inner(self, ev: StartEvent) -> StopEvent:
-        """Run it."""
+        """Run the inner workflow."""
         return StopEvent(result=str(await Reranks(timeout=60).run(query=ev.query)))
 
 
 @workflow(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0)
 def workflow_in_a_workflow() -> Any:
-    """A workflow inside another one."""
+    """A workflow runs inside another one."""
     return Nested(timeout=60)
 
 
 class Plans(Workflow):
-    """Asks the questions of a plan in sequence, each with the last answer."""
+    """A workflow that asks a plan's questions in sequence, each with the last answer."""
 
     @step
     async def carry_out(self, ev: StartEvent) -> StopEvent:
@@ -328,12 +328,12 @@ class Plans(Workflow):
 
 @workflow(expects="tower fees seals", recall=2 / 3, first=1 / 3)
 def planning_workflow() -> Any:
-    """Query planning."""
+    """A workflow plans queries."""
     return Plans(timeout=60)
 
 
 class Hands(Workflow):
-    """Returns the nodes that are left, in a mapping."""
+    """A workflow that returns the remaining nodes, in a mapping."""
 
     @step
     async def search(self, ev: StartEvent) -> StopEvent:
@@ -351,16 +351,16 @@ class Hands(Workflow):
     returns="other",
 )
 def workflow_that_returns_sources() -> Any:
-    """The result is a mapping with nodes."""
+    """A workflow's result is a mapping with nodes."""
     return Hands(timeout=60)
 
 
 class Gathers(Workflow):
-    """Asks two indexes at the same time, and ranks the nodes of both."""
+    """A workflow that asks two indexes at once, and ranks the nodes of both."""
 
     @step
     async def search(self, ev: StartEvent) -> Retrieved:
-        """Ask both."""
+        """Ask both indexes."""
         searches = [Finds("ferry tower"), vector_index(nodes("fees seals")).as_retriever()]
         found = await asyncio.gather(*(each.aretrieve(ev.query) for each in searches))
         every = [each for part in found for each in part]
@@ -376,5 +376,5 @@ class Gathers(Workflow):
 
 @answering(expects="tower fees seals", recall=2 / 3, first=1 / 3, retrieved=1.0)
 def gathering_workflow() -> Any:
-    """Two searches side by side, ranked by the user's own code."""
+    """A user's code ranks the nodes of two parallel searches."""
     return Gathers(timeout=60)
