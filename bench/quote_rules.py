@@ -32,7 +32,7 @@ from fullrecall.lexical.words.opposites import opposites
 
 CHOSEN_ON = frozenset(("FM2", "AB-LFQA", "AB-AttributedQA", "SummEdits-news"))
 _CONTRADICTING = ("FM2", "SummEdits-news", "SummEdits-scitldr")
-_FEWEST_WORDS = 5  # The least share of a quote, since titles share the names of every claim.
+_FEWEST_WORDS = 5  # A shorter quote, such as a title, shares the names of every claim.
 _LEAST = 0.3
 _REPLACEMENTS = 5  # The number of sentences that a model may quote when it is asked again.
 _VERBATIM = 0.8

@@ -54,7 +54,7 @@ PACKAGES = (
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured: rows in memory, with texts, of saved reports; and the rounds."""
+    """The sizes of the measurement: rows of each kind, and the rounds."""
 
     queries: int = 2_000
     samples: int = 50

@@ -39,7 +39,7 @@ class Texts:
 
 
 class WordModel:
-    """Texts of made-up words: letters about as frequent as in English, words as in Zipf's law."""
+    """Texts of made-up words, with English letters' and Zipf's word frequencies."""
 
     LETTERS = "etaoinshrdlucmfwypvbgkjqxz"
     WEIGHTS = (
