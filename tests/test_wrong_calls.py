@@ -25,7 +25,7 @@ from fullrecall.judge.models.retries import Retries
 from fullrecall.measures import RR, Measure, Recall, Retrieved, calls
 from fullrecall.measures.text import parse_threshold
 from fullrecall.observe import StepReading
-from fullrecall.read import from_rows
+from fullrecall.read import documents_of, from_rows
 
 SAMPLES = [{"user_input": "q", "retrieved_ids": ["a"], "expected_ids": ["a"]}]
 REPORT: Any = evaluate(SAMPLES, IdRecall(), progress=False)
@@ -143,6 +143,15 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: own("Bad name", None), 'text must be a name such as "found_first", in lowercase'),
     (lambda: own("owned", lambda _: 0), "count must take (self, findings, retrieved), or with"),
     (lambda: StepReading(failed_calls="x"), "failed_calls must be 'unscored' or 'score', got"),  # type: ignore[arg-type]
+    (lambda: documents_of(5), "documents: expected a folder or an iterable, got 5"),  # type: ignore[arg-type]
+    (
+        lambda: anything.Report.open("r.parquet", rows=-1),
+        "rows must be a whole number >= 0, got -1",
+    ),
+    (
+        lambda: choose(SAMPLES, IdRecall(), {"a": str.split, "b": str.split})["c"],
+        "choose one of a, b",
+    ),
     (lambda: anything.Recall, "import it from fullrecall.measures"),
     (lambda: anything.evalute, "did you mean evaluate?"),
     (lambda: anything.ID_Recall, "did you mean IdRecall?"),

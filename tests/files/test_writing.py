@@ -85,6 +85,9 @@ def test_what_a_format_does_not_keep_is_told() -> None:
         ],
     }.items():
         assert list(write(graded, name).notes) == notes
+    unanswerable = [Sample(user_input="q", reference="r", answerable=False)]
+    notes = write(unanswerable, "ragas").notes
+    assert list(notes) == ["whether a question is answerable is left out"]
 
 
 def test_an_unknown_format_is_an_error() -> None:

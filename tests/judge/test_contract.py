@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from tests.judge.scripted import quoting
 
 from fullrecall import ClaimRecall, Sample
-from fullrecall.judge import LLMJudge
+from fullrecall.judge import Citation, Flow, LLMJudge, Verdict
 from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.judge.verdicts import label_of
 from fullrecall.measures import Recall
@@ -352,3 +353,56 @@ def test_contradicted_is_a_label_of_its_own() -> None:
     finding = result_of(lambda _: written(denied)).findings[2]
     assert (finding.verdict, finding.steps, finding.ranks) == ("contradicted", (), ())
     assert finding.evidence[0].rank == 2
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A user's judge that gives each claim the same verdict."""
+
+    verdict: Verdict
+    name: str = "fixed"
+
+    def split(self, text: str, *, kind: str, question: str | None = None) -> Flow[list[str]]:
+        """Return the text as one claim."""
+        yield from ()
+        return [text]
+
+    def attribute(
+        self,
+        targets: Sequence[str],
+        contexts: Sequence[str],
+        **_: Any,
+    ) -> Flow[list[Verdict]]:
+        """Return the verdict for each target."""
+        yield from ()
+        return [self.verdict] * len(targets)
+
+    def relevance(self, contexts: Sequence[str], **_: Any) -> Flow[list[Verdict]]:
+        """Return the verdict for each context."""
+        yield from ()
+        return [self.verdict] * len(contexts)
+
+
+FIRST, MISSING = Citation(0, CONTEXTS[0]), Citation(3, "no such context")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "problem"),
+    [
+        (Verdict("yes"), "the judge's verdict 'yes' is none of ("),
+        (Verdict(None), "the judge gave no verdict"),
+        (Verdict("supported"), "the judge cites no context for its verdict"),
+        (Verdict("supported", (MISSING,)), "the judge cites context 3, which is not there"),
+        (Verdict("supported", (Citation(-1, "x"),)), "the judge cites context -1, which"),
+        (Verdict("supported", (FIRST,), others=(Verdict("no"),)), "'no' is none of ("),
+        (Verdict("supported", (FIRST,), votes=(Verdict(None),)), ""),
+        (Verdict("not_supported"), ""),
+        (Verdict("supported", (Citation(2, CONTEXTS[2]),)), ""),
+    ],
+)
+def test_a_users_judge_is_held_to_the_contract(verdict: Verdict, problem: str) -> None:
+    """A verdict that cannot be read leaves the claim unmeasured, with the reason; it is no miss."""
+    scorer = ClaimRecall(judge=Fixed(verdict))
+    result = scorer.score(retrieved_contexts=CONTEXTS, reference_claims=CLAIMS[:1])
+    assert (result.status is Status.UNSCORED) == bool(problem)
+    assert problem in (result.reason or "")

@@ -232,6 +232,8 @@ def test_zero_leaks_bound_the_rate() -> None:
         assert str(Gate(Leak @ 10 <= 0.01).check(report).outcome) == outcome
     shown = " ".join(str(report.summary(Leak @ 10)).split())
     assert "leak@10: 0 of 298 questions leak: at most 1.1% of such questions (95%)" in shown
+    free = evaluate([Sample(retrieved_ids=["a"], expected_ids=["a"])], IdRecall())
+    assert "leak: no question forbids anything" in " ".join(str(free.summary(Leak)).split())
 
 
 def _filtered(*, after: bool) -> Retrieval:
