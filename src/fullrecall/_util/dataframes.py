@@ -44,7 +44,7 @@ def plain_value(value: object) -> Any:
 
     A named tuple, such as a Reference, is one value.
     """
-    # most cells are flat: without this, reading rows takes a seventh longer
+    # Most cells are flat: without this check, reading rows takes a seventh longer.
     if type(value) in _FLAT:
         return value
     convert = getattr(value, "tolist", None)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch the search for cycles off in this block: rows are many and have none."""
+    """Switch garbage collection off in this block: it makes many rows, which have no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

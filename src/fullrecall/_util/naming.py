@@ -26,7 +26,7 @@ def parameter(name: str, value: object = None) -> str:
 
 
 def typed() -> Sequence[str] | None:
-    """Return the words of the command that the user typed; None in a Python program."""
+    """Return the command words that the user typed; None in a Python program."""
     return _typed if _as_options else None
 
 

@@ -84,7 +84,7 @@ class Place:
 
     @property
     def kind(self) -> str | None:
-        """Whether it is a "file" or a "folder"; None where there is neither."""
+        """The kind, "file" or "folder"; None if neither exists."""
         with self.reached():
             name = self.filesystem.get_file_info(self.path).type.name
         return {"File": "file", "Directory": "folder"}.get(name)

@@ -8,7 +8,7 @@ def shown(value: object, limit: int = 60) -> str:
 
     If `repr` raises, as that of a foreign class may, the message has only the type.
     """
-    # `repr` would escape megabytes of text before the cut
+    # `repr` would escape megabytes of text before the cut.
     if isinstance(value, (str, bytes, bytearray)):
         value = value[: limit + 1]
     try:

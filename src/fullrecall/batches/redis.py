@@ -27,10 +27,10 @@ from fullrecall.run.ledger import AccountLostError, Ledger
 _KEEP_SECONDS = 7 * 24 * 3_600
 """How long a server remembers an account that no worker changes."""
 
-_PATIENCE = 10.0  # seconds to wait for the server
-_PROBING = 1.0  # the same, for a server that was lost before
-_RETRIES = 5  # for a command, and for its connection: a server may take ten seconds to restart
-_VERSION = 7  # of Redis: older versions keep scripts over a restart
+_PATIENCE = 10.0  # Seconds to wait for the server.
+_PROBING = 1.0  # Seconds to wait for a server that was lost before.
+_RETRIES = 5  # For a command and its connection: a server may take ten seconds to restart.
+_VERSION = 7  # The oldest supported Redis: earlier versions keep scripts over a restart.
 
 _LEASE = """
 local holder = redis.call('GET', KEYS[2])
@@ -218,7 +218,8 @@ class RedisLedger(Ledger):
         if int(server["redis_version"].split(".")[0]) < _VERSION:
             raise StoreError(f"a budget needs Redis {_VERSION}, got {server['redis_version']}")
         settings = {}
-        with suppress(Exception):  # a hosted server may not say: assume that it may lose data
+        # A hosted server may not tell its settings: assume that it may lose data.
+        with suppress(Exception):
             settings = self._client.config_get("append*")
         durable = settings.get("appendonly"), settings.get("appendfsync")
         return "" if durable == ("yes", "always") else str(server["run_id"])

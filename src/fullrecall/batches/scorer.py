@@ -179,7 +179,7 @@ class BatchScorer:
 
     @property
     def _address(self) -> Address | None:
-        """The store in which all workers find the answers and the spending."""
+        """The address of the store that all workers share for answers and spending."""
         return None if self.store is None else Address(str(self.store), self._job)
 
     @property
@@ -201,11 +201,11 @@ class BatchScorer:
 
     @property
     def _given(self) -> Given:
-        """The columns that the user names."""
+        """The columns that the user's options name."""
         return Given.of(None, None, self.rename)
 
     def _is_ours(self, column: str) -> bool:
-        """Whether a column holds a field of a sample, or the position."""
+        """Return whether a column holds a field of a sample, or the position."""
         given = self._given
         named = any(column in path_of(path).columns for path in given.fields.values())
         by_name = snake(column) in FIELDS and column not in given.left_out

@@ -58,7 +58,7 @@ class Labeled(NamedTuple):
 
 
 class Linear(NamedTuple):
-    """The contribution of one labeled claim to an estimate: `base` + `slope` · its label."""
+    """The linear contribution of one labeled claim to an estimate: `base` + `slope` · its label."""
 
     base: float
     slope: float

@@ -20,11 +20,7 @@ from fullrecall.table.row import Row
 
 
 class Wanted(NamedTuple):
-    """An item that would have been a match: one ID, one text with its offsets, or both.
-
-    `label` is its name for a human reader. `passage` is None if no text is known. `own_id` is the
-    ID that a reference context has beside its text; it is not searched.
-    """
+    """An item that would have been a match: one ID, one text with its offsets, or both."""
 
     label: str
     id: str | None = None
@@ -118,7 +114,7 @@ class Examined:
 
     @cached_property
     def deeper(self) -> Sequence[Context] | None:
-        """The retriever's deeper list; None without a retriever or a question, or if it fails."""
+        """The retriever's deeper list; None without a retriever or question, or after a failure."""
         inquiry, sample = self.search.retriever, self.row.sample
         if inquiry is None or sample.user_input is None:
             return None

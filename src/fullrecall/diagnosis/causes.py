@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Cause(StrEnum):
-    """Why a target was missed, from the nearest miss to the farthest."""
+    """The cause of a miss, in order from the nearest miss to the farthest."""
 
     JUDGED_UNSUPPORTED = "judged_unsupported"
     """Support was retrieved, but the judge said no, or its quotes were not verified."""

@@ -170,7 +170,8 @@ class _Blocks:
             for at in range(len(characters) - size + 1):
                 for number in self._numbers.get(hash(characters[at : at + size]), ()):
                     intervals.setdefault(number, []).append((at, at + size))
-        if len(characters) < 2 * self._size:  # a text may have it between two blocks
+        # A text may have the block between two of its own blocks.
+        if len(characters) < 2 * self._size:
             for number, text in enumerate(self._texts):
                 if characters in text:
                     intervals.setdefault(number, []).append((0, len(characters)))

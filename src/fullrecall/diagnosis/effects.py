@@ -99,7 +99,7 @@ class Change:
 
     @property
     def per_context(self) -> tuple[bool, float]:
-        """Whether it adds no context, and the gain; else the gain per additional context."""
+        """Whether the change adds no context, and its gain, per additional context if any."""
         more = 0.0 if self.cost is None else self.cost.contexts_after - self.cost.contexts_before
         return (True, self.gain) if more <= _FREE else (False, self.gain / more)
 
@@ -254,7 +254,7 @@ class Baseline:
         columns = self.values[score_index], proposal.after[score_index]
         before, after = (np.array(column, np.float64) for column in columns)
         gains = after - before
-        due = np.zeros(len(gains), np.bool_)  # a row with an unknown gain is left out
+        due = np.zeros(len(gains), np.bool_)  # A row with an unknown gain is left out.
         gained, had = (
             Totals.of(values, due=due, groups=self._table.group_codes)
             for values in (gains, np.where(np.isnan(gains), np.nan, before))

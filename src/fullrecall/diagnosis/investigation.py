@@ -128,7 +128,7 @@ def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None
     if isinstance(k, CutBudget):
         if finding.found_at():
             return beyond_budget(finding, examined.row.sample, k)
-        k = None  # no budget would have been enough for it
+        k = None  # No budget would have been enough for this item.
     explanations = [
         (explained(Case(examined, result, finding, k, wanted, judged)), wanted)
         for wanted in _wanted(finding, examined, judged=judged)

@@ -104,7 +104,7 @@ def denied(case: Case) -> Explained | None:
 def other_id(case: Case) -> Explained | None:
     """The item was retrieved, or is indexed, under another ID than the expected one.
 
-    Or its exact text was retrieved, under another ID or without one.
+    This includes its exact text under another ID, or without one.
     """
     wanted, alias, indexed = case.wanted, case.alias, case.corpus.by_id
     if alias is not None and alias.explained is not None:

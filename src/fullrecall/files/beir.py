@@ -21,7 +21,7 @@ def read_beir(folder: Path, split: str) -> Iterator[Sample]:
 
     Raises `InputError` for a missing split, and for a judged query without a text.
     """
-    questions = next(folder.glob("queries.jsonl*"))  # perhaps packed
+    questions = next(folder.glob("queries.jsonl*"))  # The file may be compressed.
     qrels = next((folder / "qrels").glob(f"{split}.tsv*"), None)
     if qrels is None:
         splits = sorted(path.name.partition(".")[0] for path in (folder / "qrels").iterdir())

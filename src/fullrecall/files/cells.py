@@ -1,4 +1,4 @@
-"""Cells: one value, a list, or a list as text, each converted to the form of its field."""
+"""Cells of rows: one value, a list, or a list as text, each converted to its field's form."""
 
 from __future__ import annotations
 
@@ -82,10 +82,7 @@ def is_parallel(value: Any) -> bool:
 
 
 def cell_of(field: str, column: str, value: Any) -> Any:
-    """Return a cell in the form of a field; None for a missing one.
-
-    Raises `InputError` for a text that may mean several lists.
-    """
+    """Return a cell in the form of a field; None for a missing cell."""
     if field in _LISTS:
         return _listed(field, column, value)
     if field in TRUTHS and isinstance(value, str):

@@ -73,18 +73,18 @@ class ColumnValues:
 
     @property
     def has_lists(self) -> bool:
-        """Whether one of its values is a list."""
+        """Whether one of the column's values is a list."""
         values = map(opened, self.values)
         return any(isinstance(value, (list, tuple)) or is_parallel(value) for value in values)
 
     @property
     def are_objects(self) -> bool:
-        """Whether its values are objects, not lists of them."""
+        """Whether the column's values are objects, not lists of them."""
         return bool(self.values) and all(isinstance(value, Mapping) for value in self.values)
 
     @property
     def are_grades(self) -> bool:
-        """Whether its values are objects of numbers: the grades of documents by their IDs."""
+        """Whether the column's values are objects of numbers: grades of documents by their IDs."""
         if not self.are_objects:
             return False
         grades = [grade for value in self.values for grade in value.values()]
@@ -92,13 +92,13 @@ class ColumnValues:
 
     @property
     def is_by_id(self) -> bool:
-        """Whether its objects have IDs as keys: no two of them share a key."""
+        """Whether the column's objects have IDs as keys: no two of them share a key."""
         keys = [key for value in self.values if isinstance(value, Mapping) for key in value]
         numbered = bool(keys) and all(map(is_number, keys))
         return numbered or self.are_grades or (1 < len(self.values) <= len(keys) == len(set(keys)))
 
     def parts(self) -> list[ColumnValues]:
-        """Return the keys of its objects as columns."""
+        """Return the keys of the column's objects as columns."""
         objects = [item for item in self.items if isinstance(item, Mapping)]
         names = dict.fromkeys(key for each in objects for key in each if isinstance(key, str))
         return [
@@ -112,23 +112,23 @@ class ColumnValues:
         ]
 
     def is_all(self, kind: type | tuple[type, ...]) -> bool:
-        """Return whether it has items, all of a type."""
+        """Return whether the column has items, all of a type."""
         return bool(self.items) and all(isinstance(item, kind) for item in self.items)
 
     @property
     def are_flags(self) -> bool:
-        """Whether its items are true or false."""
+        """Whether the column's items are true or false."""
         texts = {str(item).lower() for item in self.items}
         return bool(texts) and (texts <= {"true", "false"} or texts <= {"yes", "no"})
 
     @property
     def are_numbers(self) -> bool:
-        """Whether its items are numbers."""
+        """Whether the column's items are numbers."""
         return bool(self.items) and not self.are_flags and all(map(is_number, self.items))
 
     @cached_property
     def form(self) -> str:
-        """The form of its items: "ids", "texts", or "" if unclear."""
+        """The form of the column's items: "ids", "texts", or "" if unclear."""
         if not self.items or not self.is_all((str, int)) or self.are_flags:
             return ""
         if self.words & usual.TITLES and not any(map(ends_sentence, self.items)):
@@ -170,9 +170,9 @@ def form_of(item: object) -> str:
         return "ids"
     words = item[:_LOOKED_AT].split()
     unspaced = len(_UNSPACED.findall(item[:_LOOKED_AT]))
-    if unspaced and not has_mark(item):  # written without blanks between words
+    if unspaced and not has_mark(item):  # The text is written without blanks between words.
         return "texts" if ends_sentence(item) or unspaced >= _FEWEST_UNSPACED else ""
-    if ends_sentence(item) and len(words) >= _FEWEST_WORDS:  # it may name a file
+    if ends_sentence(item) and len(words) >= _FEWEST_WORDS:  # The text may name a file.
         return "texts"
     if has_mark(item) or (len(words) == 1 and len(item) <= 200):  # noqa: PLR2004 - an ID's length
         return "ids"

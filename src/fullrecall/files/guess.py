@@ -76,7 +76,7 @@ class _Guess(ReferencesPlan):
         return ReadPlan(self.fields, rows, self.doubts, kept, left_out, name, file)
 
     def _mapping(self) -> None:
-        """Use the keys of a mapping as questions or their IDs, and its values."""
+        """Read the rows from a mapping: its keys are questions or their IDs."""
         key, value = (self.columns.get(name) for name in ("key", "value"))
         if key is not None:
             is_id = all(form_of(item) == "ids" for item in key.items)
@@ -164,7 +164,7 @@ class _Guess(ReferencesPlan):
             if len(found) == 1:
                 self.put("user_input", found[0].path)
                 return
-        for column in self.top:  # an object of another form: `Sample` raises the error
+        for column in self.top:  # An object of another form: `Sample` raises the error.
             if FIELDS.get(column.name) == "user_input":
                 self.put("user_input", column.path)
 
@@ -261,8 +261,7 @@ def _top(column: ColumnValues) -> ColumnValues:
 def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:
     """Return whether a column has an answer, by its own name or that of its object.
 
-    `has_sides` says that another column may be the other one of the expected and the generated
-    answer.
+    `has_sides` says that another column may have the other answer, expected or generated.
     """
     aside = usual.OTHERS | usual.OFFSETS | usual.CLAIM_WORDS
     if column.words & aside or column.name in usual.RESPONSES:

@@ -93,7 +93,7 @@ class _GuessedFields:
     def chosen(
         self, fields: Sequence[str] = (IDS, TEXTS), *, with_proposals: bool = False
     ) -> Iterator[tuple[str, str, ColumnValues]]:
-        """Yield the guessed ones of these fields, with their paths and columns."""
+        """Yield the guessed fields among these, with their paths and columns."""
         paths = self.proposed if with_proposals else self.fields
         for field in fields:
             path = paths.get(field)
@@ -198,7 +198,7 @@ class _GuessedFields:
     def repeated_questions(self) -> Iterator[Doubt]:
         """Doubt the references if a question is in several rows with different references.
 
-        A row with a retrieval of its own is a sample.
+        A row that has its own retrieval is a sample by itself.
         """
         if self.question is None or not self.fields.keys().isdisjoint(_RETRIEVED):
             return

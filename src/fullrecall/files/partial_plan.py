@@ -89,7 +89,7 @@ class PartialPlan:
             self.doubts.append(Doubt(field, why, paths))
 
     def object_to(self, doubt: Doubt) -> None:
-        """Doubt a field, also where it is in doubt already; the first objection counts."""
+        """Doubt a field, even if it is already in doubt; the first objection counts."""
         old = next((each for each in self.doubts if each.field == doubt.field), None)
         if old is None:
             self.doubt(doubt.field, doubt.why, *doubt.paths)
@@ -99,7 +99,7 @@ class PartialPlan:
 
 
 def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
-    """Yield the parts of objects at any depth, but not of documents or of questions."""
+    """Yield the parts of objects at any depth, except documents and questions."""
     is_closed = column.name in usual.CLOSED or column.words & usual.OTHERS or not deepest
     if is_closed or not column.is_all(Mapping):
         return

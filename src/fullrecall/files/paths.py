@@ -112,7 +112,7 @@ class RowPath:
 
     @cached_property
     def column(self) -> str | None:
-        """The column, if the path is only a column; else None."""
+        """The path's column, if the path is only a column; else None."""
         is_column = len(self.steps) == 1 and self.template is None
         return self.steps[0] if is_column and isinstance(self.steps[0], str) else None
 
@@ -165,7 +165,7 @@ def _is_each(step: PathStep) -> bool:
 
 
 def _walk(value: Any, steps: Sequence[PathStep]) -> Iterator[Any]:
-    """Yield the values that steps lead to; null counts as missing."""
+    """Yield the values to which steps lead; null counts as missing."""
     if value is None:
         return
     if not steps:

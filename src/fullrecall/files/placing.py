@@ -65,7 +65,7 @@ def _set(at: Any, step: str | int, value: Any) -> None:
 
 
 def _of_condition(step: Each) -> dict[str, Any]:
-    """Return an object with the flag or value that a condition on one column needs; else empty."""
+    """Return an object with the flag or value that a condition on one column needs, or {}."""
     condition = step.condition
     if condition is None or condition.path.column is None:
         return {}

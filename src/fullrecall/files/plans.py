@@ -190,7 +190,7 @@ class ReadPlan:
         contexts = cells.get("retrieved_contexts")
         if id_key is not None and contexts is not None:
             cells["retrieved_contexts"] = contexts_of(contexts, id_key=id_key)
-            cells.pop("retrieved_context_ids", None)  # the IDs of another field
+            cells.pop("retrieved_context_ids", None)  # This field has the IDs of another field.
         elif id_key is not None and cells.get("retrieved_context_ids") is not None:
             raise ids_alone()
         elif isinstance(contexts, (list, tuple)) and _are_hits(contexts):
@@ -202,7 +202,7 @@ class ReadPlan:
 
     @staticmethod
     def _value(field: str, path: RowPath, row: RawRow) -> Any:
-        """Return the value of a path; None for one that is missing."""
+        """Return the value of a path; None if it is missing."""
         try:
             value = path.value(row)
         except ValueError as error:
@@ -257,7 +257,7 @@ _SPEAKERS = {"agent": "assistant", "bot": "assistant", "customer": "user"}
 
 def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
     """Return the last question of a conversation, with the turns before it as metadata."""
-    from fullrecall.observe.messages import messages_of  # most files do not need it
+    from fullrecall.observe.messages import messages_of  # Most files do not need this module.
 
     turns = [
         {

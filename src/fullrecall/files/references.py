@@ -66,7 +66,7 @@ class ReferencesPlan(PartialPlan):
 
     def _mistyped(self) -> None:
         """Note a doubt about fields whose name a column's name resembles."""
-        from difflib import get_close_matches  # few files need it
+        from difflib import get_close_matches  # Few files need this module.
 
         known = {*FIELDS, *usual.ANSWERS, "context"}
         used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
@@ -206,7 +206,7 @@ class ReferencesPlan(PartialPlan):
         if any(each.field == TEXTS for each in self.doubts):
             documents = [each for each in documents if self._is_sure(each)]
         if not ids and (places or not texts):
-            if TEXTS in self.fields:  # a title beside the text of a reference is its heading
+            if TEXTS in self.fields:  # A title beside the text of a reference is its heading.
                 documents = [each for each in documents if each.name != "title"]
             ids = self._of_documents(documents, texts, unclear, is_placed=bool(places))
         if places and is_alone:
@@ -248,7 +248,8 @@ class ReferencesPlan(PartialPlan):
     def _may_be_remark(self, column: ColumnValues) -> bool:
         """Return whether a column named as documents may have another property: `source: manual`.
 
-        A noun for documents, IDs, or a list is none, unless the name has a word that is not known.
+        A column with a noun for documents, with IDs, or with a list has no other property, unless
+        its name has an unknown word.
         """
         if self._is_sure(column):
             return False
@@ -329,7 +330,7 @@ class ReferencesPlan(PartialPlan):
         inner = [part for item in column.items for part in item]
         if all(map(is_pair, column.items)):
             each, joined = f"{column.path}[][0]", f"{column.path}[].{{[0]}}#{{[1]}}"
-            if column.name.startswith("supporting_fact"):  # its numbers are of sentences
+            if column.name.startswith("supporting_fact"):  # The numbers are those of sentences.
                 ids.append(each)
             else:
                 why = f"{column.path} has documents with a page each, or with another number"

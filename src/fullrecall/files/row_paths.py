@@ -35,7 +35,7 @@ class RowBelow(dict[str, Any]):
         self.above = above.keys() - own.keys()
 
     def with_cells(self, cells: Mapping[str, Any]) -> RowBelow:
-        """Return a row with the same columns from above, and other values."""
+        """Return a row with the same columns of its records, and other values of its own."""
         above = {name: cell for name, cell in cells.items() if name in self.above}
         return RowBelow(above, {name: cells[name] for name in cells if name not in above})
 
@@ -82,8 +82,8 @@ def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
 def records_of(record: object) -> list[dict[str, Any]]:
     """Return the rows that a record has as columns: each a list, or an object by number or ID.
 
-    Pandas, Hugging Face, LlamaIndex and the examples of ragas write tables this way. Empty for
-    other records.
+    Pandas, Hugging Face, LlamaIndex and the examples of ragas write tables this way. Returns no
+    rows for other records.
     """
     if not isinstance(record, Mapping):
         return []
@@ -226,7 +226,7 @@ def spread_rows(
                 for n, row in enumerate(rows_at(record, path), start=1):
                     yield f"{place}, {path} {n}", row
     finally:
-        if isinstance(source, Generator):  # so that the file is closed with the rows
+        if isinstance(source, Generator):  # The file is closed with the rows.
             source.close()
 
 

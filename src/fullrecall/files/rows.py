@@ -120,7 +120,7 @@ class PlannedRows:
         firsts = {tuple(row): row for row in (rows[:1] if kinds == {FrameRow} else reversed(rows))}
         try:
             plan, *others = [self._plan_of(self._values(row)) for row in firsts.values()]
-        except InputError:  # raised again for its row
+        except InputError:  # The error is raised again for its row.
             return None
         if any(other is not plan for other in others):
             return None
@@ -201,7 +201,7 @@ class PlannedRows:
         for row in head:
             try:
                 rows.append(self._values(row))
-            except InputError:  # raised again at its place
+            except InputError:  # The error is raised again at its place.
                 break
         if rows and not isinstance(head[0], Sample):
             self.plan = self._sure(self._guessed(rows), self._columns)
@@ -225,7 +225,7 @@ class PlannedRows:
 
     def _sure(self, plan: ReadPlan, columns: Iterable[str]) -> ReadPlan:
         if not plan.certain:
-            self._check_met()  # a mistyped path is the more likely reason
+            self._check_met()  # A mistyped path is the more likely reason.
             raise doubtful(plan, list(columns))
         return plan
 
@@ -266,7 +266,7 @@ def _reaches(row: RawRow, name: str, text: str) -> bool:
         return True
     try:
         return path.value(row) is not MISSING
-    except InputError:  # raised again at its place
+    except InputError:  # The error is raised again at its place.
         return True
 
 
@@ -322,7 +322,7 @@ def _is_ours(row: object) -> bool:
     if not isinstance(row, Mapping):
         return isinstance(row, Sample)
     has_sides = any(str(FIELDS.get(name)).startswith(("retriev", "refer")) for name in row)
-    if "reference" in row and row.keys().isdisjoint(REFERENCES[:2]):  # the reference may have IDs
+    if "reference" in row and row.keys().isdisjoint(REFERENCES[:2]):  # The reference may have IDs.
         return False
     return row.keys() <= FIELDS.keys() and (has_sides or "answer" not in row)
 
@@ -415,7 +415,8 @@ def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator
 
 
 def _clipped(error: InputError) -> InputError:
-    if len(error.problem) <= _MOST_SHOWN or "\n" in error.problem:  # a plan, which shows no values
+    # A message with a plan shows no values.
+    if len(error.problem) <= _MOST_SHOWN or "\n" in error.problem:
         return error
     problem = f"{error.problem[:_MOST_SHOWN]} …"
     return InputError(problem, line=error.line, field=error.field and error.field[:_MOST_SHOWN])

@@ -196,7 +196,7 @@ def _standard_input() -> Iterator[BufferedReader]:
     """Yield standard input as bytes, and leave it open."""
     if sys.stdin is None:  # closed by the process that started this one
         raise InputError("is closed", path=STANDARD_INPUT)
-    bytes_of_it: Any = sys.stdin.buffer  # any object that reads into a buffer
+    bytes_of_it: Any = sys.stdin.buffer  # This may be any object that reads into a buffer.
     raw = BufferedReader(bytes_of_it)
     try:
         yield raw
@@ -220,7 +220,7 @@ _OTHER_KINDS = {
 
 
 def way_out(name: str, kinds: Iterable[str]) -> str:
-    """Return what to do with a file whose name does not show one of the kinds that are read."""
+    """Return the advice for a file whose name has none of the endings that are read."""
     return _OTHER_KINDS.get(
         Path(name).suffix.lower(),
         f"the name does not show the format: pass {parameter('format')}, one of "

@@ -145,7 +145,7 @@ def _query_of(line: bytes) -> str | None:
     words = line.split(None, 1)
     if not words or line.startswith(b"#"):
         return None
-    if b"\t" in line:  # a query may have blanks
+    if b"\t" in line:  # A query may have blanks.
         return _split(line.decode("utf-8", "surrogateescape"), len(_RUN))[0]
     return words[0].decode("utf-8", "surrogateescape")
 
@@ -216,7 +216,7 @@ def _joined(
     ties: Ties,
     run: str,
 ) -> Iterator[Sample]:
-    """Yield the sample of each judged query, then of those that only the run has."""
+    """Yield the sample of each judged query, then those of queries that only the run has."""
     for query in dict.fromkeys((*judged, *results)):
         fields: dict[str, Any] = {"judged": False}
         if query in judged:

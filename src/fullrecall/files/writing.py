@@ -57,7 +57,7 @@ def write(
       older "mlflow_requests", "azure", "bedrock", "trulens", "promptfoo", "autorag",
       "legalbench_rag" (spans).
 
-    Those that are one value or folder:
+    The formats that are one value or folder:
 
     - "beir": a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv.
     - "mteb": rows of judgments; "qrels": `{query: {document: grade}}` as ranx and pytrec_eval

@@ -59,9 +59,9 @@ class Folded:
     def _offsets(self) -> Sequence[int]:
         """The offset in the original of each folded character."""
         if self.original.isascii() and self.text == self.original.lower():
-            return range(len(self.text))  # nothing moved, as in most texts
+            return range(len(self.text))  # No character moved, as in most texts.
         offsets: list[int] = []
-        gap = 0  # where white space begins
+        gap = 0  # White space begins here.
         for printed in _PRINTED.finditer(self.original):
             places: Iterable[int] = range(*printed.span())
             if not printed[0].isascii():

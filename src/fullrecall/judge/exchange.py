@@ -63,7 +63,7 @@ class Matter:
         return verdicts
 
     def _misplaced(self, verdict: Verdict) -> str:
-        """Return the problem of a citation that names the wrong context, or an empty text."""
+        """Return the problem of a citation of the wrong context; empty without a problem."""
         quotes = self._quotes
         if len(self.window) == 1 or self.aim == "context":
             return ""

@@ -103,7 +103,7 @@ def compound(facts: Sequence[Verdict]) -> Verdict:
         agreement=min(agreements, default=None),
         contested=next((fact.contested for fact in facts if fact.contested), ""),
         facts=tuple(facts),
-        support=min(supports, default=None),  # the support of the least certain fact
+        support=min(supports, default=None),  # The claim has the support of its least certain fact.
         referred=any(fact.referred for fact in facts),
     )
 

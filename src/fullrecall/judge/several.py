@@ -22,7 +22,7 @@ class _Several(FactByFact):
     @property
     @abstractmethod
     def _members(self) -> Sequence[Judge]:
-        """The judges, in their order."""
+        """The combined judges, in their order."""
 
     @abstractmethod
     def _decided(self, ask: _Asking, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:

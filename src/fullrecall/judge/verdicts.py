@@ -114,7 +114,7 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 def _faults(
     answers_of: Mapping[int, Sequence[Mapping[str, Any]]], letters_of: Mapping[int, str]
 ) -> Iterator[str]:
-    """Yield each reason why a whole reply is void, and an empty text for each passed check."""
+    """Yield the problem of a whole reply for each check, empty if the reply passes the check."""
     yield _quotes_too_much(answers_of)
     for number, answers in answers_of.items():
         for answer in answers:
@@ -124,7 +124,7 @@ def _faults(
 
 
 def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
-    """Return the problem of an echo that does not match its target, or an empty text."""
+    """Return the problem of an echo that does not match its target; empty without a problem."""
     from rapidfuzz.distance import Levenshtein
 
     echoed, own = _letters(echo), letters_of[number]
@@ -179,7 +179,7 @@ def _digits(text: str) -> list[str]:
 
 
 def _quotes_too_much(answers_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:
-    """Return the problem of a reply with too many quotes to look up, or an empty text."""
+    """Return the problem of a reply with too many quotes to look up; empty without a problem."""
     answers = (answer for answers in answers_of.values() for answer in answers)
     quotes = [citation.get("quote") for answer in answers for citation in _citations(answer)]
     characters = sum(len(quote) for quote in quotes if isinstance(quote, str))

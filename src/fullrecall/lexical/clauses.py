@@ -212,7 +212,7 @@ def _is_participle(words: Sequence[str]) -> bool:
 
 
 class _Joint(NamedTuple):
-    """The place where one fact ends and the next begins; `shares`: the next has no own subject.
+    """The place between two facts; `shares` says that the second fact has no subject of its own.
 
     `auxiliary` is the verb that the next fact shares: "was" of "was built and opened".
     """

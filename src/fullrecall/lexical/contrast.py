@@ -97,12 +97,13 @@ def states_other_word(claim: str, text: str, *, of_names: bool = True) -> bool:
         # The text may have other words before the first place, or after the last one.
         beside = other[-1:] if own[0] is claimed[0] else other[:1]
         if is_but_one and absent and any(_exclude(own[0], word) for word in beside):
-            return not claimed[max(0, claimed.index(own[0]) - 1)].is_number  # else it is a unit
+            # Otherwise it is a unit.
+            return not claimed[max(0, claimed.index(own[0]) - 1)].is_number
     return False
 
 
 def _named(text: str) -> frozenset[int]:
-    """Return where the words of names, and of code in backticks, start."""
+    """Return the start offsets of the words of names, and of code in backticks."""
     spans = [(name.start, name.end) for name in names(text)]
     spans += [code.span() for code in _CODE.finditer(text)]
     return frozenset(
@@ -117,7 +118,8 @@ def _replaced(
 ) -> Iterator[tuple[Sequence[Word], Sequence[Word]]]:
     """Yield each stretch of a claim between equal blocks, with the stretch of a text in its place.
 
-    Without two equal words beside the place, or one if both texts begin there, it is empty.
+    The stretch of the text is empty without two equal words beside the place, or one equal word if
+    both texts begin there.
     """
     end = other_end = before = 0
     for block in blocks:

@@ -87,11 +87,7 @@ def _unmeasured(reason: str) -> Verdict:
 
 
 def _may_tell(claim: str, context: str) -> bool:
-    """Return whether a context in another language may be about the same things as the claim.
-
-    In the same script, names and numbers look the same: a context without any name or number of the
-    claim is about something else.
-    """
+    """Return whether a context in another language may be about the same things as the claim."""
     told = [word for word in read_words(claim) if word.is_number or word.is_capitalised]
     has_own = bool(names(claim)) or any(word.written[0].isdigit() for word in told)
     if not has_own or is_in_latin(claim) != is_in_latin(context):

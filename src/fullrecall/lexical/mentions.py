@@ -23,8 +23,8 @@ _DATE = re.compile(
 def mentions(entity: str, text: str) -> Iterator[tuple[int, int]]:
     """Yield the half-open offsets of a number or date, `entity`, in a text.
 
-    Yields nothing if the whole entity is neither a number nor a date. `10 km` is 10km, `$4.2B` is
-    $4.2 billion, and `4 March 2023` is March 4, 2023.
+    There are no offsets if the whole entity is neither a number nor a date. `10 km` is 10km,
+    `$4.2B` is $4.2 billion, and `4 March 2023` is March 4, 2023.
     """
     entity = entity.strip()
     dates = _dates(entity)

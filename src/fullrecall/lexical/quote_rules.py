@@ -102,7 +102,7 @@ class _QuotedClaim:
 
     @property
     def is_opposed(self) -> bool:
-        """Whether the quote has the opposite of a word of the claim; a negation reverses this."""
+        """Whether the quote has the opposite of a word of the claim, except under a negation."""
         return any(
             not self.quote_keys.isdisjoint(opposite_keys(word.written))
             for word in read_words(self.claim)

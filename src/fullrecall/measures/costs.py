@@ -35,7 +35,7 @@ class Costs:
     """The cost of each context of some rows, by position: the sum spent until it was returned.
 
     Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. `own_tokens` are those of each
-    context alone. NaN: the cost is not known. `calls_made` is the number of calls of each row,
+    context alone. NaN is an unknown cost. `calls_made` is the number of calls of each row,
     `counted_by` the number of contexts that each tokenizer counted.
     """
 

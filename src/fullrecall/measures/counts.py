@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class LeakMeasure(Measure):
     """1.0 if any of the first k contexts is forbidden, else 0.0; its mean is the leak rate.
 
-    A context is forbidden if its ID is among the sample's `forbidden_ids` or `superseded`; where
-    `answerable` is False every context is. The measure is undefined if the sample forbids no
+    A context is forbidden if its ID is among the sample's `forbidden_ids` or `superseded`; if
+    `answerable` is False, every context is. The measure is undefined if the sample forbids no
     context or no retrieval was observed. It does not depend on the scorer's findings, so unscored
     samples have a value too.
     """

@@ -31,7 +31,7 @@ class Evidence(NamedTuple):
     """One place where a context supports a target.
 
     `rank` is 1-based. `start`, `end` are offsets in the context's text, `target_start`,
-    `target_end` in the target's, half-open, None where the scorer has none. `similarity` is in
+    `target_end` in the target's, half-open, None if the scorer has none. `similarity` is in
     [0, 1]. `quote` is a judge's quote from the context, `verified` whether it was found there;
     None without a judge.
     """
@@ -79,8 +79,8 @@ class Finding(NamedTuple):
     `unverified` is the part of the credit that rests on quotes that were not verified, in [0, 1];
     `contested` says why a verdict was judged separately. `parts` are the verdicts that make up this
     one; empty for a single verdict whose contexts are each enough. `support` is the probability
-    that the contexts support the target, where the judge knows one; `referred` says that the second
-    judge of a cascade decided.
+    that the contexts support the target, if the judge estimates one; `referred` says that the
+    second judge of a cascade decided.
     """
 
     target: Target
@@ -106,7 +106,7 @@ class Finding(NamedTuple):
 
     @property
     def rank(self) -> int | None:
-        """The rank at which the target is found in full; None if it never is."""
+        """The rank at which the target is found in full; None if it is not found in full."""
         return self.steps[-1].rank if self.steps and self.steps[-1].credit >= 1.0 else None
 
     def found_at(self, k: int | None = None) -> bool:

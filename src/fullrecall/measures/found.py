@@ -1,8 +1,8 @@
 """Findings as columns: all data that a measure reads of any number of samples.
 
-Contexts go by their position in the list of a sample, counted from 1. Where several calls were
+Contexts are named by their position in a sample's list, counted from 1. If several calls were
 united without an order, a context's rank is that in its own call: `ranks` has the rank of each
-position, ascending. Elsewhere the position is the rank.
+position, ascending. Otherwise the position is the rank.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class FoundColumns:
     - `first`: for each target of a row the position from which on it is found in full, 0 if never.
     - `supports`: for each target the positions that support it, or a function that returns them
       when a measure reads them; None: `first` alone does.
-    - `steps`: by which the credit of each target rises; None: from 0 to 1 at `first`.
+    - `steps`: the rises of each target's credit; None: from 0 to 1 at `first`.
     - `grade`, `size`: of each target; None: all are 1.0.
-    - `ranks`: the rank of each position of a row, empty where the position is the rank; None: it is
-      so everywhere.
+    - `ranks`: the rank of each position of a row, empty if the position is the rank; None: empty
+      for all rows.
     - `samples`: the samples' columns that measures read; None if the samples are not known.
     - `findings`: returns the findings of a row by rank, for measures that count objects.
     - `judged`: returns the judgments; None: those of the samples.
@@ -231,7 +231,7 @@ class FoundColumns:
 
     @cached_property
     def rising(self) -> Lists:
-        """The steps by which the credit of each target rises."""
+        """The rises of each target's credit."""
         if self.steps is not None:
             return self.steps
         positions, offsets = self._alone
@@ -352,7 +352,7 @@ class FoundColumns:
         ]
 
     def share(self, part: NDArray[Any], whole: NDArray[Any]) -> Floats:
-        """Return `part / whole`, at most 1.0, and 0.0 where the whole is 0."""
+        """Return `part / whole`, at most 1.0, and 0.0 for a whole of 0."""
         shares = np.zeros(len(self))
         np.divide(part, whole, out=shares, where=whole != 0)
         return shares.clip(max=1.0)

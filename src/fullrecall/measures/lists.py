@@ -40,7 +40,7 @@ class Lists(NamedTuple):
 
     @property
     def counts(self) -> Integers:
-        """How many values each row has."""
+        """The number of values of each row."""
         return np.diff(self.offsets)
 
     @property
@@ -60,12 +60,12 @@ class Lists(NamedTuple):
 
     @property
     def maxima(self) -> NDArray[Any]:
-        """The largest value of each row, 0 where a row has none."""
+        """The largest value of each row, 0 for an empty row."""
         return row_maxima(self.values, self.offsets)
 
     @property
     def passed(self) -> Floats:
-        """For each value the product of 1 - v over the values v before it in its row."""
+        """For each value, the product of 1 - v over the values v before it in its row."""
         products, passed = np.ones(len(self.values)), np.ones(len(self.offsets) - 1)
         for nth in range(int(self.counts.max(initial=0))):
             rows = np.flatnonzero(self.counts > nth)
@@ -144,10 +144,7 @@ def row_sums(values: Floats, offsets: Integers) -> Floats:
 
 
 def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct numbers, ascending; fastest where most of them ascend already.
-
-    `np.unique` hashes whole numbers, which takes 90 times as long for a million.
-    """
+    """Return the distinct numbers, ascending; fastest if most of them ascend already."""
     ascending = np.sort(numbers, kind="stable")
     new = np.ones(len(ascending), np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
@@ -155,7 +152,7 @@ def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def row_maxima(values: NDArray[Any], offsets: Integers, empty: float = 0) -> NDArray[Any]:
-    """Return the largest value of each row, `empty` where a row has none."""
+    """Return the largest value of each row, `empty` for a row without values."""
     maxima = np.full(len(offsets) - 1, empty, values.dtype)
     filled = np.diff(offsets) > 0
     if len(values):

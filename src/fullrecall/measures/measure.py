@@ -42,9 +42,9 @@ class Measure:
       `calls(3)`; None counts all retrieved contexts.
     - `zero_division`: the value without anything to count; None leaves it undefined.
 
-    Raises `ParameterError`, naming the parameter, for a value out of range; where the class is
-    defined, for a name that is missing, malformed or taken, and for a `count` that takes other
-    arguments; where a value is read, for one outside [0, 1] by more than rounding (1e-9).
+    Raises `ParameterError`, naming the parameter, for a value out of range. The definition of a
+    class raises it for a name that is missing, malformed or taken, and for a `count` with other
+    arguments. Reading a value raises it for a value outside [0, 1] by more than rounding (1e-9).
     """
 
     k: Cut | None = None
@@ -112,7 +112,7 @@ class Measure:
     def values(self, outcomes: FoundColumns) -> Floats:
         """Return the value of each row in [0, 1]; `zero_division`, or NaN, without a target.
 
-        NaN also where it is not known which contexts a budget pays for.
+        The value is NaN, too, if it is unknown which contexts a budget pays for.
         """
         if isinstance(self.k, CutBudget):
             from fullrecall.measures import paid
@@ -191,7 +191,7 @@ class Measure:
 
     @property
     def of_columns(self) -> bool:
-        """Whether it reads only columns of findings: neither samples nor single findings."""
+        """Whether the measure reads columns of findings only, neither samples nor findings."""
         return self.plain and self.unit is None
 
     @property

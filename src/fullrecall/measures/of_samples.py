@@ -25,7 +25,7 @@ class Forbidden:
     """The forbidden contexts of some rows.
 
     - `forbids`: whether a row could leak: it forbids a context, or is unanswerable.
-    - `at_stake`: whether it could leak, and its retrieval shows whether it did.
+    - `at_stake`: whether the row could leak, and its retrieval shows whether it did.
     - `unanswerable`: whether no document answers the question; `empty`: whether no context was
       returned.
     - `positions`: the 1-based positions of its forbidden contexts, ascending; `ranks`: their ranks.
@@ -61,8 +61,8 @@ class Forbidden:
 def forbidden_positions(sample: Sample) -> Sequence[int] | None:
     """Return the positions of the forbidden contexts, ascending, or None.
 
-    None if the sample forbids no context, if no retrieval was observed, or if a missing text leaves
-    open whether any context is forbidden.
+    The result is None if the sample forbids no context, if no retrieval was observed, or if a
+    missing text leaves open whether any context is forbidden.
     """
     if not sample.forbids or not sample.has_retrieval or sample.retrieval_error is not None:
         return None
@@ -88,7 +88,7 @@ def holds(context: Context, forbidden: Context) -> bool | None:
     - Otherwise by text, white space aside: the context has all of the forbidden text, or 32
       consecutive characters of it; see `fullrecall.samples.prompts.read_in`.
 
-    None if a missing text leaves it open.
+    The result is None if a missing text leaves it open.
     """
     if forbidden.id is not None and context.id == forbidden.id:
         return True
@@ -127,7 +127,7 @@ class SampleColumns:
 
     @cached_property
     def forbidden(self) -> Forbidden | None:
-        """The forbidden contexts; None where no sample forbids any."""
+        """The forbidden contexts; None if no sample forbids any."""
         return Forbidden.of(self.samples())
 
     @cached_property

@@ -140,7 +140,7 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
 def _resting(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
     """Return for each step how many of its contexts are not paid for.
 
-    It rests on the contexts that support its target, from the step before it down to its own.
+    A step rests on the contexts that support its target, from the step before it to its own.
     """
     positions = Lists(steps.values["position"], steps.offsets)
     passed = positions.up_to(support.rows, support.values - 1)  # the steps before it

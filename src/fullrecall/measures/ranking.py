@@ -82,10 +82,10 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
       2^grade - 1, as in reval, and as ranx and ir_measures offer (Burges et al., "Learning to
       rank using gradient descent", ICML 2005).
 
-    A context gains the worth of the targets that it is the first to find, discounted by log2(rank +
-    1). The ideal is the best order of these gains, with each missing target at a rank of its own,
-    cut at k. Where several lists were united, each rank has as many places as there were lists.
-    With one context for each target and one list this is nDCG of Järvelin and Kekäläinen,
+    A context gains the worth of the targets that it is the first to support, discounted by
+    log2(rank + 1). The ideal is the best order of these gains, with each missing target at a rank
+    of its own, cut at k. If several lists were united, each rank has as many places as there were
+    lists. With one context for each target and one list this is nDCG of Järvelin and Kekäläinen,
     "Cumulated gain-based evaluation of IR techniques", TOIS 20(4), 2002.
     """
 
@@ -185,7 +185,7 @@ class ERRMeasure(Measure):
 
 
 class InterpolatedPrecisionMeasure(GradedMeasure):
-    """The highest precision at any rank where at least this share of targets is found.
+    """The highest precision at any rank by which at least this share of targets is found.
 
     - `recall`: the share, from 0 to 1; trec_eval's iprec_at_recall_0.10 is `recall=0.1`.
 

@@ -31,7 +31,7 @@ class FoundRow:
     lists = 1
 
     def __init__(self, positions: Sequence[int], retrieved: int) -> None:
-        """Take the 1-based position of each target, 0 for one that is not found."""
+        """Take the 1-based position of each target, 0 for a missed one."""
         self.positions = positions
         self.retrieved = retrieved
         self.targets = len(positions)
@@ -79,7 +79,7 @@ class FoundRow:
         return added, best
 
     def share(self, part: float, whole: float) -> float:
-        """Return `part / whole`, at most 1.0, and 0.0 where the whole is 0."""
+        """Return `part / whole`, at most 1.0, and 0.0 for a whole of 0."""
         return min(part / whole, 1.0) if whole else 0.0
 
     def defined(self, value: float, otherwise: float | None, *, needs_target: bool) -> float | None:

@@ -82,7 +82,7 @@ class F1Measure(PrecisionMeasure):
     plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return 2PR / (P + R); 0.0 where P and R are 0."""
+        """Return 2PR / (P + R), or 0.0 if P and R are 0."""
         precision, share = super().formula(outcomes), recall(outcomes, self.top)
         return outcomes.share(2 * precision * share, precision + share)
 
@@ -103,7 +103,7 @@ class FBetaMeasure(PrecisionMeasure):
         check_positive(self.beta, "beta")
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return (1 + β²)PR / (β²P + R); 0.0 where P and R are 0."""
+        """Return (1 + β²)PR / (β²P + R), or 0.0 if P and R are 0."""
         precision, share = super().formula(outcomes), recall(outcomes, self.top)
         square = self.beta**2
         return outcomes.share((1 + square) * precision * share, square * precision + share)
@@ -116,7 +116,7 @@ class HitMeasure(GradedMeasure):
     plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return 1.0 where the first relevant rank is within k, else 0.0."""
+        """Return 1.0 if the first relevant rank is within k, else 0.0."""
         is_hit: Any = outcomes.relevant_count(self.top) > 0
         return 1.0 * is_hit  # type: ignore[no-any-return]
 
@@ -124,14 +124,14 @@ class HitMeasure(GradedMeasure):
 class AllFoundMeasure(GradedMeasure):
     """1.0 if every target is found in full within the first k contexts, else 0.0.
 
-    The measure of multi-hop questions, where all of the parts are needed at once.
+    It suits multi-hop questions, which need all parts at once.
     """
 
     text = "all_found"
     plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return 1.0 where every target is found in full within k, else 0.0."""
+        """Return 1.0 if every target is found in full within k, else 0.0."""
         all_found: Any = outcomes.found_within(self.top) == outcomes.targets
         return 1.0 * all_found  # type: ignore[no-any-return]
 

@@ -16,7 +16,7 @@ class Captured(ABC):
 
     @property
     def question(self) -> str | None:
-        """The question, if it is known; else None."""
+        """The question; None if it is unknown."""
         return None
 
     @abstractmethod
@@ -26,8 +26,8 @@ class Captured(ABC):
     def contexts(self) -> list[Context] | None:
         """Return the scored contexts, an empty list if the calls returned none.
 
-        None if no retrieval was observed or all calls failed: `sample` keeps the reason. Raises
-        `InputError` for values that cannot be read as documents.
+        Returns None if no retrieval was observed or all calls failed: `sample` keeps the reason.
+        Raises `InputError` for values that cannot be read as documents.
         """
         contexts = self.retrieval().contexts
         return None if contexts is None else list(contexts)

@@ -72,7 +72,7 @@ class DocumentText:
 
 
 def is_made(copy: DocumentCopy) -> bool:
-    """Return whether a copy's ID may be new: it has none, or one that a framework made."""
+    """Return whether a copy's ID may be new: it is missing, or a framework made it."""
     return copy.id is None or _MADE.fullmatch(copy.id) is not None
 
 
@@ -104,18 +104,18 @@ class TrackedDocuments:
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
         """Return the passage that this is a copy of; `view` has the documents it may be made of.
 
-        It is found by its object, if its ID or its text has not changed; by ID and text; by text
-        among the documents in view; by text anywhere if it has no ID; by a text in view that
-        contains it, or that it contains. A text that contains several documents is a document of
-        its own, and counts as each of them. Of several documents with its text it is the `nth`
-        (from 0).
+        A copy is recognized by its object, if its ID or its text has not changed; by ID and text;
+        by text among the documents in view; by text anywhere if the copy has no ID; by a text in
+        view that contains the copy's text or is contained in it. A text that contains several
+        documents is a document of its own, and counts as each of them. Of several documents with
+        its text it is the `nth` (from 0).
         """
         cached = self._by_copy_object.get(id(copy))
         if cached is not None:
             return cached[1]
         named = None if copy.text or copy.id is None else view.with_id(copy.id)
         if named is not None:
-            return named  # a copy without a text has the text of its ID
+            return named  # A copy without a text has the text of its ID.
         document = self._known(copy, view, nth)
         if document is None:
             parts = view.standing_in(copy.text)
@@ -180,7 +180,7 @@ class TrackedDocuments:
         if copy.id is not None:
             document = self._by_copy.get((copy.id, copy.text)) or self._by_copy.get((copy.id, ""))
             if document is not None:
-                # a search returned only the ID, and another step the text
+                # A search returned only the ID, and another step the text.
                 document.text = document.text or copy.text
                 return document
         document = view.with_text(copy.text, nth)
@@ -235,7 +235,8 @@ class StepDocuments:
 
     def with_text(self, text: str, nth: int = 0) -> TrackedDocument | None:
         """Return the nth document in view that has this text, the last one if there are fewer."""
-        documents = () if self._certain else self.of_text(text)  # equal texts alone do not prove it
+        # Equal texts alone do not prove that the documents are equal.
+        documents = () if self._certain else self.of_text(text)
         return documents[min(nth, len(documents) - 1)] if documents else None
 
     def with_id(self, own_id: str | None) -> DocumentText | None:
@@ -261,7 +262,7 @@ class StepDocuments:
     def standing_in(self, text: str) -> list[TrackedDocument]:
         """Return the documents in view whose whole texts this text contains, in their order there.
 
-        Documents that another one of them contains are left out.
+        Documents that are contained in another one are left out.
         """
         alike = self._alike(text)
         words = _spaced_words(text) if alike else ""
@@ -278,8 +279,8 @@ class StepDocuments:
     def overlapping(self, text: str) -> TrackedDocument | None:
         """Return the first document in view whose text contains this text, or is part of it.
 
-        A certain view returns None if there are several, not counting those inside another one that
-        is a part of this text.
+        A certain view returns None if there are several. Documents inside another one, which is a
+        part of this text, do not count.
         """
         if self._whole:
             return None
@@ -324,7 +325,7 @@ def _spaced_words(text: str) -> str:
 
 
 def _outermost(texts: Sequence[_Variant], words: str) -> list[_Variant]:
-    """Return the texts that no other one of them contains which is a part of these words."""
+    """Return the texts, except those inside another one that is a part of these words."""
     parts = [own for own, _ in texts if own in words]
     return [
         (own, document)

@@ -49,7 +49,7 @@ def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
     for step in tree.steps:
         if step.kind in ("retriever", "reranker", "tool") or step.given or step.returned:
             over: Step | None = step
-            # stop there, so that each step is visited once
+            # Stop at a known step, so that each step is visited once.
             while over is not None and over.id not in concerned:
                 concerned.add(over.id)
                 over = tree.parent(over)
@@ -57,7 +57,7 @@ def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
 
 
 class _Successes:
-    """When a success last began, by its caller, task, output, or query."""
+    """The beginnings of the last successes, by caller, task, output, or query."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

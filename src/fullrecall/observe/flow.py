@@ -92,7 +92,7 @@ class _DocumentFlow:
         (self._caller(step) or self.state.outermost).take_over(opened)
 
     def _in_inner_task(self, handed: HandedList, step: Step) -> bool:
-        """Return whether a task of an inner graph made a list, which may then outlast the attempt.
+        """Return whether a task of an inner graph made a list, which then outlasts the attempt.
 
         The inner graph resumes where it stopped: its finished tasks do not run again.
         """

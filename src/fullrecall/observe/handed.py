@@ -21,7 +21,7 @@ def signature_of(passages: Iterable[DocumentText]) -> Signature:
 class TrackedList:
     """A list in a step's input or output, each copy assigned to its document; see `DocumentList`.
 
-    `stored_again` says that a search returned texts again under new IDs.
+    `stored_again` says whether a search returned texts again under new IDs.
     """
 
     path: Path
@@ -187,7 +187,7 @@ class Scope:
     ) -> None:
         """Bring lists that were set aside back into use.
 
-        These are the list with this signature, or the lists with documents that no list in use has.
+        They are the list with this signature, or the lists with documents that no list in use has.
         """
         for document in documents:
             in_use = signature is None and self.nearest(document)

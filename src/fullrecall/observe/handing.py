@@ -64,22 +64,23 @@ class HandingOn:
         for group in self._groups:
             signature = group.signature
             if signature in inside and not self._step.retrieves:
-                passed.add(signature)  # not a stage of its own: a chain around a retriever
+                passed.add(signature)  # This is not a stage of its own: a chain around a retriever.
             elif not signature:
                 if self._is_a_result(group):
                     fresh[signature] = group
             elif signature in given and signature in self._state.lists.signatures:
-                carried = True  # a graph's state: nodes also return keys that they did not change
+                # In a graph's state nodes also return keys that they did not change.
+                carried = True
                 self._scope.take_up([group.passages[0].document], signature)
             elif signature in self._state.lists.signatures:
                 if self._is_in_use(group):
-                    carried = True  # it bypassed the record, as in a state that steps share
+                    carried = True  # The list bypassed the record, as in a state that steps share.
                 else:
                     replaced_before[signature] = group
             else:
                 fresh[signature] = group
         if replaced_before and not (fresh or passed or carried):
-            fresh = replaced_before  # no newer list was returned
+            fresh = replaced_before  # No newer list was returned.
         return list(fresh.values()), passed
 
     def _is_in_use(self, group: TrackedList) -> bool:
@@ -90,7 +91,7 @@ class HandingOn:
         return any(handed.signature == group.signature for handed in in_use)
 
     def _is_a_result(self, empty: TrackedList) -> bool:
-        """Return whether an empty list means that no document is left of some."""
+        """Return whether an empty list means that all of some documents were dropped."""
         # LangGraph puts empty lists into first states, at keys that no step has filled yet.
         return (
             self._step.retrieves

@@ -32,7 +32,8 @@ class StepLog:
     def __init__(self, reader: ValueReader) -> None:
         self.reader = reader
         self._steps: dict[Hashable, Step] = {}
-        self._moments = count(1)  # not a clock: it may give two events the same time
+        # This counter replaces a clock, which may give two events the same time.
+        self._moments = count(1)
         self._lock = Lock()
         self._start: float | None = None
         self._called: dict[Hashable | None, list[Step]] = {}
@@ -89,7 +90,7 @@ class StepLog:
             self._called.setdefault(parent, []).append(step)
             # Read under the lock: the reader's caches have no lock, and frameworks call from many
             # threads.
-            if given is not None and type(given) is not str:  # a text contains no lists
+            if given is not None and type(given) is not str:  # A text contains no lists.
                 step.given = self.reader.read(given).lists
             if prompt is not None:
                 sent = self.reader.read(prompt)
@@ -108,8 +109,8 @@ class StepLog:
     ) -> Step | None:
         """Write down that a step ended, with the lists and texts of its output, or why it failed.
 
-        `given` is the input of a step that received a stream: it was known only when the step
-        ended, or called another one. Returns None if no step of this ID is open.
+        `given` is the input of a step that received a stream, which is known only when the step
+        ends, or calls another one. Returns None if no step of this ID is open.
         """
         with self._lock:
             step = self._steps.get(id)
@@ -127,7 +128,7 @@ class StepLog:
             step.error = error
             if error is None and output is not None:
                 if step.kind == "tool" and hands_over(output):
-                    step.kind = "chain"  # it does not search
+                    step.kind = "chain"  # The tool does not search.
                 ends_call = step.parent is None and not step.retrieves
                 read = self.reader.read_result if ends_call else self.reader.read
                 contents = read(output)

@@ -48,7 +48,7 @@ class AgentMessage(NamedTuple):
 
     @property
     def failure(self) -> str | None:
-        """The failure that a tool reports here instead of raising; None if it did not fail."""
+        """The failure that a tool reports here instead of raising; None without a failure."""
         return (brief(self.text) or "the tool failed") if self.failed else None
 
 
@@ -61,7 +61,7 @@ class Turn(NamedTuple):
 
     @property
     def partial(self) -> str | None:
-        """Why messages of the turn are missing; None if all are there."""
+        """Why messages of the turn are missing; None if all are present."""
         if not any(message.role == "summary" for message in self.messages):
             return None
         return "a summary replaced the first messages of the turn: their searches are unknown"
@@ -70,7 +70,7 @@ class Turn(NamedTuple):
 def question_of(value: object, key: str | None = None) -> str | None:
     """Return the question in an input: a text, a mapping's question, or a human's last message.
 
-    `key` is the mapping's key of the question. None if the input leaves doubt.
+    `key` is the mapping's key of the question. The result is None if the input is ambiguous.
     """
     if isinstance(value, str):
         return None if value in ("", REDACTED) else value
@@ -128,9 +128,9 @@ def answer_of(value: object) -> str | None:
 def turn_of(state: object, question: str | None = None) -> Turn | None:
     """Return the last turn of an agent's state or list of messages; None for anything else.
 
-    It begins at the last user message that equals the `question`, else at the last one that
-    contains it, else at the last user message: applications add user messages too, for a planner
-    or a reminder.
+    The turn begins at the last user message that equals the `question`, else at the last one that
+    contains it, else at the last user message: applications add user messages too, for a planner or
+    a reminder.
     """
     messages = messages_of(state.get("messages") if isinstance(state, Mapping) else state)
     if messages is None:

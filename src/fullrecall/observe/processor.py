@@ -62,7 +62,8 @@ class RetrievalProcessor(SpanProcessor):
             other_tools=other_tools,
             tool_documents=tool_documents,
         )
-        self._captures: dict[str, SpanCapture] = {}  # by the ID of each span that has not ended
+        # The captures, by the ID of each span that has not ended.
+        self._captures: dict[str, SpanCapture] = {}
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002
         """Note to which capture a span belongs."""
@@ -97,7 +98,8 @@ class RetrievalProcessor(SpanProcessor):
         try:
             yield capture
         finally:
-            with suppress(ValueError):  # closed in another context, without this token
+            # The block was closed in another context, without this token.
+            with suppress(ValueError):
                 _capturing.reset(token)
             for span_id in capture.going_on():
                 self._captures.pop(span_id, None)
@@ -168,7 +170,7 @@ class SpanCapture(Captured):
         """
         with self._lock:
             steps, open_spans = list(self._steps), list(self._open.values())
-        # a stream that is not read to its end keeps the spans around it open
+        # A stream that is not read to its end keeps the spans around it open.
         for span in open_spans:
             step = step_of(of_sdk(span))
             step.is_open, step.problem = True, None

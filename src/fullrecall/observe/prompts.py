@@ -1,4 +1,4 @@
-"""Which documents models were sent, and which prompts the answer was made from."""
+"""Find the documents that models were sent, and the prompts that the answer was made from."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ModelPrompts:
 
     @property
     def seen(self) -> bool:
-        """Whether a model was asked."""
+        """Whether the record has a prompt of an answering model."""
         return bool(self._asked)
 
     def answering_pieces(self) -> dict[str, None]:

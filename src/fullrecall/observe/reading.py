@@ -92,7 +92,7 @@ class StepReading:
           answers, the lists that it was given count.
         - `response`: the application's answer.
         - `partial`: why the record is known to be partial: then the sample is unscored.
-        - `unseen`: the error where no step returned documents.
+        - `unseen`: the error if no step returned documents.
 
         Raises `InputError` for documents that cannot be read, naming the step.
         """

@@ -43,7 +43,8 @@ def of_one_search(
 ) -> Retrieval | None:
     """Return the retrieval of one search, if the call returned just its list; else None.
 
-    It equals the retrieval of `Record` at a third of the cost, and most calls are of this kind.
+    The result equals the retrieval of `Record` at a third of the cost, and most calls are of this
+    kind.
     """
     if not 0 < len(steps) < 3 or (len(steps) == 2) != (steps[0].id == root):  # noqa: PLR2004
         return None
@@ -190,7 +191,7 @@ class Record:
     def _parts_of(self, whole: HandedList) -> Iterator[HandedList]:
         """Yield the lists with some of a list's documents that may count instead of it.
 
-        A step returned them beside it, or made them of lists that are not in the record.
+        A step returned these lists beside it, or made them from lists that are not in the record.
         """
         for beside in (whole.step.id, _ANYWHERE) if self._parts else ():
             for part in self._parts.get(beside, ()):
@@ -316,7 +317,7 @@ class _Calls:
         steps = [*sources, *retrievers, *failures.counting, *failures.recovered]
         calls = {call.id: call for call in map(self._call, steps)}
         searching = {call.name for call in calls.values() if call.kind == "tool"}
-        # A search without results, or without readable ones, cost as well.
+        # A search without results, or with unreadable ones, cost as well.
         calls |= {
             call.id: call
             for call in (self._call(step) for step in tree.steps if step.kind == "tool")

@@ -18,9 +18,9 @@ def record(documents: Documents, *, query: str | None = None) -> Documents:
 
         hits = record(vectorstore.similarity_search(question), query=question)
 
-    For retrieval that no framework reports: a vector store, an HTTP client, a database. The
-    documents are one ranked list, in any form that a retriever function may return; strings that
-    look like IDs are IDs. Does nothing where no call is recorded.
+    Use it for retrieval that no framework reports: by a vector store, an HTTP client, a database.
+    The documents are one ranked list, in any form that a retriever function may return; strings
+    that look like IDs are IDs. It does nothing if no call is recorded.
     """
     for take in _takers:
         take(documents, query)

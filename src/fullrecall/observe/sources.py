@@ -69,7 +69,7 @@ def spans_in(source: object) -> Iterator[Span]:
                 yield from spans_in(span)
     elif hasattr(source, "context") and hasattr(source, "attributes") and hasattr(source, "parent"):
         yield of_sdk(source)
-    elif callable(dump):  # a Trace or a Span of MLflow, a Call of Weave
+    elif callable(dump):  # These are a Trace or a Span of MLflow, or a Call of Weave.
         yield from spans_in(dump())
     else:
         raise InputError(f"{_FORMS}, got {shown(source)}")
@@ -84,7 +84,7 @@ def is_span_row(row: object) -> bool:
         or ("context" in row and "attributes" in row)
         or _spans_inside(row) is not None
         or _is_observation(row)
-        or {"op_name", "id", "trace_id", "inputs"} <= row.keys()  # a call of Weave
+        or {"op_name", "id", "trace_id", "inputs"} <= row.keys()  # This row is a call of Weave.
     )
 
 
@@ -155,7 +155,7 @@ def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
     attributes |= flat(dict(below(values, "attributes")))
     output = values.get("output")
     if isinstance(output, Mapping) and isinstance(output.get("outputs"), Mapping):
-        values["output"] = output["outputs"]  # a run of LangChain, in Weave
+        values["output"] = output["outputs"]  # This row is a run of LangChain, in Weave.
     own = {attribute: values[name] for name, attribute in _COLUMNS.items() if name in values}
     return {**own, **attributes}
 

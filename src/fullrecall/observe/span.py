@@ -17,8 +17,8 @@ class Span:
       parent is None for a root. `remote_parent`: the parent ran in another process.
     - `attributes`: flat, under dotted names.
     - `events`: the name and the attributes of each.
-    - `error`: why it failed, None where it did not.
-    - `start`, `end`: in nanoseconds of one clock, 0 where unknown.
+    - `error`: why the span failed; None without a failure.
+    - `start`, `end`: in nanoseconds of one clock; 0 if unknown.
     - `dropped`: attributes that the exporter left out.
     """
 
@@ -36,10 +36,7 @@ class Span:
 
     @property
     def departure(self) -> str | None:
-        """The message of an exception by which a step left early without failing; else None.
-
-        LangGraph hands a `Command` to an outer graph this way: the span has only its repr.
-        """
+        """The message of an exception by which a step left early without failing; else None."""
         raised = (fields for name, fields in self.events if name == "exception")
         messages = (fields.get("exception.message") for fields in raised)
         return next((str(each) for each in messages if each is not None), None)
@@ -68,7 +65,8 @@ def of_sdk(span: Any) -> Span:
 
 def error_of(description: object, events: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
     """Return why a span failed, in one line; `description` may be an exception with its type."""
-    from fullrecall.observe import brief  # only spans need it: reading samples loads fewer modules
+    # Only spans need this import: reading samples loads fewer modules.
+    from fullrecall.observe import brief
 
     text = description if isinstance(description, str) else ""
     if not text.strip():
@@ -90,7 +88,7 @@ _DEPARTURES = frozenset(
 def left_early(error: str) -> bool:
     """Return whether this error, which begins with its class, only means that a step left early.
 
-    Its stream is no longer read, it waits for a human, or it hands over to the outer graph:
+    The step's stream is no longer read, it waits for a human, or it hands over to the outer graph:
     LangGraph raises an exception for each of these, and traces record it as an error.
     """
     return _CLASS.split(error, maxsplit=1)[0].rpartition(".")[2] in _DEPARTURES

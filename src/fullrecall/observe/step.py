@@ -63,11 +63,11 @@ class Step:
     - `asked`: for a model, the users' messages in its prompt, stripped.
     - `query`: the query that it was called with.
     - `result`: a tool's result, for the user's function that reads it.
-    - `error`: why it failed; a tool that reports a failure instead of raising failed too.
+    - `error`: why the step failed; a tool that reports a failure instead of raising failed too.
     - `outputs`: the identities of the mapping or list that it returned and of the one that its
       inner method returned, both kept alive; empty for a string.
-    - `callee`: the called object or tool, by identity or name, where the framework knows it.
-    - `task`: the unit of work that this step is an attempt of, where the framework names it.
+    - `callee`: the called object or tool, by identity or name, if the framework reports it.
+    - `task`: the unit of work that this step is an attempt of, if the framework names it.
     - `closed`: its input was made inside its caller, or given to its caller: no earlier run made
       it.
     - `tries`: its calls are alternatives or attempts: only its own success counts.
@@ -109,5 +109,5 @@ class Step:
 
     @property
     def retrieves(self) -> bool:
-        """Whether it is known to return documents and nothing else."""
+        """Whether the step is known to return documents and nothing else."""
         return self.kind in ("retriever", "reranker")

@@ -46,7 +46,7 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
 
 def _hits_of(item: Mapping[str, Any]) -> tuple[Context, ...] | None:
     """Return the hits in an envelope, or a hit alone."""
-    if item.get("type") == "text":  # a block of a message
+    if item.get("type") == "text":  # This is a block of a message.
         return hits_in(item.get("text"))
     for name in _ENVELOPES:
         inside = item.get(name)

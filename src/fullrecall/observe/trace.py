@@ -123,7 +123,7 @@ class Trace:
 
     @property
     def _root(self) -> Hashable | None:
-        """The span that is the call itself; None if that is a search, or there are several."""
+        """The span that is the call itself; None if that is a search, or if there are several."""
         if len(self._tops) != 1 or self._tops[0].step.kind in _SEARCHES:
             return None
         return self._tops[0].step.id
@@ -240,7 +240,7 @@ class Trace:
         tools = [span for span in spans if span.step.kind == "tool"]
         outputs = {span.has_output for span in tools}
         if any(span.has_input for span in tools) and outputs <= {False}:
-            return "no tool says what it returned"  # nor whether a tool failed
+            return "no tool says what it returned"  # It is also unknown whether a tool failed.
         textless = self._without_text() if any(span.step.prompt for span in spans) else None
         if textless is not None:
             return f"no span has the text of the document {textless!r}"

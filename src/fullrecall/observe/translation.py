@@ -110,7 +110,7 @@ class _Translation:
         kinds = (conventions.KINDS.get(value.lower()) for value in values if isinstance(value, str))
         self._kind: StepKind = next((kind for kind in kinds if kind is not None), "chain")
         if self._kind == "tool" and hands_over(self._output):
-            self._kind = "chain"  # it does not search
+            self._kind = "chain"  # This span does not search.
         self._problem: str | None = None
 
     def step(self) -> TracedStep:
@@ -231,7 +231,7 @@ class _Translation:
         return None if self._problem else copies
 
     def _written(self) -> tuple[DocumentCopy, ...] | None:
-        """Return the documents in the one attribute that lists them; None if it may be no list."""
+        """Return the documents in the one attribute that lists them; None if there may be none."""
         value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
         if value is None:
             value = self._output
@@ -286,7 +286,7 @@ def _single_documents(
 def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
     metadata = parsed(fields.get("metadata"))
     if not isinstance(metadata, Mapping):
-        metadata = dict(below(fields, "metadata"))  # Phoenix keeps it as a struct
+        metadata = dict(below(fields, "metadata"))  # Phoenix keeps the value as a struct.
     row = {name: fields.get(name) for name in ("content", "score")}
     try:
         context = context_of({**row, "id": _as_id(fields.get("id")), "metadata": metadata})

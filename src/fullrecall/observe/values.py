@@ -51,7 +51,7 @@ def are_equal(first: object, second: object) -> bool:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Return the parts of a stream: joined if all are text; a single part as it is."""
+    """Return the parts of a stream, joined if all are text; a single part unchanged."""
     if len(parts) == 1:
         return parts[0]
     return "".join(parts) if parts and all(isinstance(part, str) for part in parts) else parts
@@ -238,7 +238,7 @@ class ValueReader:
         self, value: Sequence[Any], path: Path, lists: list[DocumentList], texts: list[str]
     ) -> None:
         if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
-            return  # a vector: checking its ends is enough
+            return  # The list is a vector: checking its ends is enough.
         value = self.listed(value)
         copies = self.copies(value)
         documents = tuple([copy for copy in copies if copy is not None])
@@ -286,7 +286,7 @@ class ValueReader:
             return None
         found = []
         for _, value in self._fields(item):
-            # a list is the documents of a call, not of one hit
+            # A list has the documents of a call, not of one hit.
             if isinstance(value, (list, tuple)):
                 if value and self.copy(value[0]) is not None:
                     return None

@@ -67,7 +67,8 @@ class PassageIndex:
         if cached is not None and (not again or cached[0] == len(self)):
             return cached[1]
         numbers = dict.fromkeys(self._standing_in(text))
-        for form in unescaped(text):  # as in HTML, in JSON, or in a printed object
+        # The text may be escaped, as in HTML, in JSON, or in a printed object.
+        for form in unescaped(text):
             numbers.update(dict.fromkeys(self._standing_in(form)))
         self._found[text] = (len(self), tuple(numbers))
         return tuple(numbers)

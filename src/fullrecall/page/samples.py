@@ -154,7 +154,7 @@ class Samples:
         target = finding.target
         steps = [[rank, _rounded(credit)] for rank, credit in ranked.steps]
         if steps == [[rank, 1.0] for rank in finding.ranks[:1]]:
-            steps = []  # the script's default, left out
+            steps = []  # This is the script's default, and is left out.
         contexts = sample.retrieved_contexts or ()
         evidence = [self._evidence(each, contexts) for each in finding.evidence]
         return _without_none(
@@ -197,7 +197,7 @@ def metadata_text(metadata: Mapping[str, Any]) -> str | None:
         return None
     try:
         lines = [f" {_encoded(str(name))}: {_encoded(value)}" for name, value in metadata.items()]
-    except (TypeError, ValueError):  # a value that contains itself, or keys that are not str
+    except (TypeError, ValueError):  # The value contains itself, or has keys that are not str.
         return str(metadata)
     return "{\n" + ",\n".join(lines) + "\n}"
 

@@ -58,7 +58,8 @@ def tables(
 def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[SampleReading]) -> Sheet:
     """Return the scores of one report for each choice."""
     scores = list(summary)
-    gaps = any(score.unscored for score in scores)  # else the last column has only dashes
+    # Otherwise the last column would have only dashes.
+    gaps = any(score.unscored for score in scores)
     unjudged = any(score.unjudged for score in scores)
     percent = f"{CONFIDENCE:.0%} interval"
     heads = ["Mean", "0 to 1", percent, "Missed", "Scored", "Undefined", "Unscored"]

@@ -42,7 +42,7 @@ turn is reserved is sent even if the endpoint asks to wait in the meantime."""
 
 
 class Account:
-    """Counts a run's requests against its budget; in one event loop.
+    """Counts a run's requests against its budget, in one event loop.
 
     In the ledger of a job, all workers charge the same account.
     """
@@ -94,7 +94,8 @@ class Account:
                 is_priced = self.budget.price(ask.model) is not None
                 self.spent.cost = self.spent.cost + size.cost / NANO if is_priced else None
         if name:
-            with suppress(NotAsked):  # a lost account keeps the hold counted; the answer is here
+            # A lost account keeps the hold counted, and the answer has arrived.
+            with suppress(NotAsked):
                 await self._spend("settle", name=name, amounts=amounts, answer=answered)
 
     async def _turn(self, ask: Ask) -> str:
@@ -165,7 +166,7 @@ def spent_of(ledger: Ledger, budget: Budget) -> Spent:
 def _tokens(ask: Ask, completion: Completion) -> tuple[int, int]:
     """Return the tokens of prompt and answer, estimated from their lengths if not counted."""
     prompt, answered = completion.prompt_tokens, completion.completion_tokens
-    if completion.text:  # each count alone: an endpoint may omit either
+    if completion.text:  # Each count is estimated alone, since an endpoint may omit either.
         prompt = prompt or _characters(ask) // _UNCOUNTED
         answered = answered or len(completion.text) // _UNCOUNTED
     return prompt, answered

@@ -68,10 +68,7 @@ StoreLike: TypeAlias = Ledger | Address | str | Path
 
 @contextmanager
 def opened(store: StoreLike | None) -> Iterator[Ledger | None]:
-    """Yield the ledger at an address; None for None. A ledger that was open stays open.
-
-    Raises `StoreError` if it cannot be opened or is closed, and `ParameterError` for other types.
-    """
+    """Yield the ledger at an address, or None for None; a ledger that was open stays open."""
     if store is None:
         yield None
         return

@@ -164,4 +164,4 @@ class _Threads:
             except BaseException as error:  # noqa: BLE001 - it ends the run, and no thread
                 call.future.set_exception(error)
             self._idle.release()
-            del call  # free it while this thread waits
+            del call  # Free the call while this thread waits.

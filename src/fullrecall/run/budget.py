@@ -97,7 +97,7 @@ class Budget:
         return f"the budget of {self.cost:g} is used up: the cost so far is {cost:.4g}"
 
     def price(self, model: ChatModel) -> Price | None:
-        """Return the price of a model, by its `name` or, where it has one, its `model`."""
+        """Return the price of a model, by its `name` or, if it has one, its `model`."""
         for name in (model.name, getattr(model, "model", None)):
             if isinstance(name, str) and name in self.prices:
                 return Price(*self.prices[name])
@@ -105,11 +105,7 @@ class Budget:
 
 
 def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
-    """Return a budget, an unbounded one for None.
-
-    Raises `ParameterError` for another type. Raises it too, before any request is sent, if the cost
-    is bounded and a judge of `scorers` asks a model without a price.
-    """
+    """Return a budget, or an unbounded one for None."""
     if budget is None:
         budget = Budget()
     if not isinstance(budget, Budget):

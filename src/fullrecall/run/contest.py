@@ -66,7 +66,7 @@ def _parts(value: object, depth: int) -> Iterator[str]:
     """Yield the identity of a value as texts: its name, code and settings."""
     if isinstance(value, _PLAIN):
         yield repr(value)
-    elif isinstance(value, frozenset):  # its order differs between processes
+    elif isinstance(value, frozenset):  # The order of a set differs between processes.
         yield repr(sorted(map(repr, value)))
     elif depth <= _DEEPEST:
         yield "(" if isinstance(value, (tuple, CodeType)) else _name(value)
@@ -85,7 +85,8 @@ def _settings(value: Any) -> Iterable[object]:
     if isinstance(value, CodeType):
         return value.co_code, value.co_names, value.co_consts
     if isinstance(value, FunctionType):
-        cells = [cell for cell in value.__closure__ or () if cell != CellType()]  # some are empty
+        # Some cells are empty.
+        cells = [cell for cell in value.__closure__ or () if cell != CellType()]
         closed = tuple(cell.cell_contents for cell in cells)
         named = tuple((value.__kwdefaults__ or {}).items())
         return value.__code__, value.__defaults__, named, closed
@@ -238,7 +239,7 @@ def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
     """Return the samples of each question: those that share a group, else an ID, else a text."""
     groups: dict[str, str] = {}
     read = [sample for sample in as_samples(samples) if sample.user_input is not None]
-    for sample in read:  # samples that share an ID share a group
+    for sample in read:  # Samples that share an ID share a group.
         if sample.id is not None and sample.group is not None:
             groups.setdefault(sample.id, sample.group)
     questions: dict[str, list[Sample]] = {}

@@ -136,10 +136,10 @@ def _side_by_side(
                 if isinstance(job, Row):
                     yield job
                 else:
-                    job.make()  # an exception ends the run here
+                    job.make()  # An exception ends the run here.
             job.result()
         finally:
-            # In the loop that opened the connections.
+            # Connections are closed in the loop that opened them.
             portal.call(partial(engine.close, connections=True))
     finally:
         portal.close(_GRACE_SECONDS)
@@ -191,7 +191,8 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
                     return list(reader.prepared)
             return works.result()
         finally:
-            works.cancel()  # canceled or late: the thread may go on, and no task waits for it
+            # The reading is canceled or late: its thread may go on, and no task waits for it.
+            works.cancel()
 
     reader = _SampleReader(samples, run)
     opening = opened(run.limits.store)
@@ -202,7 +203,7 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
             async for row in _rows(await read(), read, reader, engine):
                 yield row
         finally:
-            run.is_given_up = True  # the thread may be in a long comparison
+            run.is_given_up = True  # The thread may be in a long comparison.
             await engine.close(connections=False)
             # A canceled run still writes the answers that it has paid for.
             await asyncio.shield(away(opening.__exit__, None, None, None))

@@ -40,7 +40,7 @@ class Endpoint:
         self._retries = limits.retrying()
         self._limit_of_all = limit_of_all
         self._turns = asyncio.Semaphore(most)
-        # free or taken; turns beyond the limit end when they are returned
+        # Turns that are free or taken; turns beyond the limit end when they are returned.
         self._turns_in_all = most
         self._rests_until = 0.0
         self._cut_at = float("-inf")
@@ -102,10 +102,10 @@ class Endpoint:
     def fails(self, completion: Completion, began: float, remember: Callable[[], object]) -> None:
         """Note an ask that began at `began` and failed for good, including its retries.
 
-        It counts only if the endpoint has answered no request since: an ask that hangs ends after
-        all other asks. A counted failure with too long a `Retry-After` puts the model in doubt at
-        once. `remember` is called once the endpoint has answered another ask, which shows that this
-        ask alone fails.
+        The failure counts only if the endpoint has answered no request since: an ask that hangs
+        ends after all other asks. A counted failure with too long a `Retry-After` puts the model in
+        doubt at once. `remember` is called once the endpoint has answered another ask, which shows
+        that this ask alone fails.
         """
         is_counted = began >= self._answered_at
         self._failures_in_a_row += is_counted

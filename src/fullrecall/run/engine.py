@@ -57,7 +57,7 @@ class Engine:
 
     @property
     def is_over(self) -> bool:
-        """Whether no more samples are to be taken."""
+        """Whether the engine takes no more samples."""
         return self._interrupted or self.door.stopped is not None
 
     def interrupt(self) -> None:
@@ -69,7 +69,7 @@ class Engine:
 
     @property
     def room(self) -> int:
-        """How many more samples may be in flight."""
+        """The number of samples that may be added to those in flight."""
         return self._most - len(self._running)
 
     async def turn(self, works: Sequence[Work]) -> list[Row]:

@@ -152,7 +152,7 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEv
     read = ItemReader(run.scorers)
     chunks = _chunks(samples, run)
     while not run.interruption.is_asked:
-        with uncollected():  # between two chunks, cycles of the samples' source are freed
+        with uncollected():  # Between two chunks, cycles of the samples' source are freed.
             chunk = next(chunks, None)
             if chunk is None:
                 return
@@ -167,10 +167,10 @@ def _part_of(chunk: Any, read: ItemReader, run: Run, scored: _Scored[AnyEvaluati
 
     first = scored.count + 1
     try:
-        with run.interruption.at_once():  # one row may take long
+        with run.interruption.at_once():  # One row may take long.
             return part_of(chunk, first, run.scorers, read)
     except InputError as error:
-        if error.line is not None and error.line > first:  # one of a chunk
+        if error.line is not None and error.line > first:  # This is a row of the chunk.
             scored.add_part(part_of(chunk[: error.line - first], first, run.scorers, read))
         raise
 

@@ -192,7 +192,8 @@ class Ledger(ABC):
             for key in answers:
                 self._unsaved.pop(key, None)
             self.problem = self.reason = ""
-        for key, value in list(self._unsaved.items()):  # including answers that arrive meanwhile
+        # These include answers that arrive meanwhile.
+        for key, value in list(self._unsaved.items()):
             self.put(key, value)
 
     def check_open(self) -> None:

@@ -61,7 +61,7 @@ def _free_descriptors() -> int:
     try:
         from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
     except ImportError:
-        return 8_192  # the limit of the C library of Windows
+        return 8_192  # This is the limit of the C library of Windows.
     most, _ = getrlimit(RLIMIT_NOFILE)
     if most == RLIM_INFINITY:
         return 2**16

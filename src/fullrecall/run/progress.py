@@ -57,7 +57,7 @@ class Meter:
 
     def _draw(self) -> None:
         if self._bar is None:
-            from tqdm import tqdm  # a short run does not load it
+            from tqdm import tqdm  # A short run does not load tqdm.
 
             often = 0.1 if self._after == _DELAY_SECONDS else _LOG_SECONDS
             self._bar = tqdm(total=self._total, unit=" samples", mininterval=often, leave=False)

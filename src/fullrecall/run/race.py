@@ -45,10 +45,10 @@ class QuestionValue(NamedTuple):
 class RaceRecord:
     """The state of one retriever beside its account.
 
-    `identity` says whether it is the same at the next call. `means` has the mean of each scored
-    question, `low` and `high` a value for each question; all are of the last call that asked this
-    retriever. `pending` holds the answers since the last look, None for a question without any
-    target.
+    `identity` shows whether the retriever is the same at the next call. `means` has the mean of
+    each scored question, `low` and `high` a value for each question; all are of the last call that
+    asked this retriever. `pending` holds the answers since the last look, None for a question
+    without any target.
     """
 
     identity: str
@@ -108,7 +108,7 @@ class Race:
     def begin(self, keys: Iterable[str]) -> None:
         """Start a call with the questions that no earlier call asked, if there are any.
 
-        Without any, the results of the last call stay as they are.
+        Without such questions, the results of the last call stay unchanged.
         """
         begun_keys = {*self.done, *self.plan[: self.position]}
         # In the order of digests, which does not depend on answers, as the theorem requires.
@@ -125,7 +125,7 @@ class Race:
     def batch(self, available: Mapping[str, Any]) -> list[str]:
         """Return the questions up to the next look, if any are left.
 
-        Those that are not available leave the plan.
+        Questions that are not available leave the plan.
         """
         ahead = [key for key in self.plan[self.position :] if key in available]
         self.plan[self.position :] = ahead
@@ -200,7 +200,7 @@ class Race:
 
     @staticmethod
     def load(path: Path) -> Race | None:
-        """Return the race that a file holds; None where there is no file."""
+        """Return the race that a file holds; None without a file."""
         try:
             saved = json.loads(path.read_bytes())
             accounts = Accounts(**saved["accounts"])

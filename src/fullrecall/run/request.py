@@ -71,7 +71,7 @@ class Door:
         self._failed: set[str] = set()
         self._in_all = asyncio.Semaphore(run.limits.in_flight)
         self._endpoints: dict[str, Endpoint] = {}
-        # kept, so that no other model gets its identity
+        # The model is kept, so that no other model gets its identity.
         self._models: dict[int, tuple[ChatModel, Endpoint]] = {}
 
     async def answer(self, ask: Ask) -> Completion:
@@ -153,7 +153,7 @@ class Door:
         """Return the seconds before a request is sent again; None if it is not."""
         failure = completion.failure
         if failure is None or not failure.is_final:
-            return None  # an answer, or a failed reply that the judge asks for again
+            return None  # This is an answer, or a failed reply that the judge asks for again.
         wait = self._retries.wait(request.sent, completion)
         if wait is not None or failure.is_passing:
             return wait
@@ -240,7 +240,7 @@ class Door:
         accepts = request.ask.accepts
         is_answer = accepts(completion) if accepts else completion.failure is None
         if self._ledger is not None and is_answer:
-            lease, request.lease = request.lease, ""  # it ends when the answer is written
+            lease, request.lease = request.lease, ""  # The lease ends when the answer is written.
             request.written = self._ledger.put(request.key, text_of(completion), lease)
 
     async def _written(self, request: _Request, completion: Completion) -> Completion:

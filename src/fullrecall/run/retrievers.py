@@ -124,7 +124,7 @@ class FunctionRetriever:
         return as_retrieval(self._called(sample), sample, self._id_key)
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
-        """Return the same; a sync function runs in a thread."""
+        """Return the result of `retrieve`; a sync function runs in a thread."""
         if not self.asynchronous:
             return await asyncio.to_thread(self.retrieve, sample)
         result = self._called(sample)
@@ -163,14 +163,14 @@ def takes_history(function: Callable[..., Any]) -> bool:
     """Return whether a function has a parameter for the conversation before its question."""
     try:
         _, *parameters = signature(function).parameters.values()
-    except (TypeError, ValueError):  # some C functions have no signature
+    except (TypeError, ValueError):  # Some C functions have no signature.
         return False
     named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     return any(each.name == "history" and each.kind in named for each in parameters)
 
 
 class _Deeper:
-    """A callable `Retriever` with a fixed `k`, such as an adapter's: called as `(question, k)`."""
+    """A callable `Retriever` with a fixed `k`, such as an adapter's, called as `(question, k)`."""
 
     def __init__(self, retriever: Any, k: int) -> None:
         self._retriever = retriever
@@ -181,11 +181,11 @@ class _Deeper:
         """Return the retrieval for the sample, with `k` contexts if the retriever takes `k`."""
         try:
             return as_retrieval(self._retriever(sample.user_input, self._k), sample)
-        except ParameterError:  # the retriever takes no `k`
+        except ParameterError:  # The retriever takes no `k`.
             return as_retrieval(self._retriever.retrieve(sample), sample)
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
-        """Return the same."""
+        """Return the result of `retrieve`, without blocking the event loop."""
         try:
             result = await asyncio.to_thread(self._retriever, sample.user_input, self._k)
         except ParameterError:
@@ -205,7 +205,7 @@ def _depth_arguments(
     """Return the arguments, by position and by name, that ask a function for `k` contexts."""
     try:
         _, *parameters = signature(function).parameters.values()
-    except (TypeError, ValueError):  # some C functions have no signature
+    except (TypeError, ValueError):  # Some C functions have no signature.
         return (), {}
     for parameter in parameters:
         is_required = parameter.default is Parameter.empty

@@ -70,7 +70,7 @@ def reserve(
     """
     holds: dict[str, list[float]] = state["holds"]
     if name in holds:
-        return {"wait": 0.0}  # the same request again, after the ledger's answer was lost
+        return {"wait": 0.0}  # This is the same request again, after the ledger's answer was lost.
     if "calls" in bounds and state["calls"] >= bounds["calls"]:
         return {"full": "calls"}
     most = Size(0, 0)
@@ -80,7 +80,7 @@ def reserve(
         # The sizes of a few requests do not predict those of many.
         if alive > state["settled"] or _beyond(state, bounds, most):
             if alive:
-                return {}  # requests in flight may take less than their reserves
+                return {}  # Requests in flight may take less than their reserves.
             beyond = _beyond(state, bounds, size_of(prompt[0], state["longest"] or ANSWER, prices))
             if beyond:
                 return {"full": beyond, "cost": state["cost"]}
@@ -119,7 +119,7 @@ def read(state: State, _: float) -> dict[str, Any]:
 
 
 def _beyond(state: State, bounds: Mapping[str, float], size: Size) -> str:
-    """Return the bound that a request of this size would exceed; empty if none."""
+    """Return the bound that a request of this size would exceed; empty without one."""
     if "tokens" in bounds and state["tokens"] + size.tokens > bounds["tokens"]:
         return "tokens"
     if "cost" in bounds and state["cost"] + size.cost > bounds["cost"] * NANO:

@@ -51,7 +51,7 @@ def check(path: Path) -> None:
     size = path.stat().st_size if path.exists() else 0
     if not size:
         return
-    if size < _HEADER:  # SQLite treats a file of a few bytes as empty, and overwrites it
+    if size < _HEADER:  # SQLite treats a file of a few bytes as empty, and overwrites it.
         raise StoreError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
         # Read only, since a connection that may write rolls back another program's open
@@ -68,13 +68,13 @@ def _check_locks(folder: Path) -> None:
     """Raise `StoreError` if the file system has no locks: SQLite would wait for one forever."""
     try:
         import fcntl
-    except ImportError:  # Windows locks differently
+    except ImportError:  # Windows locks differently.
         return
     probe = beside(folder / "locks")
     try:
         file = probe.open("xb")
     except OSError:
-        return  # opening the store will raise the error
+        return  # Opening the store will raise the error.
     try:
         with file:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -89,7 +89,8 @@ def _check_locks(folder: Path) -> None:
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN")  # one snapshot, while another process creates the tables
+    # One snapshot is read, while another process may create the tables.
+    connection.execute("BEGIN")
     application = _pragma(connection, "application_id")
     version = _pragma(connection, "user_version")
     # The check reads every page of the file.
@@ -99,7 +100,7 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
             raise StoreError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not application and not tables:
-        return  # created by a run that was killed before it wrote to the file
+        return  # The file was created by a run that was killed before it wrote to it.
     if application != _APPLICATION:
         raise StoreError(f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}")
     if version != VERSION:
@@ -176,7 +177,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> Any:
 
 _GONE = "it was deleted or replaced while it was in use"
 
-_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # this clock runs while the machine sleeps
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # This clock runs while the machine sleeps.
 
 
 def seconds() -> float:
@@ -235,7 +236,7 @@ class SQLiteLedger(Ledger):
                 if self._reading is None:
                     if self._file is None or _identity(self._path) != self._file:
                         return None
-                    self._reading = reading(self._path)  # after a fork
+                    self._reading = reading(self._path)  # This happens after a fork.
                 return _got(self._reading, key)
             except sqlite3.Error as error:
                 self.stop(error)
@@ -283,7 +284,7 @@ class SQLiteLedger(Ledger):
             # SQLite would continue to write to a deleted file, and report the answers as kept.
             if _identity(self._path) != self._file:
                 raise StoreError(_GONE)
-            if self._writing is None:  # after a fork
+            if self._writing is None:  # This happens after a fork.
                 self._writing = writing(self._path)
             connection = self._writing
             connection.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")

@@ -72,7 +72,7 @@ class Work:
 
     @property
     def is_done(self) -> bool:
-        """Whether all of its results are complete or given up."""
+        """Whether all results of the sample are complete or given up."""
         return self.is_retrieved and (self.task.done() if self.task else not self.begun)
 
     def take(self, prepared: Work) -> None:
@@ -121,7 +121,7 @@ class Run:
 
     @property
     def reading_seconds(self) -> float | None:
-        """The seconds in which samples may be read, a little longer than the deadline; or None."""
+        """The seconds for reading samples, slightly beyond the deadline; None without one."""
         left = self.seconds_left()
         return None if left is None else left + _AFTER_DEADLINE
 
@@ -182,7 +182,7 @@ def score_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = Non
 
 
 async def ascore_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
-    """Return the same by the scorer's `ascore`; without one, by its `score` in a thread."""
+    """Return the result of the scorer's `ascore`; without one, of its `score` in a thread."""
     import asyncio
 
     stale = _stale(scorer, sample, corpus)

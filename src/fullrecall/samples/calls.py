@@ -17,12 +17,13 @@ class Call:
 
     - `source`: the name of the retriever, tool, index, or reranker that was called.
     - `query`: the text that it was asked.
-    - `contexts`: the contexts that it returned, best first, copied at that moment; empty where it
-      returned no contexts, None where it failed or its result could not be read as contexts.
+    - `contexts`: the contexts that it returned, best first, copied at that moment; empty if it
+      returned no contexts, None if it failed or its result could not be read as contexts.
     - `error`: why it failed.
     - `children`: the calls whose contexts it took: the stages before it.
-    - `recovered`: it failed, and a retry or a fallback succeeded in its place.
-    - `reorders`: its order serves the model's attention (LongContextReorder) and is not a ranking:
+    - `recovered`: whether it failed, and a retry or a fallback succeeded in its place.
+    - `reorders`: whether its order serves the model's attention (LongContextReorder) and is not a
+      ranking:
       the rank of a context is that in the list that it took.
 
     Raises `ValueError` for values of another kind.
@@ -132,7 +133,7 @@ def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> 
 
 def _nodes(call: Call, above: StageNode | None) -> Iterator[StageNode]:
     if call.recovered:
-        return  # the contexts of a failed attempt were discarded
+        return  # The contexts of a failed attempt were discarded.
     node = StageNode(call, above)
     for child in call.children:
         yield from _nodes(child, node)

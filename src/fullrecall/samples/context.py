@@ -100,7 +100,7 @@ def as_context(value: object) -> Context:
         return value
     if isinstance(value, str):
         return Context(value)
-    if type(value) is dict and value.keys() <= CONTEXT_KEYS:  # as in every saved report
+    if type(value) is dict and value.keys() <= CONTEXT_KEYS:  # Every saved report has this form.
         context: Context = _new(Context)
         _fill(context, **value)
         return context
@@ -108,7 +108,7 @@ def as_context(value: object) -> Context:
         fields: dict[str, Any] = {
             _CONTEXT_NAMES.get(str(name), str(name)): content for name, content in value.items()
         }
-        fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`
+        fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`.
         unknown = fields.keys() - CONTEXT_KEYS
         if unknown:
             raise ValueError(
@@ -127,7 +127,7 @@ def as_context(value: object) -> Context:
 
 def as_contexts(value: object) -> tuple[Context, ...]:
     """Return a list of contexts; `ValueError` names the first item that is not one."""
-    # contexts of another sample or call
+    # These are contexts of another sample or call.
     if type(value) is tuple and set(map(type, value)) <= {Context}:
         return value
     return tuple(each_of(as_list(value, ordered=True), as_context))

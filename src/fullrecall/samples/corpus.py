@@ -38,7 +38,7 @@ def text_digest(text: str) -> str:
 
 @dataclass(frozen=True)
 class CorpusIndex:
-    """A corpus by its IDs.
+    """A corpus, read by its IDs, with its fingerprint and digests.
 
     - `fingerprint`: 16 hex digits of all IDs and texts, in any order.
     - `digests`: the digest of each text, by its ID. `sources`: the documents of the chunks.
@@ -94,7 +94,7 @@ def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LA
 
     A group of alternatives is stale if one of them has other words, or if the corpus has none of
     them. Other words are noticed if the reference has a digest, or offsets in a text. References of
-    grade 0 do not count, and are never stale. `fields` says which of `LABELS` are checked.
+    grade 0 are never stale. `fields` says which of `LABELS` are checked.
     """
     by_id = LABELS[0] in fields and _stale_id(sample, index)
     return by_id or (_stale_span(sample, index) if LABELS[1] in fields else None)

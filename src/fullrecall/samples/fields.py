@@ -26,7 +26,7 @@ from fullrecall.samples.retrieval import Retrieval
 
 def _truth(value: object) -> bool:
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"  # a cell of a CSV file
+        return value.strip().lower() == "true"  # The value is a cell of a CSV file.
     if type(value).__name__ in ("bool", "bool_") or (type(value) is int and value in (0, 1)):
         return bool(value)
     raise ValueError(f"expected true or false, got {shown(value)}")
@@ -44,7 +44,7 @@ def _one_text(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Sequence) and len(value) == 1 and isinstance(value[0], str):
-        return value[0]  # ragas's old `ground_truths` is a list of one answer
+        return value[0]  # Ragas's old `ground_truths` is a list of one answer.
     several = isinstance(value, Sequence) and len(value) > 1
     hint = ": several samples, written by columns, are one Sample for each row" if several else ""
     raise ValueError(f"expected one str, got {type(value).__name__} {shown(value)}{hint}")

@@ -240,9 +240,9 @@ def _is_path(path: object) -> bool:
 
 
 def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
-    """Return the ID of an item; `at(path)` reads a field. None where a field is missing.
+    """Return the ID of an item; `at(path)` reads a field. The ID is None if a field is missing.
 
-    Raises `ValueError` where a function raises, and for a part that is not an ID.
+    Raises `ValueError` if a function raises, and for a part that is not an ID.
     """
     if callable(id_key):
         try:
@@ -334,7 +334,7 @@ def field_paths(holder: Any, path: str = "", depth: int = 0) -> Iterator[str]:
 
 
 def ids_alone() -> InputError:
-    """Return the error for an `id_key` where only the IDs of retrieved contexts are known."""
+    """Return the error for an `id_key` if only the IDs of retrieved contexts are known."""
     return InputError(
         f"{parameter('id_key')} reads a field of the retrieved contexts, and here are only their "
         "IDs: leave it out, or give retrieved_contexts with their fields",
@@ -343,10 +343,10 @@ def ids_alone() -> InputError:
 
 
 def named_by(id_key: IdKey, context: Context) -> Context:
-    """Return a context with the ID at `id_key`; without an ID where it has no such field."""
+    """Return a context with the ID at `id_key`; without an ID if it has no such field."""
     try:
         return replace(context, id=as_id(id_at(context, id_key)))
-    except ValueError:  # no document of this kind: a tool's text, a note
+    except ValueError:  # This is no document of this kind: a tool's text, or a note.
         return replace(context, id=None)
 
 
@@ -376,7 +376,7 @@ def _identified(row: Any, id_key: IdKey) -> Context:
     own_id = id_at(row, id_key)
     try:
         return replace(context_of(row), id=own_id)
-    except ValueError:  # the row has no text, and no ID except the named one
+    except ValueError:  # The row has no text, and no ID except the named one.
         return Context(id=own_id)
 
 
@@ -411,7 +411,7 @@ def _listed(result: Any) -> Iterable[object] | None:
         value = _at(result, path)
         if is_list(value):
             return value  # type: ignore[no-any-return]
-    if isinstance(result, Mapping):  # an answer within an answer
+    if isinstance(result, Mapping):  # This is an answer within an answer.
         inner = [_rows(part) for part in result.values() if isinstance(part, Mapping)]
         rows = [listed for listed in inner if listed is not None]
         return rows[0] if len(rows) == 1 else None
@@ -443,7 +443,7 @@ _KNOWN = frozenset({*IDS, *TEXTS, *INNER})
 def _are_unnamed(items: Sequence[Any]) -> bool:
     """Return whether all items are rows of texts and numbers, without names."""
     kinds = set(map(type, items))
-    if kinds == {list}:  # a tuple that was written as JSON
+    if kinds == {list}:  # This is a tuple that was written as JSON.
         return all(any(type(cell) is float for cell in item) for item in items)
     return kinds == {tuple} and all(_is_cell(cell) for item in items for cell in item)
 
@@ -525,7 +525,7 @@ def _whole(value: object) -> int | None:
 
 
 def _text(row: object) -> str | None:
-    """Return a row's only text; raise `ValueError` where two names have different texts."""
+    """Return a row's only text; raise `ValueError` if two names have different texts."""
     texts = [value for name in TEXTS if isinstance(value := _get(row, name), str)]
     if not texts:
         get_content = getattr(row, "get_content", None)  # LlamaIndex
@@ -570,7 +570,7 @@ def _get(row: object, name: str) -> Any:
     if isinstance(row, (list, tuple)) and not hasattr(row, "_fields"):
         return None
     value = getattr(row, name, None)
-    return None if callable(value) else value  # a method with the name is not a field
+    return None if callable(value) else value  # A method with the name is not a field.
 
 
 def _opened(text: str) -> Any:

@@ -19,15 +19,12 @@ from fullrecall._util.values import shown
 
 
 def as_id(value: object) -> str:
-    """Return `value` as an ID, `""` for a blank one.
-
-    Raises `ValueError` for anything but `str`, `int` (NumPy's included) and `UUID`.
-    """
+    """Return `value` as an ID; a blank value gives `""`."""
     if isinstance(value, str):
         return value
     if isinstance(value, UUID):
         return str(value)
-    if not isinstance(value, bool):  # a bool is an int: True would be the ID "1"
+    if not isinstance(value, bool):  # A bool is an int: True would be the ID "1".
         try:
             return str(index(value))  # type: ignore[arg-type]
         except TypeError:
@@ -73,7 +70,8 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
     Raises `ValueError` for a bare `str` (its characters would pass for items), for bytes, for
     mappings, and for sets where the order is the rank.
     """
-    if type(value) is list:  # nearly always, and the checks below take longer than the copy
+    # This is nearly always so, and the checks below take longer than the copy.
+    if type(value) is list:
         return value.copy()
     if type(value) is tuple:
         return list(value)
@@ -85,7 +83,7 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
         )
     for name in ("tolist", "to_list", "to_pylist", "as_py"):  # NumPy, polars, Arrow
         items = read() if callable(read := getattr(value, name, None)) else None
-        if type(items) is list:  # an array without dimensions gives a number
+        if type(items) is list:  # An array without dimensions gives a number.
             return items
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise ValueError(f"expected a list, got {type(value).__name__} {shown(value)}")
@@ -104,7 +102,7 @@ def bounded(items: Iterable[Any]) -> list[Any]:
 
 def as_listed_ids(value: object) -> tuple[str | None, ...]:
     """Return retrieved IDs in rank order; None for a context without an ID, or with a blank one."""
-    is_plain = type(value) is list or type(value) is tuple  # the checks come before a copy
+    is_plain = type(value) is list or type(value) is tuple  # These checks come before a copy.
     ids: Any = value if is_plain else as_list(value, ordered=True)
     texts = as_texts(ids)
     if texts is not None and all(texts):
@@ -119,13 +117,13 @@ def as_texts(items: Sequence[object]) -> Sequence[str] | None:
     except TypeError:
         try:
             return list(map(str, items)) if set(map(type, items)) == {int} else None
-        except ValueError:  # a number of thousands of digits
+        except ValueError:  # This may be a number of thousands of digits.
             return None
     return items  # type: ignore[return-value]
 
 
 def is_texts(items: Sequence[object]) -> TypeGuard[Sequence[str]]:
-    """Return whether all items are `str`, in less time than looking at the type of each takes."""
+    """Return whether all items are `str`, faster than a check of each type."""
     try:
         "".join(items)  # type: ignore[arg-type]
     except TypeError:

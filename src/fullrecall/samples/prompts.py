@@ -16,19 +16,18 @@ Read: TypeAlias = Literal["yes", "partly", "no"]
 def read_in(contexts: Iterable[Context], prompts: Iterable[str]) -> tuple[Read | None, ...]:
     """Return for each context whether the prompts have its text; None for one without text.
 
-    White space does not count, and a prompt may have the text as it is or escaped, as in JSON, XML
-    or HTML.
-    "yes": a prompt has all of it, or several prompts together have all of it in parts, as a
-    synthesizer sends a text too long for one; each part but the last has at least 32 characters.
-    "partly": a prompt has some 32 consecutive characters of it, counted from its beginning in
-    steps of 16; a shorter text is "yes" or "no".
+    White space does not count, and a prompt may have the text unchanged or escaped, as in JSON, XML
+    or HTML. "yes": a prompt has all of it, or several prompts together have all of it in parts, as
+    a synthesizer sends a text too long for one; each part but the last has at least 32 characters.
+    "partly": a prompt has some 32 consecutive characters of it, counted from its beginning in steps
+    of 16; a shorter text is "yes" or "no".
     """
     folded = [FoldedPrompt(prompt) for prompt in prompts]
     return tuple(read_of(context, folded) for context in contexts)
 
 
 class FoldedPrompt:
-    """A prompt without white space: as it is, and with escapes undone once and twice."""
+    """A prompt without white space: unchanged, and with escapes undone once and twice."""
 
     def __init__(self, prompt: str) -> None:
         self.forms = [_squeezed(form) for form in (prompt, *unescaped(prompt))]
@@ -111,7 +110,7 @@ def unescaped(text: str) -> Iterator[str]:
             if _SURROGATES.search(text):
                 text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if "&" in text:
-            from html import unescape  # a small evaluation reads no prompts
+            from html import unescape  # A small evaluation reads no prompts.
 
             text = unescape(text)
         if text == before:

@@ -36,14 +36,14 @@ ReferenceIds: TypeAlias = (
 
 
 class SingleIds(NamedTuple):
-    """Reference IDs without alternatives; `grades` is None where all are 1.0."""
+    """Reference IDs without alternatives; `grades` is None if all are 1.0."""
 
     ids: tuple[str, ...]
     grades: tuple[float, ...] | None = None
 
     @classmethod
     def of(cls, references: Sequence[Reference]) -> SingleIds | None:
-        """Return references as single IDs; None where one has alternatives."""
+        """Return references as single IDs; None if one has alternatives."""
         ids = [any_of[0] for any_of, _ in references if len(any_of) == 1]
         if len(ids) < len(references):
             return None
@@ -68,7 +68,7 @@ def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
 
     Returns single IDs if no reference has alternatives.
     """
-    is_list = type(value) is list  # nearly always, and the other checks take longer
+    is_list = type(value) is list  # This is nearly always so, and the other checks take longer.
     if not is_list and isinstance(value, Mapping):
         references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
     else:

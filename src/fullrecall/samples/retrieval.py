@@ -43,7 +43,7 @@ def by_id(contexts: Iterable[Context]) -> list[Context]:
     """Return contexts with all chunks of one ID joined, at the rank of the first."""
     groups: dict[object, list[Context]] = {}
     for position, context in enumerate(contexts):
-        own = position if context.id is None else context.id  # an ID is a str, never an int
+        own = position if context.id is None else context.id  # An ID is a str, never an int.
         groups.setdefault(own, []).append(context)
     return [group[0] if len(group) == 1 else _joined(group) for group in groups.values()]
 
@@ -59,21 +59,21 @@ def _joined(chunks: Sequence[Context]) -> Context:
 class Retrieval:
     """The record of one question's retrieval: the calls, and their final list; immutable.
 
-    - `contexts`: the final list; empty where no context was retrieved, None where no retrieval was
+    - `contexts`: the final list; empty if no context was retrieved, None if no retrieval was
       observed. Its order is the rank, unless `ranks` says otherwise.
-    - `calls`: the outermost calls, each with its stages; empty where only the list is known.
-    - `ranks`: the 1-based rank of each context within its own call, ascending, where several
-      calls were united; None where the list itself is ranked.
+    - `calls`: the outermost calls, each with its stages; empty if only the list is known.
+    - `ranks`: the 1-based rank of each context within its own call, ascending, if several calls
+      were united; None if the list itself is ranked.
     - `response`: the application's answer.
     - `read`: for each final context, whether the model's prompt had it: "yes", "partly" or "no";
-      None for one without text. None as a whole where no prompt was seen.
+      None for one without text. None as a whole if no prompt was seen.
     - `error`: why this cannot be measured: the retriever failed, or one of several calls did.
     - `retrieved`: all retrieved contexts, in the order of the calls, whether or not a later step
-      dropped them; None where only the final list is known.
+      dropped them; None if only the final list is known.
     - `call_numbers`: for each final context the 1-based number of the call that first returned it,
-      failed calls included; None where that is unknown.
+      failed calls included; None if that is unknown.
     - `seconds`: for each final context the end of that call, in seconds since the beginning; None
-      where that is unknown, for one context or for all.
+      if that is unknown, for one context or for all.
     - `other_ids`: by the ID of a context, the IDs that the same document had at other steps. A
       reference may name any of them.
     - `part_ids`: by the ID of a context, those of the documents that a step merged in it. A
@@ -155,7 +155,7 @@ class Retrieval:
                 first.setdefault(key, number)
                 if key not in best or rank < best[key][0]:
                     best[key] = rank, context
-        ordered = sorted(best, key=lambda key: best[key][0])  # equal ranks keep the calls' order
+        ordered = sorted(best, key=lambda key: best[key][0])  # Equal ranks keep the calls' order.
         return cls(
             [best[key][1] for key in ordered],
             calls=calls,
@@ -166,11 +166,7 @@ class Retrieval:
         )
 
     def named(self, wanted: Collection[str]) -> Retrieval:
-        """Return the same record with documents under those of their IDs that are wanted.
-
-        A context in which several documents were merged becomes each of the wanted ones, at its
-        own rank.
-        """
+        """Return the same record with documents under the wanted ones of their IDs."""
         names: dict[str | None, tuple[str, ...]] = {}
         for own_id, other_ids in self.other_ids.items():
             if own_id not in wanted:
@@ -260,7 +256,8 @@ class Retrieval:
             (best.get(identity(context), position), context)
             for position, context in enumerate(self.retrieved, start=1)
         ]
-        ranked.sort(key=lambda pair: pair[0])  # by rank alone: equal ranks keep their order
+        # Sorting is by rank alone: equal ranks keep their order.
+        ranked.sort(key=lambda pair: pair[0])
         ranks = None if len(sources) < 2 else [rank for rank, _ in ranked]  # noqa: PLR2004
         return Retrieval(
             [context for _, context in ranked],

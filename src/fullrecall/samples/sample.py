@@ -82,7 +82,7 @@ class Sample:
     retrieval: Retrieval | None = None
     metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    single_ids: ClassVar[SingleIds | None] = None  # an instance has its own, beside its fields
+    single_ids: ClassVar[SingleIds | None] = None  # An instance has its own, beside its fields.
     """The reference IDs without any-of groups; None if there are groups or no references."""
 
     # Type checkers need a parameter for each field; Python takes the names of other tools too.
@@ -118,7 +118,7 @@ class Sample:
         def __init__(self, /, **arguments: Any) -> None:
             if not arguments.keys() <= SAMPLE_FIELDS.keys():
                 arguments = translated(arguments)
-            values = self.__dict__  # the instance is frozen; defaults are on the class
+            values = self.__dict__  # The instance is frozen; defaults are on the class.
             problems: dict[str, str] = {}
             for name, value in arguments.items():
                 if value is not None:
@@ -208,7 +208,7 @@ class Sample:
     def with_retrieval(self, retrieval: Retrieval | Iterable[ContextLike]) -> Sample:
         """Return this sample with another retrieval: a `Retrieval`, or a list of contexts.
 
-        `response` is that of the retrieval, where it has one. Raises `InputError` for items that
+        `response` is that of the retrieval, if it has one. Raises `InputError` for items that
         are not contexts.
         """
         # Without `__init__`: everything but the retrieval is already checked, and this runs for
@@ -319,7 +319,7 @@ class Sample:
 
     @property
     def contexts(self) -> Sequence[Context] | None:
-        """The retrieved contexts, also where only their IDs are known; None if unknown."""
+        """The retrieved contexts, even if only their IDs are known; None if unknown."""
         if self.retrieved_contexts is not None or self.retrieved_context_ids is None:
             return self.retrieved_contexts
         # A context without an ID becomes an empty one, so that it keeps its rank.

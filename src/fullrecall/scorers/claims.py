@@ -16,7 +16,7 @@ from fullrecall.scorers.scorer import Found, require, require_retrieval
 
 Split = Literal["judge", "sentences"]
 
-_SHOWN = 40  # shown characters of a part of the reference that is not a claim
+_SHOWN = 40  # The shown characters of a part of the reference that is not a claim.
 _MOST_SHOWN = 5
 
 
@@ -24,7 +24,7 @@ _MOST_SHOWN = 5
 class ClaimRecall(JudgedScorer):
     """The share of the reference answer's claims that the retrieved contexts support.
 
-    Targets are the sample's `reference_claims`; where it has none, `reference` is split:
+    Targets are the sample's `reference_claims`; without them, `reference` is split:
     `split="judge"` asks the judge for atomic claims, "sentences" takes its sentences. The claims
     are fixed before any is judged, and the judge must return one verdict for each: a claim without
     a verdict is asked for again, and is unmeasured if it still has none. The denominator never

@@ -239,7 +239,7 @@ class RecordedJudge:
         )
 
     def _verified(self, cited: Sequence[Evidence]) -> bool | None:
-        """Return whether the judge verified quotes; None where rules decide."""
+        """Return whether the judge verified quotes; None if rules decide."""
         if self.quotes_by_rules:
             return None
         flags = {item.verified for item in cited if item.start is not None}

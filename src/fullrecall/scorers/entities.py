@@ -26,15 +26,15 @@ class EntityRecall(DeterministicScorer):
     """The share of the reference's entities that occur in the retrieved contexts.
 
     Targets are `reference_entities`; those that differ only in letter case are one target. An
-    entity occurs where a context has it as a whole name, in any letter case and white space; a
-    name of up to three letters ("US", "May") keeps its case. Scripts that write words together
-    (Chinese, Japanese, Thai, Lao, Khmer, Burmese) show no whole names: there any place counts, and
-    in Korean any continuation, as particles follow names. A number, an amount, or a date also
-    occurs in another notation: `10 km` and `10km`, `$4.2 billion` and `$4.2B`, `4 March 2023` and
-    `March 4, 2023`.
+    entity occurs if a context has it as a whole name, in any letter case and white space; a name of
+    up to three letters ("US", "May") keeps its case. Scripts that write words together (Chinese,
+    Japanese, Thai, Lao, Khmer, Burmese) show no whole names: there any place counts, and in Korean
+    any continuation, as particles follow names. A number, an amount, or a date also occurs in
+    another notation: `10 km` and `10km`, `$4.2 billion` and `$4.2B`, `4 March 2023` and `March 4,
+    2023`.
 
     `aliases` are lists of names for one thing, `[["EU", "European Union"]]`: any of them counts.
-    Other names of a thing do not; `ClaimRecall` has a judge decide.
+    Names that are not listed do not count; `ClaimRecall` has a judge decide.
     """
 
     aliases: Sequence[Sequence[str]] | None = None
@@ -85,7 +85,7 @@ def _first_place(
     return min(places, default=None)
 
 
-_SHORT = 3  # letters of a name that may also be a lower-case word
+_SHORT = 3  # The letters of a name that may also be a lower-case word.
 
 
 def _pattern(entity: str) -> re.Pattern[str]:
@@ -99,12 +99,12 @@ def _pattern(entity: str) -> re.Pattern[str]:
     if not re.match(f"[{_UNSPACED}]", entity):
         before = rf"(?<![^\W{_UNSPACED}]){before}"
     if not re.match(f"[{_UNSPACED}{_HANGUL}]", entity[-1]):
-        after = rf"(?![^\W{_UNSPACED}{_HANGUL}]|[+#]){after}"  # C is not C++
+        after = rf"(?![^\W{_UNSPACED}{_HANGUL}]|[+#]){after}"  # C is not C++.
     return re.compile(f"{case}{before}{spaced}{after}")
 
 
 _UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # These are Thai and Lao, Burmese, Khmer.
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 """Letters of scripts that put no spaces between words; the second line: Chinese and Japanese."""

@@ -115,7 +115,7 @@ def first_ranks(
 ) -> tuple[list[int], list[int]]:
     """Return the 1-based position of each reference among its row's retrieved IDs, or 0.
 
-    Returns too which rows have a retrieved ID that is blank or None.
+    It also returns which rows have a retrieved ID that is blank or None.
     """
     longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
     pairs = zip(retrieved, references, strict=True)
@@ -137,5 +137,6 @@ def first_ranks(
         elif len(found) == len(names):
             positions += found.values()
             continue
-        positions += [found[name] for name in names]  # several may have the same alternative
+        # Several references may have the same alternative.
+        positions += [found[name] for name in names]
     return positions, blank

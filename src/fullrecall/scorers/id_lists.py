@@ -38,7 +38,7 @@ class IdLists(NamedTuple):
 
     @property
     def counts(self) -> Integers:
-        """How many IDs each row has."""
+        """The number of IDs of each row."""
         return np.diff(self.offsets)
 
     @property
@@ -67,10 +67,7 @@ class FoundIds(NamedTuple):
 
     @classmethod
     def of(cls, retrieved: Sequence[Any], references: Sequence[Any]) -> FoundIds | None:
-        """Return the IDs of plain lists; None where one is blank and for other forms.
-
-        See `plain_lists`.
-        """
+        """Return the IDs of plain lists; None for a blank ID and for other forms."""
         if isinstance(retrieved, FrameColumn) and isinstance(references, FrameColumn):
             found = cls._of_arrow(retrieved, references)
             if found is not None:
@@ -97,7 +94,7 @@ class FoundIds(NamedTuple):
             found, wanted = plain_lists(retrieved[part]), plain_lists(references[part])
             if found is None or wanted is None or "" in wanted.ids:
                 return None
-            if found.are_numbers is not wanted.are_numbers:  # 1 is the ID "1"
+            if found.are_numbers is not wanted.are_numbers:  # 1 is the ID "1".
                 found, wanted = found.as_texts, wanted.as_texts
             wanted = wanted.distinct
             positions, blank = first_ranks(found.lists, wanted.lists)
@@ -149,9 +146,9 @@ def plain_lists(column: Sequence[Any]) -> PlainLists | None:
     """Return lists of IDs, which may be blank; None for other forms, and several in a text."""
     if not _LISTS.issuperset(map(type, column)):
         return None
-    ids = tuple(chain.from_iterable(column))  # a list would reserve room for more
+    ids = tuple(chain.from_iterable(column))  # A list would reserve room for more.
     try:
-        text = "".join(ids)  # the fastest check that all are texts
+        text = "".join(ids)  # This is the fastest check that all are texts.
     except TypeError:
         if set(map(type, ids)) != {int} or max(ids) >= _MOST_DIGITS or min(ids) <= -_MOST_DIGITS:
             return None

@@ -69,7 +69,7 @@ class IdSamples(Sequence[Sample]):
         )
 
     def references_of(self, row: int) -> Sequence[Any]:
-        """Return the references of a row; IDs, where no row has a grade or an alternative."""
+        """Return the references of a row, as IDs if no row has a grade or an alternative."""
         names = self.references.of_row(row)
         if self.grades is None:
             return names
@@ -82,7 +82,7 @@ class IdSamples(Sequence[Sample]):
 
     @cached_property
     def _target_offsets(self) -> Integers:
-        """Where the references of each row begin."""
+        """The position of each row's first reference."""
         if self.sizes is None:
             return self.references.offsets
         return np.searchsorted(offsets_of(self.sizes), self.references.offsets)
@@ -135,7 +135,7 @@ class ScoredIds(NamedTuple):
             if ids is None
             or references[row] is None
             or sample.answerable is False
-            or sample.retrieval is not None  # a failed call, or several lists
+            or sample.retrieval is not None  # This is a failed call, or several lists.
         }
         for row in odd:
             retrieved[row], references[row] = (), SingleIds(())
@@ -165,7 +165,7 @@ class ScoredIds(NamedTuple):
             return None
         try:
             return cls._of_fields({name: _fields(name, cells[name], read) for name in cells})
-        except ValueError:  # raised again for its row
+        except ValueError:  # The error is raised again for its row.
             return None
 
     @classmethod
@@ -218,7 +218,7 @@ def _references(sample: Sample) -> SingleIds | tuple[Reference, ...] | None:
 
 def _is_plain(name: str, column: Sequence[Any]) -> bool:
     """Return whether all values of a column have the form that `Sample` keeps, or are None."""
-    if name == "answerable" and False in column:  # only the scorer itself reads it
+    if name == "answerable" and False in column:  # Only the scorer itself reads it.
         return False
     kind = _TEXT if name in _TEXTS else _FLAG if name in _FLAGS else _NOTHING
     return kind.issuperset(map(type, column))

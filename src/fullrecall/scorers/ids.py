@@ -40,7 +40,7 @@ class IdRecall(DeterministicScorer):
     labels: ClassVar[Collection[str]] = ("reference_context_ids",)
 
     def _scored(self, sample: Sample) -> Result:
-        if type(self) is not IdRecall:  # a subclass may find targets differently
+        if type(self) is not IdRecall:  # A subclass may find targets differently.
             return super()._scored(sample)
         ids, single = sample.retrieved_context_ids, sample.single_ids
         if not (single and ids and single.ids and single.grades is None):
@@ -49,9 +49,9 @@ class IdRecall(DeterministicScorer):
             return super()._scored(sample)
         try:
             found = first_positions(ids, single.ids)
-        except Unmeasured as reason:  # a deadline passed during the scoring
+        except Unmeasured as reason:  # A deadline passed during the scoring.
             return self._without_score(reason, sample).asked_of(sample)
-        if len(found) > len(single.ids):  # a context without an ID
+        if len(found) > len(single.ids):  # This is a context without an ID.
             return super()._scored(sample)
         source = _IdSource(self, sample, FoundRow([*found.values()], len(ids)))
         return result_view(source, 0, self._method, Status.SCORED, len(ids))

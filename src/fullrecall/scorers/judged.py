@@ -75,7 +75,7 @@ class JudgedScorer(FindingScorer):
         return replace(result, usage=usage).asked_of(sample)
 
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
-        """Return the same as `score`, the model's requests side by side where they can be."""
+        """Return the same as `score`, with the model's requests sent concurrently if possible."""
         sample = as_sample(sample, sample_fields)
         result, usage = await arun(self.flow(sample))
         return replace(result, usage=usage).asked_of(sample)
@@ -111,7 +111,7 @@ class JudgedScorer(FindingScorer):
 
     @cached_property
     def _method(self) -> Method:
-        """How this scorer scores; names the built-in judge where none is given."""
+        """How this scorer scores; names the built-in judge if none is given."""
         method = super()._method
         by_rules = getattr(self._asked_judge, "quotes_by_rules", False)
         own = {} if self.judge is not None else {"judge": self._asked_judge.name}

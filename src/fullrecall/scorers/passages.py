@@ -52,7 +52,7 @@ class Passage:
 
     @property
     def length(self) -> int:
-        """The number of characters to cover, without white space where the text is known."""
+        """The number of characters to cover, without white space if the text is known."""
         by_text = self.source is None or self._is_aligned
         return len(self.characters) if by_text else self.end - self.start
 

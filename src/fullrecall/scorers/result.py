@@ -43,9 +43,9 @@ class Method:
     """How findings were made: the scorer's name, its kind and parameters, its judge's prompts.
 
     `headline` is the measure of the score: recall, unless recall does not describe the findings.
-    `kind` names the scorer's class ("id_recall"), also where the score has a name of its own; it is
-    empty for a scorer of your own. `quotes_by_rules` is true where rules alone decide whether a
-    quote is verified, and false where the judge may decide it.
+    `kind` names the scorer's class ("id_recall"), even if the score has a name of its own; it is
+    empty for your own scorer. `quotes_by_rules` is true if rules alone decide whether a quote is
+    verified, and false if the judge may decide it.
     """
 
     name: str
@@ -89,11 +89,10 @@ class Result:
     """The findings of one scorer on one sample: `result[Recall @ 5]` is a measure of them.
 
     `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is
-    one sentence. Where several calls were united, `ranks` has the rank of each context in its own
+    one sentence. If several calls were united, `ranks` has the rank of each context in its own
     call, ascending, and findings name contexts by their 1-based position in it; None: the
     position is the rank. `unmeasured` names the targets that could not be judged, each with the
-    reason, and `usage` is the cost of judging. An unscored result keeps the findings that were
-    made.
+    reason, and `usage` is the cost of judging. An unscored result keeps its findings so far.
     """
 
     method: Method
@@ -111,7 +110,7 @@ class Result:
     _sample: Any = field(default_factory=lambda: None, kw_only=True, compare=False)
     """The scored sample, for measures that read it; `dataclasses.replace` keeps it."""
 
-    if not TYPE_CHECKING:  # type checkers would accept any attribute
+    if not TYPE_CHECKING:  # Type checkers would accept any attribute.
 
         def __getattr__(self, name: str) -> Any:
             """Make a view's fields when one of them is first read."""
@@ -133,7 +132,7 @@ class Result:
         """
         source = self._source
         if source is not None:
-            try:  # another row's read has usually computed it
+            try:  # Another row's read has usually computed it.
                 return source.values[measure][self._row]
             except (KeyError, TypeError):
                 pass
@@ -192,7 +191,7 @@ class Result:
     def paid(self, measure: Measure) -> Findings:
         """Return the findings in the contexts that the budget of a measure pays for.
 
-        Returns all findings, by rank, for a measure without a budget and where costs are unknown.
+        Returns all findings, by rank, for a measure without a budget, and if costs are unknown.
         """
         if isinstance(measure.k, CutBudget) and self._sample is not None:
             from fullrecall.measures import paid

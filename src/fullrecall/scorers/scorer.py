@@ -67,15 +67,15 @@ class Found(NamedTuple):
 
 
 class Unmeasured(Exception):  # noqa: N818 - a signal between a scorer and its driver, no error
-    """Raised inside a scorer: this sample cannot be measured, and why."""
+    """An exception inside a scorer: this sample cannot be measured, for a stated reason."""
 
 
 class Missing(Unmeasured):
-    """Raised inside a scorer: a field is missing."""
+    """An exception inside a scorer: a field is missing."""
 
 
 class Unanswerable(Exception):  # noqa: N818 - as above
-    """Raised inside a scorer: no document answers the question, so recall is undefined."""
+    """An exception inside a scorer: no document answers the question, so recall is undefined."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class FindingScorer(ABC):
     def _method(self) -> Method:
         own = (each for each in fields(self) if each.name != "name")
         parameters = {each.name: _described(getattr(self, each.name)) for each in own}
-        own_kind = vars(type(self)).get("kind", "")  # a subclass may find targets differently
+        own_kind = vars(type(self)).get("kind", "")  # A subclass may find targets differently.
         return Method(self.name or self.kind, parameters, self.headline, own_kind)
 
     def _outcome(self, found: Found, sample: Sample) -> Result:
@@ -186,7 +186,7 @@ class DeterministicScorer(FindingScorer):
             return self._without_score(reason, sample).asked_of(sample)
 
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
-        """Return the same as `score`: there is nothing to wait for."""
+        """Return the same as `score`, which waits for nothing."""
         return self.score(sample, **sample_fields)
 
     @abstractmethod
@@ -272,7 +272,7 @@ def first_ranks(values: Iterable[T]) -> dict[T, int]:
 def first_positions(row: Sequence[str | None], names: Iterable[str]) -> dict[str | None, int]:
     """Return each distinct name with the 1-based position of its first occurrence in a row, or 0.
 
-    Names keep their order. "" and None follow where the row has them.
+    Names keep their order. "" and None follow if the row has them.
     """
     position_of: dict[str | None, int] = dict.fromkeys(names, 0)
     wanted, size, rest = {"", None, *position_of}, len(row), iter(row)
@@ -294,7 +294,7 @@ def _pieces(rest: Iterator[T]) -> Iterator[Iterator[T]]:
 
 
 def require(value: T | None, name: str) -> T:
-    """Return the sample's field `name`; raise `Unmeasured` where it is missing."""
+    """Return the sample's field `name`; raise `Unmeasured` if it is missing."""
     if value is None:
         raise Missing(f"{name} is missing")
     return value

@@ -30,14 +30,13 @@ class SpanRecall(DeterministicScorer):
     A target is a reference context; its credit is the share of its characters, white space aside,
     that the *union* of the contexts so far covers. So chunking makes no difference: a passage split
     over two retrieved chunks counts in full, overlapping chunks count once, and references that
-    overlap are one target, their union. Where an any-of group is given, the alternative covered
-    best counts.
+    overlap are one target, their union. In an any-of group, the alternative covered best counts.
 
-    Where both sides have offsets (`Context.source`, `start`, `end`), characters are compared by
-    place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
-    least `min_run` characters, or a shorter one where a chunk border may have cut it (see
-    `fullrecall.scorers.alignment`; `bench` measures it against offsets). Text that
-    occurs word for word in another document counts as retrieved: only offsets can tell.
+    If both sides have offsets (`Context.source`, `start`, `end`), characters are compared by place.
+    Otherwise texts are aligned: a character is covered if it lies in a common run of at least
+    `min_run` characters, or in a shorter one that a chunk border may have cut (see
+    `fullrecall.scorers.alignment`; `bench` measures it against offsets). Text that occurs word for
+    word in another document counts as retrieved: only offsets can tell.
 
     Every reference counts the same; `Recall(weight="size")` weighs it by its characters, as
     Chroma's chunking evaluation does (Smith and Troynikov, 2024).

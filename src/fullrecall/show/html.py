@@ -65,7 +65,7 @@ def _macros() -> Any:
 
     environment = Environment(autoescape=True, trim_blocks=True)
     environment.filters |= {"visible": visible, "cell": _cell, "on_axis": _on_axis}
-    from importlib.resources import files  # it imports archives and temporary files
+    from importlib.resources import files  # This module imports archives and temporary files.
 
     source = (files("fullrecall.show") / "files" / "sheet.html").read_text("utf-8")
     return environment.from_string(source).module

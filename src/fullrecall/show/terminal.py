@@ -1,4 +1,4 @@
-"""Sheets on a terminal, by rich: they fit into 80 columns, and use color only where it is shown."""
+"""Sheets on a terminal, by rich: they fit into 80 columns, with color only if it is supported."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def parts(*sheets: Sheet) -> Iterator[RenderableType]:
         if sheet and sheet.aligned[0] == "t":
             yield sheet.title
             yield from _numbered(sheet)
-        elif sheet and "t" in sheet.aligned[1:]:  # running text needs lines of its own
+        elif sheet and "t" in sheet.aligned[1:]:  # Running text needs lines of its own.
             if sheet.title:
                 yield Text(sheet.title, style="bold")
             yield from _blocks(sheet)

@@ -133,7 +133,8 @@ class Accounts:
         lead = np.where(are_asked & ~np.eye(lead.shape[-1], dtype=np.bool_), lead, -np.inf)
         logs, starts = self.logs, self.starts
         betting = lead > 0
-        if not self.within:  # the only account of a retriever bets on the challenger furthest ahead
+        # The only account of a retriever bets on the challenger furthest ahead.
+        if not self.within:
             logs, starts = logs[..., None], starts[..., None]
             betting &= np.arange(lead.shape[-1]) == lead.argmax(axis=-1)[..., None]
         # Waudby-Smith and Ramdas's sqrt(2 ln(1 / alpha) / (n variance)), for the remaining distance

@@ -157,7 +157,7 @@ class Bracket(NamedTuple):
 
 
 def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> Bracket:
-    """Return counts of values that are nowhere above `values`, and others nowhere below.
+    """Return counts of values that are never above `values`, and of others never below.
 
     Both are exact for at most `MOST_VALUES` distinct values. More are rounded outwards to the
     finest multiples of a power of 2 that leave no more, in [`least`, 1].
@@ -210,7 +210,7 @@ def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
     return _inverted(counts, alpha, least)
 
 
-@lru_cache(maxsize=128)  # recall at 5, at 10, and over all contexts are often equal
+@lru_cache(maxsize=128)  # Recall at 5, at 10, and over all contexts are often equal.
 def _inverted(counts: Counts, alpha: float, least: float) -> float:
     # The square root of -ln K is roughly linear in the mean, so the secant method converges in a
     # few steps. Each step is an integral: with 2,293 distinct values a bound takes about 450 ms.
@@ -219,7 +219,7 @@ def _inverted(counts: Counts, alpha: float, least: float) -> float:
     def beyond(mean: float) -> float:
         return target - sqrt(-_log_k(counts, mean, least))
 
-    start = counts.mean - target / sqrt(2 * counts.size)  # Hoeffding's bound
+    start = counts.mean - target / sqrt(2 * counts.size)  # This is Hoeffding's bound.
     # At the mean of the values K is about 1/2.
     at_the_mean = (counts.mean, target - sqrt(log(2)))
     return root(beyond, least, counts.values[-1], start, at_the_mean)
@@ -306,9 +306,9 @@ def root(
 ) -> float:
     """Return where an increasing function is 0 between `low` and `high`, to about 14 digits.
 
-    The secant method from `start` and an `other` point with roughly its value; where a step does
-    not shrink by half, the range is halved instead (Dekker's safeguard). The function may be
-    infinite in part of the range.
+    The secant method from `start` and an `other` point with roughly its value; if a step does not
+    shrink by half, the range is halved instead (Dekker's safeguard). The function may be infinite
+    in part of the range.
     """
     point, step = min(max(start, low), high), 2 * (high - low)
     for steps in range(200):

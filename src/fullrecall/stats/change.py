@@ -82,7 +82,7 @@ class Difference(NoTruth):
     mean did not change" that belongs to the interval; `p_adjusted` is `p` adjusted by Holm's method
     for all requested measures, and then decides `outcome`; None for the curve over k that is shown
     by default. `p_t` is that of Student's t-test, adjusted alike, from 30 groups on; `likely` is
-    its approximate answer where the outcome is CANNOT TELL, None without one.
+    its approximate answer if the outcome is CANNOT TELL, None without one.
     """
 
     measure: Measure
@@ -115,7 +115,7 @@ class Difference(NoTruth):
 
     @property
     def ties(self) -> int:
-        """Samples whose value stayed."""
+        """The number of samples whose value did not change."""
         return self.samples - self.wins - self.losses
 
     @cached_property
@@ -338,17 +338,13 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
 
     @property
     def gaps(self) -> int:
-        """How many samples that should have a score in both reports are not compared.
-
-        Samples that only the report `after` has are new, and samples without targets in both have
-        no recall; neither count.
-        """
+        """The number of samples that should have a score in both reports and are not compared."""
         kinds = ("only_before", "unscored", "undefined_in_one", "no_common_targets")
         return sum(self.unpaired[kind] for kind in kinds)
 
     @property
     def unpaired_reasons(self) -> str:
-        """Why samples are not compared, each reason with their number."""
+        """The reasons why samples are not compared, each with its number of samples."""
         words = {"only_before": "only before", "only_after": "only after", **_UNPAIRED}
         counts = ((words.get(kind, kind), count) for kind, count in self.unpaired.items())
         return "; ".join(f"{why} ({counted(count, 'sample')})" for why, count in counts if count)

@@ -24,11 +24,11 @@ _TOKEN_STEPS = 10
 class Standing:
     """One retriever in a choice.
 
-    It was asked `questions` in all calls. `mean` is over the scored questions of the last call;
-    None without any. `interval` is that of the true mean, from the last call's questions, with
-    unscored ones at their worst and at their best; None for a dropped retriever. The intervals hold
-    for all retrievers together, including the named one. `tokens` is the mean per question,
-    `seconds` the 50th and 95th percentile of a call; None if unknown.
+    The retriever was asked `questions` in all calls. `mean` is over the scored questions of the
+    last call; None without any. `interval` is that of the true mean, from the last call's
+    questions, with unscored ones at their worst and at their best; None for a dropped retriever.
+    The intervals hold for all retrievers together, including the named one. `tokens` is the mean
+    per question, `seconds` the 50th and 95th percentile of a call; None if unknown.
     """
 
     name: str

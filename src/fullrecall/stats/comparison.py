@@ -138,7 +138,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     def outcome(self) -> Direction:
         """The outcome of the only score, or of the only recall.
 
-        Raises `ReportError` where there are several: `comparison["id_recall"].outcome`.
+        Raises `ReportError` if there are several: `comparison["id_recall"].outcome`.
         """
         return self[index_of([score.method for score in self], None)].outcome
 
@@ -167,7 +167,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             goes_on, is_filled = goes_on or len(after) > len(before), is_filled or bool(before)
         if not goes_on:
             return "same"
-        return "extended" if is_filled else "other"  # any list extends an empty one
+        return "extended" if is_filled else "other"  # Any list extends an empty one.
 
     @property
     def drift(self) -> tuple[str, ...]:
@@ -234,7 +234,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     def _groups(self) -> Integers | None:
         """Return the group number of each pair, then of each sample only in the first report.
 
-        None where no sample names a group.
+        The result is None if no sample names a group.
         """
         if not (self.before.table.has_groups or self.after.table.has_groups):
             return None

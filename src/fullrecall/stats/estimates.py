@@ -289,7 +289,7 @@ def _rewrite(table: Table, score: int) -> Rewrite | None:
     findings = table.result(scored[0], score).findings
     targets = {target_id for finding in findings for target_id in finding.target.any_of}
     if not targets or not targets.issubset(chain.from_iterable(references[0])):
-        return None  # the targets are not IDs
+        return None  # The targets are not IDs.
     rewrite_of: Callable[..., Rewrite | None] | None = plugged("rewrite")
     if rewrite_of is None:
         return None

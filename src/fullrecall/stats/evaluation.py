@@ -90,7 +90,7 @@ class Evaluation:
         if isinstance(key, slice):
             return self.selected(range(len(self))[key])
         if not isinstance(key, str):
-            if not hasattr(key, "__index__"):  # NumPy's integers have it
+            if not hasattr(key, "__index__"):  # NumPy's integers have it.
                 raise ParameterError(f"must be a sample's ID or index, got {shown(key)}", "key")
             if not -len(self) <= key < len(self):
                 raise IndexError(f"no sample {shown(key)}: the report has {len(self):,}")
@@ -116,7 +116,7 @@ class Evaluation:
     def selected(self, rows: Iterable[int]) -> Self:
         """Return a report of the rows at these indices, in the order given.
 
-        It is incomplete where this report is: see `stopped`.
+        It is incomplete if this report is: see `stopped`.
         """
         numbers: Integers = np.fromiter(rows, np.int64)
         part = type(self)(self.methods, table=self.table.selected(numbers))
@@ -219,14 +219,15 @@ class Evaluation:
         `ReportError` for a score that the report does not have.
         """
         if score is not None:
-            # raises for an unknown score, which would otherwise have no misses
+            # This raises for an unknown score, which would otherwise have no misses.
             index_of(self.methods, score)
         return MissedTargets(self.table, k if k is None else check_cut(k), score)
 
     def leaked(self, k: int | None = None) -> list[Leaked]:
         """Return every forbidden context that was retrieved, with its rank and its step.
 
-        Within `k` ranks, or in the whole list if it is None; see `Sample.forbidden_ids`.
+        Contexts count within `k` ranks, or in the whole list if `k` is None; see
+        `Sample.forbidden_ids`.
         """
         return list(leaked(self.table, k))
 
@@ -278,10 +279,10 @@ class Evaluation:
         """Draw the mean of `measure` at each of `ks` with its 95% intervals; return the axes.
 
         `ks` are numbers of contexts, or budgets of one unit: `[calls(n) for n in range(1, 9)]`.
-        One line per score, or for the `scores` named. On `ax`, or on new axes if it is None;
-        the plot is not shown or saved. `label` names the report where several are drawn. Raises
-        `ReportError` where none has a mean, `KeyError` for another score, `ParameterError` for
-        budgets of several units, `MissingExtraError` without Matplotlib.
+        There is one line per score, or for each of `scores`, on `ax` or on new axes if it is None;
+        the plot is not shown or saved. `label` names the report if several are drawn. Raises
+        `ReportError` if none has a mean, `KeyError` for another score, `ParameterError` for budgets
+        of several units, `MissingExtraError` without Matplotlib.
         """
         from fullrecall.show.plots import PlotLine, drawn
 
@@ -309,7 +310,7 @@ class Evaluation:
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
 
-    if not TYPE_CHECKING:  # type checkers would accept any attribute
+    if not TYPE_CHECKING:  # Type checkers would accept any attribute.
 
         def __getattr__(self, name: str) -> NoReturn:
             way = next((way for names, way in _INSTEAD.items() if name in names), "")

@@ -145,7 +145,7 @@ def _along(
         turns = np.diff(phase, prepend=turned)
         if (abs(turns[abs(values) > _UNRESOLVED * start]) > pi).any():
             return None
-        values[u == 0] /= 2  # the lower half of the path mirrors the upper
+        values[u == 0] /= 2  # The lower half of the path mirrors the upper one.
         total += float(values.real.sum())
         # No fixed end: if one term outweighs the rest, the integrand falls like 1/y², and an end at
         # u = 4 had an error of 2e-3.

@@ -138,7 +138,7 @@ class GateResult(NoTruth):
 
     @property
     def notes(self) -> list[str]:
-        """The line that names the parameters that are not defaults; empty without any."""
+        """The line with the parameters that are not defaults; empty if all are."""
         named = ", ".join(self.parameters)
         return [f"Parameters that differ from the defaults: {named}."] if named else []
 
@@ -275,7 +275,7 @@ class Gate:
             for which, run in (("the report", report), ("the baseline", baseline))
             if run is not None and run.stopped is not None
         )
-        if stopped:  # the missing samples may differ from the scored ones
+        if stopped:  # The missing samples may differ from the scored ones.
             checks = [
                 replace(check, outcome=Outcome.CANNOT_TELL, reason=stopped, needed=None)
                 for check in checks

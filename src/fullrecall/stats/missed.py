@@ -71,7 +71,7 @@ class MissedTargets(Sequence[Missed]):
 
     def _rows(self, nth: int) -> tuple[Integers, Integers]:
         """Return the rows of a part that miss a target, and the running total of misses."""
-        last = self._last  # another thread may replace `_last` meanwhile
+        last = self._last  # Another thread may replace `_last` meanwhile.
         if last is None or last[0] != nth:
             part = self._table.parts[nth]
             missed = np.zeros(len(part), np.int64)
@@ -159,7 +159,7 @@ _SHOWN = 20
 class Leaked(NamedTuple):
     """A forbidden context that was retrieved at `rank`, by the retriever or tool `step`.
 
-    `id` and `step` are None where they are not known.
+    `id` and `step` are None if they are unknown.
     """
 
     sample: str

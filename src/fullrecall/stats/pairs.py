@@ -131,7 +131,7 @@ class ScorePairs:
 
     @property
     def differing(self) -> int:
-        """How many of the compared samples have more targets in one report."""
+        """The number of compared samples that have more targets in one report."""
         return sum(common is not None for common in self._differing.values())
 
     def unpaired(self) -> dict[str, int]:
@@ -150,13 +150,13 @@ class ScorePairs:
     def values(self, measure: Measure) -> tuple[Floats, Floats]:
         """Return a measure of each pair before and after, over the targets that both have.
 
-        NaN where a pair is not compared, and where the measure is undefined.
+        A value is NaN if the pair is not compared, or if the measure is undefined.
         """
         before, after = map(np.concatenate, zip(*self.pieces(measure), strict=True))
         return before, after
 
     def pieces(self, measure: Measure) -> Iterator[tuple[Floats, Floats]]:
-        """Yield `values` piece by piece: part by part where no pairs share groups."""
+        """Yield `values` piece by piece: part by part if no pairs share groups."""
         pairs, end = np.fromiter(self._differing, np.int64), 0
         for before, after in self._own_pieces(measure):
             old, new = before.copy(), after.copy()
@@ -212,7 +212,7 @@ class ScorePairs:
         is_open = np.concatenate([is_open, ~is_empty])
         before = np.concatenate([before, self.before.values(self.scores[0], measure)[alone]])
         after = np.concatenate([after, none])
-        unlike = ~np.isnan(before) & ~np.isnan(after)  # the targets differ
+        unlike = ~np.isnan(before) & ~np.isnan(after)  # The targets differ.
         before[unlike] = after[unlike] = np.nan
         low = np.concatenate([change, none])
         high = low.copy()
@@ -342,7 +342,7 @@ def paired(before: Table, after: Table) -> Pairing:
 
 def _joined(by: PairedBy, old: Sequence[object], new: Sequence[object]) -> Pairing:
     """Return the pairing of the rows with the same ID or question, each unique in its table."""
-    if old == new:  # the common case, without a dictionary of a million IDs
+    if old == new:  # This is the common case, without a dictionary of a million IDs.
         rows = np.arange(len(old))
         return Pairing(by, rows, rows, rows[:0], rows[:0])
     row_of = {key: row for row, key in enumerate(new)}

@@ -80,7 +80,7 @@ def question_cost(table: Table, measures: Iterable[Measure] = ()) -> QuestionCos
     def looked_at() -> Iterator[Sample]:
         for sample in islice((each for each in first if each.has_retrieval), _LOOKED_AT):
             ranks.append(sample.ranks or range(1, len(sample.retrieved_context_ids or ()) + 1))
-            yield sample  # without keeping it: its texts may be long
+            yield sample  # The sample is not kept: its texts may be long.
 
     costs = Costs.of(looked_at())
     samples = len(costs.offsets) - 1

@@ -178,7 +178,7 @@ def cuts_of(table: Table, score: int, unit: Unit | None) -> list[Cut]:
 
 
 def _reason(answer: SmallestK) -> str:
-    """Return where the target is reached; else why it is not reached, and how to reach it."""
+    """Return where the target is reached, or why it is not reached and how to reach it."""
     label = answer.score if answer.measure == Recall else f"{answer.score}.{answer.measure.name}"
     if answer.mean is None or answer.lower is None:
         return f"{label}: no sample has a score"

@@ -190,7 +190,7 @@ def _judging(score: ScoreSummary) -> Iterator[str]:
 
 
 def _over_calls(name: str, curve: OverCalls) -> str:
-    """Return the means over calls, and the call after which nothing more was found."""
+    """Return the means over calls, and the first call after which the mean rises no more."""
     means = " ".join(map(shown, curve.means))
     new = " ".join(f"{count:,}" for count in curve.new_targets)
     sentence = f"{name} after call 1, 2, …: {means}; new targets: {new}"

@@ -1,10 +1,4 @@
-"""The values of one measure over samples, added up: exact, and so the same in any order.
-
-A value is a float in [-1, 1]. It is converted to a whole number of units of 2⁻⁶⁰, the rest cut off,
-and whole numbers have the same sum in any order. Samples that are not independent share a group. A
-group counts once, by the mean of its samples, since only groups are independent of each other
-(`fullrecall.stats.bounds`).
-"""
+"""The values of one measure over samples, added up exactly, and so the same in any order."""
 
 from __future__ import annotations
 
@@ -55,7 +49,7 @@ class Totals:
         due: NDArray[np.bool_] | None = None,
         groups: Integers | None = None,
     ) -> Totals:
-        """Return the totals of values, NaN where a sample has none.
+        """Return the totals of values, in which NaN is a missing value.
 
         `due` says which samples should have a value; None means those that have one. `groups` has
         the number of each sample's group, -1 for a sample without a group; None means that no
@@ -93,17 +87,17 @@ class Totals:
 
     @property
     def samples(self) -> int:
-        """How many samples have a value."""
+        """The number of samples that have a value."""
         return int(self.frequencies.sum() + self.sizes.sum())
 
     @property
     def due(self) -> int:
-        """How many samples should have a value: those that have one, and the gaps."""
+        """The number of samples that should have a value: those that have one, and the gaps."""
         return self.samples + self.gaps + int(self.missing.sum())
 
     @property
     def independent(self) -> int:
-        """How many groups have a value; a sample without a group is one group."""
+        """The number of groups that have a value; a sample without a group is one group."""
         return int(self.frequencies.sum() + (self.sizes > 0).sum())
 
     @cached_property

@@ -24,7 +24,7 @@ class DistinctRows(NamedTuple):
 
     @classmethod
     def of(cls, columns: FoundColumns) -> DistinctRows | None:
-        """Return the distinct rows of columns; None where there are too many of them."""
+        """Return the distinct rows of columns; None if there are too many of them."""
         numbers = _numbers(columns)
         if numbers is None:
             return None
@@ -53,7 +53,7 @@ def _numbers(columns: FoundColumns) -> Integers | None:
     for each, width in zip(lists, widths, strict=True):
         numbers[each.rows, start + each.nth - 1] = each.values
         start += width
-    if len(lists) == 1:  # only the positions of the targets differ: their order does not matter
+    if len(lists) == 1:  # Only the positions of the targets differ: their order does not matter.
         numbers[:, len(own) :].sort(axis=1)
     return numbers
 

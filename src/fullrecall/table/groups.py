@@ -43,13 +43,13 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[G
 def _root(key: _Key, above: dict[_Key, _Key]) -> _Key:
     """Return the root of the keys that are linked with this one (union-find)."""
     while (parent := above.get(key, key)) != key:
-        above[key] = above.get(parent, parent)  # shorter paths keep many links linear
+        above[key] = above.get(parent, parent)  # Shorter paths keep many links linear.
         key = parent
     return key
 
 
 def may_repeat(ids: Iterable[str | None]) -> bool:
-    """Return whether an ID occurs twice; rarely also true where two hashes are equal."""
+    """Return whether an ID occurs twice; rarely also true if two hashes are equal."""
     # 8 bytes for each ID, where a set takes about 100: reports have millions.
     hashes = np.fromiter((hash(name) for name in ids if name is not None), np.int64)
     hashes.sort()
@@ -57,7 +57,7 @@ def may_repeat(ids: Iterable[str | None]) -> bool:
 
 
 def codes_of(groups: Sequence[Group | None]) -> NDArray[np.int64] | None:
-    """Return the number of each group, -1 for none; None where there are no groups."""
+    """Return the number of each group, -1 for a sample without one; None without any group."""
     numbers: dict[Group, int] = {}
     codes = [-1 if group is None else numbers.setdefault(group, len(numbers)) for group in groups]
     return np.array(codes, np.int64) if numbers else None

@@ -79,12 +79,12 @@ def result_of(method: Method, sample: Sample, columns: FoundColumns, row: int, n
 class Part(SampleColumns, ABC):
     """Rows with their columns, samples, and results.
 
-    Subclasses answer from columns where they can, without making samples and results.
+    Subclasses answer from columns if possible, without making samples and results.
     """
 
     @abstractmethod
     def __len__(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
 
     @abstractmethod
     def columns(self, score: int) -> FoundColumns:
@@ -95,7 +95,7 @@ class Part(SampleColumns, ABC):
         return replace(
             self.columns(score),
             samples=self,
-            findings=partial(self._ranked, score),  # a `partial` pickles
+            findings=partial(self._ranked, score),  # A `partial` can be pickled.
         )
 
     def _ranked(self, score: int, row: int) -> Any:
@@ -134,7 +134,7 @@ class Part(SampleColumns, ABC):
 
     @cached_property
     def forbidden(self) -> Forbidden | None:
-        """The forbidden contexts; None where no sample forbids any."""
+        """The forbidden contexts; None if no sample forbids any."""
         return Forbidden.of(self.samples()) if self.forbids else None
 
     def samples(self) -> Iterator[Sample]:
@@ -159,7 +159,7 @@ class Part(SampleColumns, ABC):
         return Counter(self.result(row, score).note for row in unscored)
 
     def verdicts(self, score: int) -> VerdictSums | None:
-        """Return the sums over the verdicts of a score; None where no result has one."""
+        """Return the sums over the verdicts of a score; None if no result has one."""
         if not self.judged(score):
             return None
         from fullrecall.table.verdicts import VerdictSums

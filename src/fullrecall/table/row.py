@@ -20,7 +20,7 @@ class Row:
     sample: Sample
     results: tuple[Result, ...]
 
-    if not TYPE_CHECKING:  # type checkers would accept any attribute
+    if not TYPE_CHECKING:  # Type checkers would accept any attribute.
 
         def __getattr__(self, name: str) -> Any:
             """Make the sample when it is first read."""

@@ -118,8 +118,8 @@ class Table(Sequence[Row]):
     ) -> Iterator[tuple[Part, FoundColumns, list[Counted]]]:
         """Yield each part with its findings, and the values of each measure.
 
-        Rows with the same findings are counted once where the part knows them. Where rows share
-        groups, there is a value for each row.
+        Rows with the same findings are counted once if the part knows them. If rows share groups,
+        there is a value for each row.
         """
         is_grouped = self.group_codes is not None
         for part_index, part in enumerate(self.parts):
@@ -185,7 +185,7 @@ class Table(Sequence[Row]):
     def labels(self, rows: Iterable[int]) -> list[str]:
         """Return the IDs of some samples, `#position` for a sample without one."""
         asked = list(rows)
-        ids = self.ids if asked else []  # of all samples, who may be millions
+        ids = self.ids if asked else []  # These are labels of all samples, maybe of millions.
         return [ids[row] or f"#{row + 1}" for row in asked]
 
     def same_cells(self, other: Table, name: str) -> bool:
@@ -296,7 +296,7 @@ class Table(Sequence[Row]):
         return values
 
     def _measured(self, part_index: int, score: int, measure: Measure) -> Floats:
-        # another thread may replace `_last` meanwhile
+        # Another thread may replace `_last` meanwhile.
         part, last = self._parts[part_index], self._last
         if last is None or last[0] != (part_index, score):
             # A copy: values that several measures share are cached on it, and freed with it.
@@ -305,7 +305,7 @@ class Table(Sequence[Row]):
 
     def _views_of(self, part_index: int) -> list[ScoreView]:
         """Return the views of the scores of a part; the last part's views are kept."""
-        last = self._last_views  # another thread may replace `_last_views` meanwhile
+        last = self._last_views  # Another thread may replace `_last_views` meanwhile.
         if last is None or last[0] != part_index:
             views = [
                 ScoreView(

@@ -1,4 +1,4 @@
-"""The tokens of contexts, as another counter has them."""
+"""The tokens of contexts, as another tokenizer counts them."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class VerdictSums:
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> VerdictSums | None:
-        """Return the sums over the scored results that have verdicts; None where none has."""
+        """Return the sums over the scored results that have verdicts; None without any."""
         scored = [result for result in results if result.status is Status.SCORED]
         verdicts = [each for result in scored for each in result.findings if each.verdict]
         if not verdicts:
@@ -54,7 +54,7 @@ class VerdictSums:
 
     @classmethod
     def joined(cls, sums: Iterable[VerdictSums | None]) -> VerdictSums | None:
-        """Return the sums over all parts; None where none has verdicts."""
+        """Return the sums over all parts; None if no part has verdicts."""
         known = [each for each in sums if each is not None]
         return reduce(cls.__add__, known) if known else None
 

@@ -164,11 +164,7 @@ FEWEST = 3
 
 
 class Template(NamedTuple):
-    """The words that all IDs of one side have, but hardly any ID of the other side.
-
-    They belong to a template, not to a name. `first` and `last` are the positions, from either end,
-    at which all IDs have the same word.
-    """
+    """The words that all IDs of one side have, and almost no ID of the other side."""
 
     first: Places = frozenset()
     last: Places = frozenset()

@@ -275,7 +275,7 @@ FOLLOWING = {
 def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
     """Fill the nulls of a column of `FOLLOWING` from the first positions; None stays None.
 
-    A column may be trivial in those rows of a file that were written together, but not in all.
+    A column may be trivial in rows of a file that were written together, but not in all rows.
     """
     if column is None or not column.null_count:
         return column
@@ -284,7 +284,7 @@ def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
 
 
 def _of_targets(outcomes: FoundColumns, end: str) -> Any:
-    """Return a column of `FOLLOWING`, also if it follows from the first positions."""
+    """Return a column of `FOLLOWING`, even if it follows from the first positions."""
     column_type: Any = SCORE_COLUMNS[end]
     kind = column_type.value_type
     if end in ("_grade", "_size"):

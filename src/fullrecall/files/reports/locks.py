@@ -15,11 +15,11 @@ def lock(descriptor: int, path: Path) -> None:
     """
     try:
         import fcntl
-    except ImportError:  # as on Windows
+    except ImportError:  # Windows has no such locks.
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise ReportError(f"another run writes to {path}: wait for its end") from None
-    except OSError:  # a file system without locks
+    except OSError:  # This file system has no locks.
         return

@@ -117,12 +117,12 @@ class ParquetWriter(RowWriter):
                 self._folder.remove(name)
 
     def _start(self, files: list[PartFile], rows: int) -> None:
-        """Begin after the rows of some files."""
+        """Begin after the rows of earlier files."""
         self._next = len(files)
         self._folder.lock()
         self._head = columns.head(self.methods)
         self._files = files
-        self._count = rows  # rows so far
+        self._count = rows  # The number of rows so far.
         self._clear()
 
     def put(self, part: Part) -> None:

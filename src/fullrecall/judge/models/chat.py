@@ -96,7 +96,7 @@ _ENDED = frozenset("stop end_turn stop_sequence eos tool_calls tool_use function
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer. `failure` says why `text` is none, `detail` in the source's words.
+    """A model's answer, or a `failure` in place of one, with its `detail` in the source's words.
 
     A reply that was cut off may still hold whole verdicts in its `text`. `requests` is the number
     of requests sent for it, failed requests and retries included: drivers fill it in. `wait` is

@@ -20,7 +20,7 @@ _BY_STATUS = {
     403: Failure.DENIED,
     404: Failure.UNKNOWN,
     408: Failure.TIMEOUT,
-    409: Failure.SERVER,  # a lock was unavailable, as the clients interpret it
+    409: Failure.SERVER,  # The clients read this status as an unavailable lock.
     425: Failure.RATE_LIMIT,
     429: Failure.RATE_LIMIT,
 }
@@ -115,7 +115,7 @@ def named_field(error: BaseException, fields: Collection[str]) -> str:
     param = re.split(r"[.\[]", str(getattr(error, "param", None)))[0]
     if param in fields:
         return param
-    message = f"{error} {getattr(error, 'body', '')}"[:_READ]  # not every client shows the body
+    message = f"{error} {getattr(error, 'body', '')}"[:_READ]  # Not every client shows the body.
     if _TOO_LONG.search(message):  # the next request may be shorter
         return ""
     mentioned = (
@@ -175,7 +175,7 @@ def _wait(error: BaseException) -> float | None:
 
 def _date(value: object) -> datetime | None:
     """Return a date of HTTP, in any of its three forms (RFC 9110, 5.6.7); None for other values."""
-    # it imports sockets and codecs, and is seldom needed
+    # This module imports sockets and codecs, and is seldom needed.
     from email.utils import parsedate_to_datetime
 
     with suppress(ValueError, TypeError, OverflowError):

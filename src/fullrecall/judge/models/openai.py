@@ -80,7 +80,8 @@ def _text(choice: Any) -> str:
     """Return the answer of a choice, from any field of its message."""
     message = choice["message"]
     content = message.get("content") or ""
-    if isinstance(content, list):  # parts, among them perhaps thoughts or images
+    # The answer may have several parts, among them thoughts or images.
+    if isinstance(content, list):
         content = "".join(part["text"] for part in content if part.get("type", "text") == "text")
     if content.strip():
         return str(content.strip())

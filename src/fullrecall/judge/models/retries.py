@@ -57,7 +57,8 @@ def sound(reply: Any) -> Completion:
         without_secrets,  # compiling its patterns takes long
     )
 
-    fields: tuple[Any, Any, Any] = reply.text, reply.failure, reply.detail  # may have any type
+    # The value may have any type.
+    fields: tuple[Any, Any, Any] = reply.text, reply.failure, reply.detail
     text, failure, detail = fields
     tokens = token_count(reply.prompt_tokens), token_count(reply.completion_tokens)
     if failure is not None and not isinstance(failure, Failure):

@@ -87,7 +87,7 @@ async def _content(response: Any) -> bytes:
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
         if is_error:
-            return b""  # the status alone is enough
+            return b""  # The status alone is enough.
         raise ReplyError(Failure.MALFORMED, f"its encoding was not asked for: {encoding}")
     most = MOST_ERROR_BYTES if is_error else MOST_BYTES
     content = bytearray()
@@ -127,7 +127,8 @@ class Portal:
         try:
             return ends.get().result()
         except BaseException:
-            self.soon(lambda: [task.cancel() for task in tasks])  # the result is not needed now
+            # The result is not needed any more.
+            self.soon(lambda: [task.cancel() for task in tasks])
             raise
 
     def begin(
@@ -152,7 +153,7 @@ class Portal:
     def soon(self, function: Callable[[], object]) -> None:
         """Call a function in the loop, if one is running; without a lock, for signal handlers."""
         if (loop := self._loop) is not None:
-            with suppress(RuntimeError):  # it has ended
+            with suppress(RuntimeError):  # The loop has ended.
                 loop.call_soon_threadsafe(function)
 
     def is_here(self) -> bool:
@@ -203,7 +204,7 @@ def _end(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing], pid: int) 
 
     tasks = []  # a loop holds only weak references to its tasks
     if pid == os.getpid():
-        with suppress(RuntimeError):  # it has ended
+        with suppress(RuntimeError):  # The loop has ended.
             loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(end())))
 
 

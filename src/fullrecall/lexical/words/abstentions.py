@@ -1,4 +1,4 @@
-"""Answers that say that there is no answer."""
+"""Detect answers that state that there is no answer."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ _ABSTENTION = re.compile(
 
 
 def abstains(text: str) -> bool:
-    """Return whether a text says that no answer exists."""
+    """Return whether a text states that there is no answer."""
     return _ABSTENTION.search(text) is not None

@@ -163,7 +163,7 @@ def _latin(text: str) -> tuple[str | None, int]:
     counts = Counter(code for word in lowered for code in by_word[word])
     if not counts:
         return None, 0
-    # For a tie, English wins: it is listed first.
+    # In a tie, English wins: it is listed first.
     best = max(filter(counts.__contains__, languages()), key=counts.__getitem__)
     return best, counts[best] - (0 if best == "en" else counts["en"])
 

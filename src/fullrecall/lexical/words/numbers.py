@@ -223,7 +223,7 @@ class _NumberReader:
         """
         before, word, after = self._get(at - 1), self._tokens[at].lower, self._get(at + 1)
         follows_number = before.kind == "digits" or before.lower in _CARDINALS
-        if word in _ORDINALS and not follows_number:  # two thirds, 5 seconds
+        if word in _ORDINALS and not follows_number:  # Examples are "two thirds" and "5 seconds".
             return self._measured(at, at + 1, _ORDINALS[word], "ordinal")
         if word not in _CARDINALS:
             return None
@@ -232,7 +232,7 @@ class _NumberReader:
         if after.kind == "dash" and value >= _TWENTY > unit > 0:
             value, end = value + unit, at + 3
         elif word == "one" and after.lower not in _SCALES and not _unit(after.text):
-            return None  # a pronoun, more often than a number
+            return None  # This is a pronoun more often than a number.
         return self._measured(at, end, value, "")
 
     def _measured(self, at: int, end: int, value: float, sort: str) -> Number:

@@ -58,7 +58,7 @@ class Word(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether it is a content word, a number or a name, but not a function word."""
+        """Whether the word is a content word, a number or a name, but not a function word."""
         return self.is_number or self.weight >= TELLING
 
 
