@@ -1,4 +1,4 @@
-"""fullrecall: how much of the information that a question needs does your retriever find?"""
+"""fullrecall: measures how much of the information that a question needs your retriever finds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 
 from fullrecall._util.ports import PORTS
 
-# type checkers treat it as True; importing `typing` would be most of the import
+# Type checkers treat it as True; importing `typing` would be most of the import time.
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.batches import BatchScorer as BatchScorer
@@ -59,7 +59,8 @@ def __getattr__(name: str) -> object:
             # The text of an `AttributeError` is lost in `from fullrecall import nDCG`.
             raise ImportError(f"{where}: import it from fullrecall.measures") from None
         letters = name.replace("_", "").lower()
-        if "contextrecall" in letters or letters.startswith("contextual"):  # ragas and deepeval
+        # Ragas and deepeval have these names.
+        if "contextrecall" in letters or letters.startswith("contextual"):
             raise ImportError(
                 f"{where}: ClaimRecall scores a reference answer, TextRecall reference contexts"
             ) from None

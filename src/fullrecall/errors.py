@@ -13,7 +13,7 @@
 
 A failure to *measure* is not an error: it is a `Result` with `status="unscored"` and a reason.
 
-Where an error carries a `report`, it is a `fullrecall.report.Report`: nothing computed is lost.
+If an error carries a `report`, it is a `fullrecall.report.Report` with all results so far.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ class FullrecallError(Exception):
 class InputError(FullrecallError, ValueError):
     """Data that cannot be read as samples; says where the problem is and how to fix it.
 
-    `path`, `line` (1-based, or the row's number in files without lines) and `field` are None
-    where they do not apply. `report` holds what `evaluate` had scored before it met the error,
-    so that nothing computed is lost.
+    `path`, `line` (1-based, or the row's number in files without lines) and `field` are None if
+    they do not apply. `report` holds the samples that `evaluate` had scored before the error.
     """
 
     def __init__(
@@ -49,7 +48,7 @@ class InputError(FullrecallError, ValueError):
         self.report: Any = None
 
     def at(self, *, path: str | None = None, line: int | None = None) -> InputError:
-        """Return the same error, with its place filled in where it was unknown."""
+        """Return the same error, with its place filled in if it was unknown."""
         placed = InputError(
             self.problem,
             path=self.path or path,
@@ -69,7 +68,7 @@ class InputError(FullrecallError, ValueError):
 class ParameterError(FullrecallError, ValueError):
     """An argument out of its range; the message names the parameter and the value.
 
-    `parameter` is the name of the parameter, which the message begins with. It is None where the
+    `parameter` is the name of the parameter, which the message begins with. It is None if the
     message is about several parameters, or about a value without a name.
     """
 
@@ -102,7 +101,7 @@ class RunStopped(FullrecallError):  # noqa: N818 - it says what happened, and to
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during `evaluate`. `report` holds every sample that was read until then.
 
-    Those in flight are "unscored" in it, since the run was interrupted.
+    Samples in flight are "unscored" in it, since the run was interrupted.
     """
 
     def __init__(self, report: Any) -> None:

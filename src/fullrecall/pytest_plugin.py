@@ -51,7 +51,7 @@ def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
 
     def check(report: Report | str | Path, *rules: Rule, **parameters: Any) -> GateResult:
         result = _answered(report, rules, parameters)
-        # outside the `except`: pytest would show the original error, too
+        # This is outside the `except`: pytest would show the original error, too.
         if isinstance(result, str):
             pytest.fail(f"recall_gate: {result}", pytrace=False)
         request.node.user_properties.extend(_properties(result))

@@ -108,8 +108,8 @@ class Report(Evaluation):
         `backend` is the frame's library: "pandas", "polars", or "pyarrow". Columns are named
         `id_recall`, `id_recall@5`, `id_recall.ndcg@10`; by default the measures of `summary`. Each
         score has columns for its status and reason, too. Every missing value has a status that says
-        why. Raises `ParameterError` for another backend, and `MissingExtraError` where the library
-        is not installed.
+        why. Raises `ParameterError` for another backend, and `MissingExtraError` if the library is
+        not installed.
         """
         return frame_of(*scores_of(self.table, measures), backend, "Report.to_frame()")
 
@@ -123,7 +123,7 @@ class Report(Evaluation):
         """Return, and write to `path`, the columns of `to_frame` as CSV; needs no library.
 
         A text that a spreadsheet would run as a formula gets an apostrophe in front. The file
-        begins with a byte order mark, for Excel; where a comma is the decimal sign, Excel expects
+        begins with a byte order mark, for Excel; if a comma is the decimal sign, Excel expects
         `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a semicolon,
         or a tab.
         """
@@ -239,18 +239,16 @@ def evaluate(
     """Score every sample with every scorer and return the report, in the samples' order.
 
     `samples` may be any iterable of `Sample`s or of mappings with the fields of one, or a data
-    frame of any library that narwhals reads, and is read once. Where scorers ask models, many
-    samples are in flight at a time; the report is the same for any `max_concurrency`. Works
-    in a running event loop too, as in a notebook or a server, which it blocks: `aevaluate` does
-    not.
+    frame of any library that narwhals reads, and is read once. If scorers ask models, many samples
+    are in flight at a time; the report is the same for any `max_concurrency`. Works in a running
+    event loop too, as in a notebook or a server, which it blocks: `aevaluate` does not.
 
     - `retriever`: asked for each sample's `user_input`, up to `max_concurrency` at a time, each
       within `timeout`; its results are scored. A function of the question, sync or async, a
       `Retriever`, such as `observed(…)` of an adapter returns, or a retriever of LangChain or
       LlamaIndex. It returns IDs, texts, (id, text) or (id, score), mappings, `Context`s, rows of a
       database, or the results of another library's search. One that requires a `k` gets 100.
-      Default: samples have their retrieval. Where it raises, the sample is unscored with that
-      reason.
+      Default: samples have their retrieval. If it raises, the sample is unscored with that reason.
     - `max_concurrency`: the most open requests at a time, 16 by default; a model gets fewer while
       its endpoint answers that its rate limit is exceeded.
     - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
@@ -268,19 +266,18 @@ def evaluate(
     - `output`: the file to which rows are written while they are scored; the report is that of the
       file. A killed or stopped run leaves its rows, except for the last 20 seconds; the same call
       continues at the first row that the run left unscored. Rows of another run (other samples,
-      scorers, corpus or view) are refused, unless `replace` is True, and so is a complete report
-      where a `retriever` would be asked. A name that ends in ".parquet" becomes a directory of
-      Parquet files, for more samples than memory holds; one that ends in ".jsonl" is one file,
-      which is read into memory at the end.
+      scorers, corpus or view) are refused, unless `replace` is True, and so is a complete report if
+      a `retriever` would be asked. A name that ends in ".parquet" becomes a directory of Parquet
+      files, for more samples than memory holds; one that ends in ".jsonl" is one file, which is
+      read into memory at the end.
     - `sink`: called with each newly scored sample's `Row`, in order, as soon as the rows before it
       are scored.
     - `corpus`: the documents that the retriever searches: any value that
       `fullrecall.read.documents_of` takes (a folder, a file, documents, contexts), or a
       `CorpusIndex` of it. It is read once, before anything is scored. A sample whose label is stale
       in the corpus is unscored, with that reason, in each score that depends on the label: never
-      0.0. The report keeps the corpus' fingerprint. Spans are checked where the corpus has their
-      whole documents; its texts stay in memory during the run, unless `samples` is a list of
-      `Sample`s.
+      0.0. The report keeps the corpus' fingerprint. Spans are checked if the corpus has their whole
+      documents; its texts stay in memory during the run, unless `samples` is a list of `Sample`s.
     - `view`: which list of each sample's record is scored (`Retrieval.view`): "contexts", the final
       list, is the default; "retrieved" has all retrieved contexts, "read" those that the model's
       prompt had whole. The report's samples have that list. A sample whose record does not have it,
@@ -300,7 +297,7 @@ def evaluate(
     another run or with another suffix, and `InputError` for a `corpus` that cannot be read, before
     anything is scored.
     Raises, with the samples scored until then as its `report`: `InputError` for an item that is
-    not a sample, `RunStopped` where a model answers no request, `Interrupted` at Ctrl-C, and any
+    not a sample, `RunStopped` if a model answers no request, `Interrupted` at Ctrl-C, and any
     error of reading `samples` or of `sink`.
     """
     options = EvaluateOptions(
@@ -389,11 +386,11 @@ def compare(
 ) -> Comparison | Comparisons:
     """Compare two reports of the same samples, sample by sample and target by target.
 
-    Samples are paired by their IDs; without IDs by question, or by position where a question is
-    asked twice. Only targets that both reports have count. For each of the `measures` of each score
+    Samples are paired by their IDs; without IDs by question, or by position if a question is asked
+    twice. Only targets that both reports have count. For each of the `measures` of each score
     (default: its headline, and that at k = 1, 3, 5, 10): the mean difference with its interval;
     whether that shows an improvement or a loss, and else how many samples would settle it; the
-    p-value of the same test; wins, ties and losses; and the samples that changed. Where the test
+    p-value of the same test; wins, ties and losses; and the samples that changed. If the test
     cannot tell, `likely` is the answer of a t-test, an approximation. If no retrieved list changed,
     or each only got longer, the answer is certain without a test.
 
@@ -405,7 +402,7 @@ def compare(
     - `slices`: a field of the samples, such as "kind": the two reports are also compared over the
       samples of each of its values, `comparison.slices["value"]`.
 
-    Raises `ReportError` where it is ambiguous which samples or scores belong together,
+    Raises `ReportError` if it is ambiguous which samples or scores belong together,
     `ParameterError` for a value out of range.
     """
     if isinstance(before, Mapping):

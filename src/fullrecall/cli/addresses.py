@@ -35,9 +35,10 @@ def loaded(address: str, option: str) -> Any:
         problem = f"expected MODULE:NAME, such as app.py:search, got {address!r}"
         raise typer.BadParameter(problem, param_hint=option)
     try:
-        with redirect_stdout(sys.stderr):  # so that --json prints only JSON
+        # The prints of a module go elsewhere, so that --json prints only JSON.
+        with redirect_stdout(sys.stderr):
             return attrgetter(name)(_module(source))
-    except (Exception, SystemExit) as error:  # a script may call sys.exit() while it is loaded
+    except (Exception, SystemExit) as error:  # A script may call sys.exit() while it is loaded.
         text = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
         problem = f"cannot load {address!r}: {text}"
         raise typer.BadParameter(problem, param_hint=option) from error
@@ -57,7 +58,7 @@ def _module(source: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
     module = module_from_spec(spec)
-    # pickle and dataclasses look up a class's module there
+    # Pickle and dataclasses look up a class's module there.
     sys.modules.setdefault(path.stem, module)
     spec.loader.exec_module(module)
     return module

@@ -31,7 +31,7 @@ class Command(TyperCommand):
         """Read the words after the name; for an option of another tool, suggest the right one."""
         try:
             return super().parse_args(ctx, args)
-        except Exception as error:  # the error's class is private in typer
+        except Exception as error:  # The error's class is private in typer.
             given = getattr(error, "option_name", "")
             options = [each for parameter in self.params for each in parameter.opts]
             begun = [each for each in options if given and each.startswith(given)]
@@ -46,11 +46,11 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors are printed with the names of options."""
-        from fullrecall.cli.console import reporting  # the command that ran has loaded it already
+        from fullrecall.cli.console import reporting  # The command that ran has loaded it already.
 
         options = [one for one in self.params if one.param_type_name == "option"]
         words = [*ctx.command_path.split(), *ctx.meta.get("fullrecall.words", ())]
-        flags: dict[str | None, str] = {"fields": "--field"}  # one --field for each field
+        flags: dict[str | None, str] = {"fields": "--field"}  # There is one --field for each field.
         flags |= {one.name: min(one.opts, key=_is_short) for one in options}
         with reporting(flags, words):
             return super().invoke(ctx)
@@ -118,7 +118,7 @@ class CommandGroup(TyperGroup):
         """Return the command of the first word; suggest others if it is unknown."""
         try:
             return super().resolve_command(ctx, args)
-        except Exception as error:  # the error's class is private in typer
+        except Exception as error:  # The error's class is private in typer.
             message = getattr(error, "message", "")
             if message.startswith("No such command") and "Did you mean" not in message:
                 vars(error)["message"] = f"{message} {self._way(args[0])}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def judge_of(
     name: str | None, base_url: str | None = None, unsure: str | None = None
 ) -> Judge | None:
-    """Return the judge named, None for the default.
+    """Return the judge that `--judge` names, or None for the default.
 
     With `unsure`, a band such as "0.3,0.65", it judges only the claims that the
     built-in judge is unsure of.

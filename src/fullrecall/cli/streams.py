@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-PIPE_CLOSED = 141  # 128 + SIGPIPE, the shell's exit code for a program that this signal ends
+# This is 128 + SIGPIPE, the shell's exit code for a program that this signal ends.
+PIPE_CLOSED = 141
 
 
 def write(text: str) -> None:
     """Write `text` to standard output; exit quietly if its reader has closed it (`… | head`)."""
-    if sys.stdout is None:  # closed by the program that started this one
+    if sys.stdout is None:  # The program that started this one has closed it.
         return
     try:
         sys.stdout.write(text)

@@ -48,7 +48,7 @@ class Judgment(NamedTuple):
 
     @property
     def supported(self) -> bool | None:
-        """Whether it was found supported in full; None without a verdict."""
+        """Whether the judge found the claim supported in full; None without a verdict."""
         return None if self.label is None else self.label == "supported"
 
 
@@ -84,7 +84,7 @@ class Examination:
     def balanced_accuracy(self) -> float | None:
         """The mean of two shares judged right: of supported and of unsupported claims.
 
-        Over labeled pairs with a verdict; None unless they include both.
+        It is over labeled pairs with a verdict, and None unless these include both kinds.
         """
         right: dict[bool, list[bool]] = {True: [], False: []}
         for judgment in self.labeled:
@@ -107,8 +107,8 @@ class Examination:
     def false_credit(self, *, ruled: bool) -> tuple[float, int] | None:
         """Return the mean share of false claims found supported, and the number of kinds.
 
-        Over the kinds that the judge has a rule for (`ruled`), or over the other kinds; unscored
-        claims are left out. None if there is no such kind.
+        The mean is over the kinds that the judge has a rule for (`ruled`), or over the other kinds,
+        without unscored claims; None if there is no such kind.
         """
         shares = [
             wrong / (count - silent)
@@ -160,12 +160,13 @@ def examine(
 ) -> Examination:
     """Return the judgments of a judge on labeled pairs, and its accuracy.
 
-    - `details`: also on true claims of these pairs with one detail made false, in thirty kinds.
+    - `details`: whether true claims of these pairs with one detail made false, in thirty kinds, are
+      judged too.
     - `per_kind`: the most claims of one kind, drawn by `seed`; None takes all.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
       `evaluate`.
 
-    Raises `InputError` without a pair, and what `evaluate` raises.
+    Raises `InputError` without a pair, and the errors of `evaluate`.
     """
     if per_kind is not None:
         check_k(per_kind, "per_kind")

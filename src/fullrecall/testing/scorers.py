@@ -99,7 +99,8 @@ def check_duplicates_never_raise(factory: ScorerFactory) -> None:
             again = factory().score(sample_of(doubled, references))
             for measure in _measures():
                 if measure.whole == MeanPrecision and measure.k is not None:
-                    # a mean over the relevant *retrieved* contexts: fewer of them may raise it
+                    # This is a mean over the relevant *retrieved* contexts: fewer of them may raise
+                    # it.
                     continue
                 before, after = original[measure] or 0.0, again[measure] or 0.0
                 expect(

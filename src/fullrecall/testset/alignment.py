@@ -52,8 +52,8 @@ _LAYOUT = re.compile(
 class Letters(Folded):
     """A text without white space, case, and typographic marks, with offsets in the original.
 
-    It also drops layout marks, which differ between extractions of the same page: Markdown's,
-    bullets, and hyphens between letters, at the end of a line or within it.
+    The letters also lack layout marks, which differ between extractions of the same page:
+    Markdown's, bullets, and hyphens between letters, at the end of a line or within it.
     """
 
     def __init__(self, text: str) -> None:

@@ -53,7 +53,7 @@ _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
 class Stratum(NamedTuple):
     """`size` of the unlabeled pairs, of which people labeled a random sample.
 
-    `twice` tells whether a second person confirmed each "relevant" in it.
+    `twice` says whether a second person confirmed each "relevant" label in it.
     """
 
     kind: PairVerdict
@@ -99,7 +99,7 @@ _SPREAD = tuple(sqrt(share * (1 - share)) for share in _PLANNED)
 
 
 def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
-    """Return `n` pairs drawn by seed, or more where ten from each stratum are more.
+    """Return `n` pairs drawn by seed, or more if ten from each stratum are more.
 
     The allocation is Neyman's for the planned shares. A larger draw with the same seed contains a
     smaller one.
@@ -119,7 +119,7 @@ def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
 def labels_needed(sizes: Sequence[int], labeled: int) -> int:
     """Return the approximate number of labels for a completeness interval 0.2 wide.
 
-    Assumes the planned shares; `labeled` counts the pairs that the references name.
+    The number assumes the planned shares; `labeled` counts the pairs that the references name.
     """
     missed = sum(size * share for size, share in zip(sizes, _PLANNED, strict=True))
     spread = sum(size * spread for size, spread in zip(sizes, _SPREAD, strict=True))
@@ -166,7 +166,7 @@ def _total(strata: Sequence[Stratum], error: float) -> Figure:
     low = floor(value - sqrt(below) - noise + _ROUNDING)
     high = floor(value + sqrt(above) + noise + _ROUNDING)
     least, most = 0, sum(s.size for s in strata)
-    if not error:  # labels count as certain
+    if not error:  # These labels count as certain.
         least = sum(s.relevant for s in strata)
         most -= sum(s.labeled for s in strata) - least
     return Figure(value, min(value, max(least, low)), max(value, min(most, high)))
@@ -207,7 +207,7 @@ def _counted(s: Stratum) -> Figure:
 
 def _at_most(s: Stratum, relevant: int) -> float:
     """Return the mid-p probability of at most the seen hits, if `relevant` pairs are relevant."""
-    seen = s.relevant, s.relevant - 1  # the observed count has half weight
+    seen = s.relevant, s.relevant - 1  # The observed count has half weight.
     return sum(hypergeometric_cdf(hits, s.labeled, relevant, s.size) for hits in seen) / 2
 
 

@@ -120,9 +120,9 @@ class CompletedSet:
         `n` pairs are drawn, at least ten of each stratum. Strata are pairs that the judge found
         relevant, pairs that it did not, and pairs without a verdict, divided by nearness to the
         top. Verdicts are hidden. Label all of them; labels that this completion has are filled in.
-        `second` draws instead the pairs that one person found relevant and the judge did not, for
-        another person to confirm. Raises `ParameterError` for arguments out of range, and for a
-        file that exists.
+        With `second`, the drawn pairs are those that one person found relevant and the judge did
+        not, for another person to confirm. Raises `ParameterError` for arguments out of range, and
+        for a file that exists.
         """
         check_k(n, "n")
         if second:
@@ -140,7 +140,7 @@ class CompletedSet:
                 pair.context.label,
                 pair.item,
             )
-            # an order that does not reveal the verdict
+            # This order does not reveal the verdict.
             for pair in sorted(chosen, key=lambda pair: pair.item)
         ]
         if path is not None:
@@ -213,14 +213,14 @@ class CompletedSet:
 
     @cached_property
     def estimate(self) -> CompletenessEstimate:
-        """How complete the references are, or why that cannot be said."""
+        """The completeness of the references, or the reason why it cannot be estimated."""
         named = [pair for pairs in self.pool.pairs for pair in pairs if pair.named]
         known = sum(bool(pair.context.text) for pair in named)
         needed = labels_needed([len(members) for members in self._members], known)
         if refused := self._refusal:
             return CompletenessEstimate(None, refused, needed)
         share = completeness(known, missing(self._strata, self.error))
-        if share.width > WIDTH:  # the width shrinks with the square root of the number of labels
+        if share.width > WIDTH:  # The width shrinks with the square root of the number of labels.
             needed = max(needed, round(len(self._labeled) * (share.width / WIDTH) ** 2))
         needed = min(needed, len(self._with_text))
         finds = [stratum for stratum in self._strata if stratum.kind == "yes" and stratum.size]
@@ -237,7 +237,7 @@ class CompletedSet:
 
     @cached_property
     def _members(self) -> list[list[int]]:
-        """The numbers of the pairs in each stratum, of those that have a text."""
+        """The numbers of the pairs in each stratum; pairs without a text are left out."""
         pairs = self._with_text
         return strata_of([pair.kind for pair in pairs], [pair.nearness for pair in pairs])
 
@@ -321,7 +321,7 @@ def _range(share: Figure) -> str:
 
 
 def _word_of(label: bool | None) -> str:  # noqa: FBT001 - a label
-    """Return a label as people write it; None is one that is not filled in."""
+    """Return a label as people write it; None is a missing label."""
     return next((word for word, relevant in _WORDS.items() if relevant is label), "")
 
 
@@ -368,7 +368,7 @@ def complete(
     """Pool the contexts of several retrievers, and judge those that the references do not name.
 
     `retrievers` maps names to retrievers that `evaluate` takes: functions of the question, or
-    `observed` chains, graphs and engines; asked for `depth` contexts where they take a `k`. Include
+    `observed` chains, graphs and engines; asked for `depth` contexts if they take a `k`. Include
     every retriever that you compare. All of their first `depth` contexts that have a text are
     judged; from people's labels of a sample follows how complete the references are. Contexts that
     no retriever returns there are not counted.

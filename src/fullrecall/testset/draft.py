@@ -23,8 +23,8 @@ KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 class Backed(NamedTuple):
     """A claim of the reference answer with its evidence.
 
-    `elsewhere` are other places with the same words that, by a verdict on the question, the claim
-    and that place, answer it as well.
+    `elsewhere` are other places with the same words which also answer the question, by a verdict on
+    each place.
     """
 
     claim: str
@@ -41,7 +41,7 @@ class Rejection(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """One question as the model wrote it and the checks left it.
+    """One question by the model, after the checks.
 
     `made_from` names the documents of its seed.
     """

@@ -93,7 +93,7 @@ def groups(texts: Sequence[str]) -> list[list[int]]:
         larger, other = group_of[first], group_of[second]
         if larger is not other and _alike(shingled[first], shingled[second]):
             larger += other
-            # all members share one list object, so that `is` shows who is joined
+            # All members share one list object, so that `is` shows which are joined.
             for number in other:
                 group_of[number] = larger
     groups = {min(group): sorted(group) for group in group_of if len(group) > 1}

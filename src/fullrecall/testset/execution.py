@@ -56,7 +56,8 @@ def carried_out(
             if allowed is not None:
                 try:
                     report = evaluated(samples, tasks, allowed, Evaluation)
-                except RunStopped as stopped:  # the plan decides whether the finished part suffices
+                # The plan decides whether the finished part suffices.
+                except RunStopped as stopped:
                     report = stopped.report
             if report is not None and report.spent is not None:
                 spent = _sum(spent, report.spent)

@@ -53,8 +53,8 @@ class FollowedLabel(NamedTuple):
     """One reference of the old corpus, its status in the new one, and the evidence.
 
     `now` are the IDs of the texts that have its words or, if these changed, resemble them;
-    `together` says whether all of them are needed. `similarity` is the share of its runs of words
-    that they have, in [0, 1].
+    `together` says whether all of them are needed. `similarity` is the share of the reference's
+    runs of words in these texts, in [0, 1].
     """
 
     status: LabelStatus
@@ -70,7 +70,7 @@ class FollowedLabel(NamedTuple):
 class Followed:
     """Samples with references into the new corpus, and the status of each label.
 
-    A reference that changed or is gone stays as it was, so that its sample is unscored.
+    A reference that changed or is gone stays unchanged, so that its sample is unscored.
     """
 
     samples: Sequence[Sample]
@@ -112,7 +112,7 @@ class _Anchor(NamedTuple):
         return self.name in (document.source, document.id)
 
     def stands_in(self, own: Document) -> bool:
-        """Return whether the text with its ID still has the labeled words, at their place."""
+        """Return whether the text with the anchor's ID still has the labeled words there."""
         if self.span is None:
             return bool(self.digest) and text_digest(own.text) == self.digest
         if self.span.start is None:
@@ -156,7 +156,7 @@ def _rebuilt(
     groups: Sequence[Sequence[Context]],
     anchors: Mapping[str, Any],
 ) -> Sample:
-    """Return a sample with new references; it keeps its own where there are no new ones."""
+    """Return a sample with new references; fields without new ones stay."""
     fields = sample.to_dict()
     if ids:
         fields["reference_context_ids"] = list(ids)
@@ -207,7 +207,7 @@ def follow(
     """Return samples whose references name the same words in a new corpus.
 
     A reference is *same* if its ID still has its words, *moved* if they are under another ID, in
-    other chunks or at other offsets, letter for letter but for marks of layout; *changed* if the
+    other chunks or at other offsets, letter for letter except layout marks; *changed* if the
     nearest text has other words, and *gone* if no text resembles it. Chunks that each hold at
     least 90 % of a quote are one any-of group. Without such chunks, the fewest that hold a span
     together become one reference each. The chunks of a whole text, overlapping ones too, are one
@@ -247,7 +247,7 @@ def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
             name = context.source or context.id or ""
             yield _Anchor(shown, name, context.text, span=context)
     if has_spans(sample):
-        return  # their IDs follow from the spans
+        return  # Their IDs follow from the spans.
     references = sample.reference_context_ids or ()
     for group_number, reference in enumerate(references):
         # Where IDs and texts are parallel, the text is the quote.
@@ -301,7 +301,7 @@ class _Following:
         # From certain to uncertain: the first rule that decides counts, and the last one always
         # decides.
         quote, near = Letters(label.quote), self.lookup.nearest(number)
-        # sixty other texts may share more runs of words, and hide it
+        # Sixty other texts may share more runs of words, and hide it.
         if own is not None and own not in near:
             near.append(own)
         return (
@@ -413,7 +413,7 @@ class _Following:
             text = self.by_id[name].text
             if len(text) <= _LONGEST_QUOTE:
                 anchors[name] = {"digest": text_digest(text), "quote": text}
-            else:  # the quote of a long text stays as it was
+            else:  # The quote of a long text stays unchanged.
                 kept: Mapping[str, Any] = anchors.get(name) or (anchored or [{}])[0]
                 anchors[name] = {**kept, "digest": text_digest(text)}
         alone = dict.fromkeys(name for label in alive if not label.together for name in label.now)

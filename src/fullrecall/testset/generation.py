@@ -83,7 +83,7 @@ class TestSet:
     that the references name.
     """
 
-    __test__ = False  # not a pytest test class
+    __test__ = False  # This is not a pytest test class.
 
     drafts: Sequence[Draft]
     samples: Sequence[Sample]
@@ -276,13 +276,13 @@ class _Generation:
         passages = seeds.questioned(self._passages, self.queries, drawn)
         singles = (Seed((passage,)) for passage in passages)
         shares, counts = {**self.shares}, Counter[QuestionKind]()
-        while shares:  # the kind that was asked for least, in proportion to its share
+        while shares:  # This is the kind that was asked for least, in proportion to its share.
             kind = min(shares, key=lambda kind: (counts[kind] + 1) / shares[kind])
             seed = next(pairs if kind == "across_documents" else singles, None)
             if seed is not None:
                 counts[kind] += 1
                 yield seed, kind
-            # few documents share a name, so other kinds replace this one
+            # Few documents share a name, so other kinds replace this one.
             elif kind == "across_documents":
                 del shares[kind]
             else:

@@ -80,11 +80,12 @@ def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
 class PooledPair:
     """One question and one context that a retriever returned for it; equal texts are one context.
 
-    `item` identifies it. `nearness` says how near the top the retrievers rank it: the sum of 1 /
-    (10 + rank). `named` are the targets for which the references already name it. Nearly equal
-    texts have the same `twin`: each is judged, and the relevant ones are one target. `twin_of` are
-    the targets for which the references name a twin of it. `relevant` is the judge's verdict, with
-    the 0-based `claims` that it supports by itself; None without a verdict, and `problem` says why.
+    `item` identifies the pair. `nearness` is the sum of 1 / (10 + rank) over the retrievers.
+    `named` are the targets for which the references already name the context. Nearly equal texts
+    have the same `twin`: each is judged, and the relevant ones are one target. `twin_of` are the
+    targets for which the references name a twin of the context. `relevant` is the judge's verdict,
+    with the 0-based `claims` that it supports by itself; None without a verdict, and `problem` says
+    why.
     """
 
     question: int
@@ -106,7 +107,7 @@ class PooledPair:
 
     @property
     def kind(self) -> PairVerdict:
-        """The judge's verdict."""
+        """The judge's verdict as the name of a kind."""
         return "no verdict" if self.relevant is None else "yes" if self.relevant else "no"
 
 

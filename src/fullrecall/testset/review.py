@@ -231,7 +231,8 @@ def reviews_needed(total: int, allowed: int = ALLOWED) -> int:
 def lower_bound(reviewed: int, bad: int, total: int) -> float:
     """Return the lower bound of the share of good questions, in [0, 1], by a random review.
 
-    `total` is the size of the set that the reviewed ones were drawn from. 0 without a review.
+    `total` is the size of the set that the reviewed ones were drawn from. The bound is 0 without a
+    review.
     """
     if reviewed < 1 or bad >= reviewed:
         return 0.0

@@ -56,11 +56,11 @@ class SeedPassage(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The end in the document, exclusive."""
+        """The end of the passage in the document, exclusive."""
         return self.start + len(self.text)
 
     def meets(self, other: SeedPassage) -> bool:
-        """Return whether both have characters of a document in common."""
+        """Return whether both passages have characters of a document in common."""
         return self.source == other.source and self.start < other.end and other.start < self.end
 
 

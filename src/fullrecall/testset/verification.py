@@ -40,7 +40,7 @@ def checked(
     )
 
     def verdicts_in(text: str) -> Iterator[tuple[VerdictReply, Statements] | None]:
-        """Yield the verdicts on each question and its statements; None where one is missing."""
+        """Yield the verdicts on each question and its statements; None for a missing one."""
         questions = _by_position(text, "check", "questions", len(drafts))
         verdicts = _by_position(text, "check", "statements", len(pairs))
         for number in range(len(drafts)):

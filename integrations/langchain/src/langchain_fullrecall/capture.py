@@ -20,7 +20,7 @@ class LangChainCapture(Captured):
     """The calls recorded in a block, which may still be running. Thread-safe.
 
     If the runs of the block had different questions, as with `batch`, a sample gets the runs for
-    its `user_input`, and the earlier runs from which one of these answers.
+    its `user_input`, and the earlier runs whose documents these use.
     """
 
     def __init__(self, reading: LangChainReading, recorder: LangChainRecorder) -> None:

@@ -29,10 +29,10 @@ class LangChainChatModel:
     """Asks a LangChain chat model by `invoke`, as the application does, in threads.
 
     The model's cache, rate limiter and callbacks apply. It also takes a runnable around a model
-    (`.with_retry()`, `.bind(…)`, `.with_fallbacks(…)`). A repeated request, made because the reply
-    was unusable or several answers are wanted, skips the cache, which would give the same reply.
-    Structured output is not used, because it fails in four ways, one of them silent: the judge
-    reads the text, and asks again for missing verdicts.
+    (`.with_retry()`, `.bind(…)`, `.with_fallbacks(…)`). A repeated request, after an unusable reply
+    or for several answers, skips the cache, which would give the same reply. Structured output is
+    not used, because it fails in four ways, one of them silent: the judge reads the text, and asks
+    again for missing verdicts.
 
     - `name` identifies the model in stores. Default: for every model inside, its class, its name
       and the parameters in the key of LangChain's own cache; and all bound and configured options.
@@ -67,7 +67,7 @@ class LangChainChatModel:
         return _completion(model.invoke(messages, self._config))
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the same without blocking the event loop."""
+        """Return the model's answer without blocking the event loop."""
         return await in_thread(partial(self.complete, request))
 
     @cached_property
@@ -85,10 +85,10 @@ def _without_cache(value: Any) -> Any:
 def _completion(reply: BaseMessage) -> Completion:
     about = reply.response_metadata
     usage: Any = (reply.usage_metadata if isinstance(reply, AIMessage) else None) or {}
-    cached = usage.get("total_cost") == 0  # LangChain's cache reports no cost
+    cached = usage.get("total_cost") == 0  # LangChain's cache reports no cost.
     spent = {} if cached else usage
     return Completion.of(
-        text_of(reply.content),  # without thinking and tool calls
+        text_of(reply.content),  # The text is without thinking and tool calls.
         tokens=(spent.get("input_tokens", 0), spent.get("output_tokens", 0)),
         stop=about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason"),
         refusal=reply.additional_kwargs.get("refusal"),

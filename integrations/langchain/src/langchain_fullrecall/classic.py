@@ -12,7 +12,7 @@ from langchain_fullrecall.evaluator import RecallStringEvaluator
 class ClassicStringEvaluator(RecallStringEvaluator, StringEvaluator):  # type: ignore[misc]
     """A `RecallStringEvaluator` that is also an instance of LangChain's `StringEvaluator`.
 
-    For programs that check this type. All other programs take a `RecallStringEvaluator`.
+    Use it in programs that check this type. All other programs take a `RecallStringEvaluator`.
     """
 
     def _evaluate_strings(self, **arguments: Any) -> dict[str, Any]:

@@ -49,6 +49,6 @@ def is_runnable(value: object) -> bool:
 
 def _searching(retriever: VectorStoreRetriever, k: int) -> VectorStoreRetriever:
     arguments = {**retriever.search_kwargs, "k": k}
-    if retriever.search_type == "mmr":  # MMR chooses k of these
+    if retriever.search_type == "mmr":  # MMR chooses k of these.
         arguments["fetch_k"] = max(k, arguments.get("fetch_k", 0))
     return retriever.model_copy(update={"search_kwargs": arguments})

@@ -60,12 +60,12 @@ class DocumentReader:
         return self.collapsed(self.read(documents))
 
     def collapsed(self, contexts: Sequence[Context]) -> list[Context]:
-        """Return contexts, those of one ID joined if this reader collapses them."""
+        """Return contexts; if this reader collapses them, those of one ID are joined."""
         return by_id(contexts) if self.collapse else list(contexts)
 
     def read(self, documents: Iterable[DocumentLike]) -> list[Context]:
         """Return `documents` as contexts, one for each."""
-        if isinstance(documents, BaseModel):  # iterable, but over its own fields
+        if isinstance(documents, BaseModel):  # Such a value is iterable, but over its own fields.
             raise InputError(
                 f"expected a list of documents, got one {type(documents).__name__}: wrap it in []",
                 field="retrieved_contexts",
@@ -121,7 +121,7 @@ def contexts(
     With `collapse`, documents of one ID become one context, at the rank of the first of them:
     the chunks of a source count once, and k counts sources. Its text joins their texts with blank
     lines; it has the score and metadata of the first document, and no place. Without `collapse` k
-    counts chunks, and a repeated ID scores only once. Documents without an ID stay.
+    counts chunks, and a repeated ID scores only once. Documents without an ID stay separate.
 
     Raises `InputError`, naming the position, for anything but a document; `ParameterError` for an
     `id_key` of another kind.

@@ -54,10 +54,10 @@ class RecallStringEvaluator(RunEvaluator):
 
         RecallStringEvaluator(IdRecall(), Recall @ 5, nDCG @ 10, id_key="source")
 
-    One object for every place: `langsmith.evaluate(…, evaluators=[evaluator])`, LangChain's
+    One object serves every place: `langsmith.evaluate(…, evaluators=[evaluator])`, LangChain's
     `RunEvalConfig`, `evaluate_strings`, and a plain function of `inputs`, `outputs` and
-    `reference_outputs`. Each of them gives the same score. For programs that need a
-    `StringEvaluator` of `langchain-classic`, `langchain_fullrecall.classic` has a subclass of it.
+    `reference_outputs`. All give the same score. For programs that need a `StringEvaluator` of
+    `langchain-classic`, `langchain_fullrecall.classic` has a subclass of it.
 
     - `scorer`: any fullrecall scorer. `measures`: the measures to report, each as a feedback of
       its own: "id_recall@5", "id_recall.ndcg@10". Default: recall over all retrieved contexts.
@@ -83,7 +83,7 @@ class RecallStringEvaluator(RunEvaluator):
     parameter, for values out of range.
     """
 
-    requires_reference = True  # without one there is no score
+    requires_reference = True  # Without a reference there is no score.
     requires_input = True  # though only an evaluator with a `retriever` needs the question
 
     def __init__(
@@ -140,7 +140,7 @@ class RecallStringEvaluator(RunEvaluator):
         return f"{type(self).__name__}({', '.join(map(repr, (self.scorer, *self.measures)))})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_summary": None}  # its memory belongs to this process
+        return {**self.__dict__, "_summary": None}  # Its memory belongs to this process.
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -157,7 +157,7 @@ class RecallStringEvaluator(RunEvaluator):
 
     @property
     def method(self) -> Method:
-        """The scorer's method, with the selected calls and the view in its name."""
+        """The method of the scorer, with the selected calls and the view in its name."""
         method, calls = self.scorer.method, self._reading.label
         label = ",".join(filter(None, (calls, "" if self._view == "contexts" else self._view)))
         return replace(method, name=f"{method.name}[{label}]") if label else method
@@ -222,7 +222,7 @@ class RecallStringEvaluator(RunEvaluator):
         return self._named(measure(case, self.scorer, self._retriever))
 
     def _read(self, read: Callable[..., ObservedSample], *given: Any) -> ObservedSample:
-        """Return a sample as it was read, or with the reason why it cannot be read."""
+        """Return the sample that was read, or one with the reason why it cannot be read."""
         try:
             return read(*given)
         except Exception as error:  # noqa: BLE001 - LangSmith drops the row of what raises

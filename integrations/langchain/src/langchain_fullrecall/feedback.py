@@ -84,7 +84,7 @@ def row_of(info: object, position: int) -> tuple[Method, Row] | None:
         method = MethodRecord.read(own["method"]).method
         sample, results = records.row_of(own["row"], [method])
     except FullrecallError:
-        return None  # of another version, or changed: the run is scored again
+        return None  # The info is of another version, or was changed: the run is scored again.
     return method, Row(position, sample, results)
 
 

@@ -35,7 +35,7 @@ An experiment's evaluators read a run one after another, as many runs at once as
 
 
 class _Experiments:
-    """A stand-in for a context variable: LangChain asks it for a handler at every call."""
+    """A stand-in for a context variable, which LangChain asks for a handler at every call."""
 
     def __init__(self) -> None:
         self.evaluators: WeakSet[Any] = WeakSet()
@@ -110,7 +110,7 @@ def live_run(run: Run) -> LiveRun | None:
     if recorder is None:
         return None
     log = recorder.log
-    own_step = log.step(run.id.int)  # the target is a LangChain object, which is its own root
+    own_step = log.step(run.id.int)  # The target is a LangChain object, which is its own root.
     if own_step is not None:
         steps = [step for step in log.steps if step.id != ROOT]
         return LiveRun(steps, own_step.id, recorder.partial)

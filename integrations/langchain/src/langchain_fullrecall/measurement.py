@@ -40,7 +40,7 @@ class ObservedSample(NamedTuple):
 class Measured(NamedTuple):
     """A sample with its result, and a hint about its IDs for the comment.
 
-    `by_id` says that the scorer compares IDs.
+    `by_id` says whether the scorer compares IDs.
     """
 
     sample: Sample

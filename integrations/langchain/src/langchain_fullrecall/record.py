@@ -118,7 +118,7 @@ class LangChainReading(StepReading):
 
 
 def reason(error: Exception) -> str:
-    """Return an error as a reason: the message of an `InputError`, any other with its type."""
+    """Return the message of an `InputError`, or any other error with its type."""
     return str(error) if isinstance(error, InputError) else brief(error)
 
 

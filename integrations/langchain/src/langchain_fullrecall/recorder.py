@@ -50,7 +50,8 @@ class LangChainRecorder(BaseCallbackHandler):
     def __init__(self, outer: LangChainRecorder | None = None) -> None:
         self.log = StepLog(LangChainReader())
         self.answered: dict[Hashable, str] = {}
-        self._mapped: dict[Hashable | None, dict[str | None, int]] = {}  # inputs of `.map()`
+        # These are the inputs of `.map()`.
+        self._mapped: dict[Hashable | None, dict[str | None, int]] = {}
         self._outer = outer
         self._problem: str | None = None
 
@@ -223,7 +224,7 @@ def conversation(messages: Sequence[AgentMessage], log: StepLog) -> None:
 
 
 def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:
-    """Return the nearest retriever above a step that is still open."""
+    """Return the nearest retriever above a step, if it is still open."""
     while step is not None:
         step = log.step(step.parent)
         if step is not None and step.kind == "retriever" and step.ended is None:
@@ -262,7 +263,7 @@ def branch_of(
             if tag.startswith(construct):
                 return construct, tag
     if caller is not None and metadata.get(_TASK) not in (None, caller.labels[1].get(_TASK)):
-        # a task of the functional API
+        # This is a task of the functional API.
         return "tasks", number_of_task(metadata.get("langgraph_path"))
     return (None if call_id is None else "tool calls"), ""
 

@@ -47,7 +47,7 @@ def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) 
     if reference is None:
         return {}
     turn = turn_of(reference) if isinstance(reference, list) else None
-    if turn is not None:  # messages of a reference conversation
+    if turn is not None:  # These are the messages of a reference conversation.
         return {} if turn.answer is None else {_ANSWER: turn.answer}
     if isinstance(reference, Mapping) and not _is_graded(reference):
         fields = named_references(reference, reader)

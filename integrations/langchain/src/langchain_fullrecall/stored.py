@@ -50,9 +50,9 @@ class StoredRun:
         if message is not None:
             output = {"content": message.text, "artifact": message.artifact}
         if run.error and left_early(run.error):
-            failed, output = None, run.error  # the error prints its output
+            failed, output = None, run.error  # The error prints its output.
         if kind == "tool" and hands_over(unwrapped(outputs)):
-            kind = "chain"  # it does not search
+            kind = "chain"  # The tool does not search.
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output, parent)
         name = run.name or kind
         group, branch = branch_of(tags, metadata, self._at.get(parent))
@@ -128,7 +128,7 @@ class StoredRun:
         own, _ = caller.labels
         for step in inside:
             if step.parent != caller.parent:
-                continue  # another caller inside has it already
+                continue  # Another caller inside has it already.
             tags, _ = step.labels
             if caller.tries and own and set(own) <= set(tags):
                 step.parent = caller.id
@@ -162,7 +162,7 @@ def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None, int]]:
     while stack:
         current, parent, depth = stack.pop()
         if current.id in visited:
-            continue  # a run that reported two callers occurs twice in the tree
+            continue  # A run that reported two callers occurs twice in the tree.
         visited.add(current.id)
         yield current, parent, depth
         stack.extend((child, current.id, depth + 1) for child in reversed(current.child_runs or ()))

@@ -42,7 +42,8 @@ class RecallSummary:
         self._measured = measured
         self._keys = keys
         self._measured_runs: dict[UUID, Measured] = {}
-        self.__name__ = f"{next(iter(keys))}.mean"  # LangSmith names the trace after it
+        # LangSmith names the trace after this attribute.
+        self.__name__ = f"{next(iter(keys))}.mean"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({next(iter(self._keys))!r})"
@@ -62,7 +63,7 @@ class RecallSummary:
         if not measured:
             return EvaluationResults(results=[])
         rows = (
-            # repetitions of an example share its ID, and so a group
+            # Repetitions of an example share its ID, and so a group.
             Row(number, Sample(id=str(example.id)), (each.result,))
             for number, (each, example) in enumerate(zip(measured, examples, strict=True), start=1)
         )

@@ -30,7 +30,7 @@ class LlamaIndexCapture(Captured):
 
     Nodes are copied as they were returned, so later changes do not reach them. `answer` is the
     text that an engine returned (None for a stream and for a block). A capture can be read at any
-    time; it has the steps that have ended by then.
+    time, with the steps that have ended by then.
     """
 
     def __init__(
@@ -170,8 +170,8 @@ def capture_retrievals(
 class _CarriedList(list[Any]):
     """A response's source nodes, or an agent's tool calls, with the capture of the call.
 
-    The list stays with the nodes in a stream's `get_response()`, in copies of the response, and in
-    `dataclasses.replace`.
+    The capture stays with the nodes in a stream's `get_response()`, in copies of the response, and
+    in `dataclasses.replace`.
     """
 
     capture: LlamaIndexCapture

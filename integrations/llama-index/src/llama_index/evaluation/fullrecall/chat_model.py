@@ -59,7 +59,7 @@ class LlamaIndexChatModel:
             return _completion(text.text, text)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the same without blocking the event loop."""
+        """Return the LLM's answer without blocking the event loop."""
         return await in_thread(partial(self.complete, request))
 
     @cached_property

@@ -46,7 +46,7 @@ def _is_retriever(value: object) -> bool:
 def _corpus_size(retriever: BaseRetriever) -> int | None:
     """Return the corpus size of a search that refuses a larger k, such as BM25; else None."""
     for holder in (retriever, *vars(retriever).values()):
-        scores = getattr(holder, "scores", None)  # bm25s keeps it there
+        scores = getattr(holder, "scores", None)  # bm25s keeps the size here.
         counts = scores if isinstance(scores, Mapping) else {}
         size = counts.get("num_docs", getattr(holder, "corpus_size", None))
         if isinstance(size, int):

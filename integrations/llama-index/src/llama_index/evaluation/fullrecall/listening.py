@@ -136,7 +136,7 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
         return
     call.recorder.error = None if error is None else brief(error)
     closed(call.recorder)
-    with suppress(ValueError):  # a call may end in a different context
+    with suppress(ValueError):  # A call may end in a different context.
         recorders.reset(call.token)
     for deliver in call.deliver:
         deliver(call.recorder, output, None)

@@ -112,7 +112,7 @@ class RecallMetric(BaseRetrievalMetric):
         **_: Any,
     ) -> RetrievalMetricResult:
         """Return the score of one query's retrieval, best first."""
-        del query  # no measure needs the question
+        del query  # No measure needs the question.
         scorer = self.scorer or IdRecall()
         if retrieved_ids and retrieved_texts and all(map(is_composed, retrieved_texts)):
             return RetrievalMetricResult(

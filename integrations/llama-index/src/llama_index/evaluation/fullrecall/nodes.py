@@ -138,7 +138,7 @@ def got(value: object) -> str:
 def content_of(node: BaseNode, mode: MetadataMode = MetadataMode.NONE) -> str:
     """Return the text of a node, by default without its metadata."""
     if mode is MetadataMode.NONE and type(node) is TextNode:
-        return node.text  # equals `get_content`, which writes the metadata out first
+        return node.text  # This equals `get_content`, which writes the metadata out first.
     return node.get_content(metadata_mode=mode)
 
 

@@ -221,7 +221,7 @@ _COMPOSED = re.compile(
 def is_document(node: BaseNode, text: str, answers: Container[str] = ()) -> bool:
     """Return whether a node is a document, not a tool, message, answer or row of a database.
 
-    `answers` has the known answers of engines.
+    `answers` has the engines' known answers, which are no documents.
     """
     if stands_for_object(node, text) or {"sql_query", "result"} <= node.metadata.keys():
         return False
@@ -254,8 +254,8 @@ def stands_for_object(node: BaseNode, text: str) -> bool:
     if name is not None and text.startswith(f"Tool name: {name}\nTool description: "):
         return True
     if "session_id" in metadata and text.startswith("<message role='"):
-        return True  # the form of VectorMemoryBlock
-    messages = metadata.get("sub_dicts")  # the form of VectorMemory
+        return True  # This is the form of VectorMemoryBlock.
+    messages = metadata.get("sub_dicts")  # This is the form of VectorMemory.
     if isinstance(messages, list) and all(
         isinstance(each, Mapping) and "role" in each for each in messages
     ):

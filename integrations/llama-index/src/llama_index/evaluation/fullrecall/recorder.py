@@ -153,10 +153,10 @@ class LlamaIndexRecorder:
         if step is None:
             return
         if step.kind == "retriever" and are_no_documents(output, answers):
-            step.kind = "chain"  # it looks up tools, answers, rows or earlier messages
+            step.kind = "chain"  # This retriever looks up tools, answers, rows or earlier messages.
         step.outputs += self._inner.pop(id_, ())
         if step.answers:
-            step.outputs = ()  # engines return the same object, which does not show a recovery
+            step.outputs = ()  # Engines return the same object, which does not show a recovery.
         if self.deliver is not None and (step.answers or id_.partition("-")[0].endswith(".run")):
             self.deliver(self, output, id_)
 

@@ -62,7 +62,7 @@ def says_that_nothing_was_retrieved(response: AnyResponse) -> bool:
 
 
 def response_text(response: AnyResponse) -> str | None:
-    """Return the text of the answer, or None for one that is not written yet.
+    """Return the text of the answer, or None if it is not written yet.
 
     Never reads a stream: its text is known when its consumer has read it to the end.
     """

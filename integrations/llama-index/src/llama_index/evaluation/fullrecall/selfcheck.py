@@ -45,7 +45,7 @@ def _run() -> Sequence[Step]:
     engine = RetrieverQueryEngine(
         _Outer(), SimpleSummarize(llm=MockLLM(max_tokens=1)), node_postprocessors=[_First()]
     )
-    with unrecorded(), recording(ROOT) as recorder:  # not a run of the application
+    with unrecorded(), recording(ROOT) as recorder:  # This is not a run of the application.
         recorder.log.begin_call("q")
         recorder.log.end_call(str(engine.query("q")))
     ids = {step.id for step in recorder.steps} - {ROOT}
