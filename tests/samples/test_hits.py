@@ -178,6 +178,14 @@ def test_other_fields_of_a_row_are_metadata() -> None:
     assert context.metadata == {"slug": "vpn", "page": 2}
 
 
+@pytest.mark.parametrize("text", ["a note", '["a"]', '{"source"', "7", '{"a":' * 50_000])
+def test_metadata_may_be_a_text_of_json(text: str) -> None:
+    """As some drivers return an object; any other text is a field of that name."""
+    row = {"id": "1", "text": "t"}
+    assert contexts_of([{**row, "metadata": '{"source": "a"}'}])[0].metadata == {"source": "a"}
+    assert contexts_of([{**row, "metadata": text}])[0].metadata == {"metadata": text}
+
+
 def test_the_error_of_a_missing_path_names_the_fields_that_there_are() -> None:
     """The error of a missing path has the fields' names, without values that vary by sample."""
     row = {"id": 7, "text": "t", "metadata": {"source": "a.md"}, "vector": [0.1]}

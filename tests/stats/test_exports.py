@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,31 @@ SAMPLES = [
 ]
 
 SCRIPT = "a | b `code` <script>alert(1)</script> [x](javascript:1) **b** #1 @someone"
+
+
+def test_slices_and_several_comparisons_have_plain_values() -> None:
+    """Each slice has its figures, each comparison is that with the first report."""
+    samples = [
+        Sample(
+            id=str(n),
+            retrieved_ids=["a"],
+            expected_ids=["a" if n % 2 else "b"],
+            metadata={"kind": "x" if n < 3 else "y"} if n < 5 else {},
+        )
+        for n in range(6)
+    ]
+    report = evaluate(samples, IdRecall(), progress=False)
+    slices = report.slices("kind")
+    plain = json.loads(json.dumps(slices.to_dict()))
+    assert [(each["value"], each["mean"], each["samples"]) for each in plain["slices"]] == [
+        ("x", pytest.approx(1 / 3), 3),
+        ("y", 0.5, 2),
+    ]
+    assert (plain["by"], plain["label"], plain["without"]) == ("kind", "id_recall", 1)
+    assert str(slices).endswith("1 sample without kind")
+    several = json.loads(json.dumps(compare({"a": report, "b": report, "c": report}).to_dict()))
+    assert (several["baseline"], [*several["comparisons"]]) == ("a", ["b", "c"])
+
 
 HOSTILE = [
     '=HYPERLINK("http://x.example","y")',

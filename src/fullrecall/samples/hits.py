@@ -575,11 +575,9 @@ def _get(row: object, name: str) -> Any:
 
 def _opened(text: str) -> Any:
     """Return the object of a text of JSON, as some drivers return such a column; else the text."""
-    if not text.startswith("{"):
-        return text
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, dict) else text
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
+from fullrecall._util.counts import counted
 from fullrecall._util.parameters import check_share
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Measure
@@ -84,7 +85,7 @@ class Slices(Shown, ByName[Slice]):
             lines.append(Line(one_line(subset.value, 60), cells))
         notes = [f"{self.confidence:.0%} intervals that hold for all {len(self):,} slices together"]
         if self.without:
-            notes.append(f"{self.without:,} samples without {one_line(self.by, 60)}")
+            notes.append(f"{counted(self.without, 'sample')} without {one_line(self.by, 60)}")
         heads = [self.label, "interval", "samples", "unscored"]
         return [Sheet(heads, [Section(one_line(self.by, 60), lines)], notes)]
 
