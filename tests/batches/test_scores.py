@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.batches.made import KINDS, SCORERS, pa, plain, rows, saved
+from tests.batches.made import KINDS, SCORERS, pa, pd, plain, rows, saved
 
-from fullrecall import BatchScorer, Context, IdRecall, Report
+from fullrecall import BatchScorer, Budget, ClaimRecall, Context, IdRecall, Report
 
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
 
@@ -90,3 +91,37 @@ def test_workers_show_no_progress(
     monkeypatch.setattr("fullrecall.run.progress._LOG_SECONDS", 0.0)
     BatchScorer(SCORERS, position="place")(KINDS["table"](rows()[:8]))
     assert capsys.readouterr().err == ""
+
+
+class Lazy:
+    """A frame as Spark and Dask have it: names and kinds of columns, and no row."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self._meta = pd.DataFrame(rows).iloc[:0]
+        kind = SimpleNamespace(simpleString=lambda: "string")
+        self.schema = SimpleNamespace(
+            fields=[SimpleNamespace(name=name, dataType=kind) for name in rows[0]]
+        )
+
+
+def test_engines_learn_the_columns_without_a_row() -> None:
+    """Spark asks for a schema, and Dask for an empty frame: both have the columns of a result."""
+    given = [{"id": "q", "retrieved_ids": ["a"], "expected_ids": ["a"], "own": "x"}]
+    scorer = BatchScorer(IdRecall())
+    scores = scorer(pd.DataFrame(given))
+    empty = scorer.meta(Lazy(given))
+    assert (len(empty), [*empty.columns]) == (0, [*scores.columns])
+    schema = scorer.schema(Lazy(given))
+    assert schema.startswith("`own` string, `fullrecall` string, `row` bigint, ")
+    assert [part.partition("`")[0] for part in schema.split(", `")[1:]] == [*scores.columns][1:]
+    assert [len(each) for each in scorer.over([pd.DataFrame(given)] * 2)] == [1, 1]
+
+
+def test_only_a_scorer_with_a_budget_has_an_account(tmp_path: Path) -> None:
+    """The account is in the store, which all workers share."""
+    store = tmp_path / "answers.sqlite"
+    assert BatchScorer(ClaimRecall(), store=store).spent is None
+    assert BatchScorer(ClaimRecall()).spent is None
+    spent = BatchScorer(ClaimRecall(), store=store, budget=Budget(calls=5)).spent
+    assert spent is not None
+    assert spent.calls == 0

@@ -373,6 +373,8 @@ def test_short_runs_at_a_border_need_covered_text_beside_them() -> None:
     """A short run at a border counts only beside covered text."""
     assert covered(100, [Overlap(edges=((95, 100),))]) == []
     assert covered(100, [Overlap(edges=((95, 100),)), Overlap(runs=((40, 95),))]) == [(40, 100)]
+    assert covered(100, [Overlap(edges=((95, 100),)), Overlap(runs=((40, 94),))]) == [(40, 94)]
+    assert covered(100, [Overlap(edges=((0, 5),)), Overlap(runs=((6, 60),))]) == [(6, 60)]
     assert covered(10, [Overlap(edges=((0, 6),)), Overlap(edges=((5, 10),))]) == [(0, 10)]
 
 
