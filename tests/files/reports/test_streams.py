@@ -22,14 +22,15 @@ from fullrecall.measures import Recall
 from fullrecall.report import Outcome
 
 
-def ids(count: int) -> Iterator[dict[str, Any]]:
-    """Yield samples of IDs alone."""
+def ids(count: int, *, graded: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield samples of IDs alone; if `graded`, a few of them have grades other than 1."""
     for n in range(count):
         retrieved = [f"d{(n * 7 + rank * 3) % 50}" for rank in range(10)]
+        names = [f"d{n % 50}", f"d{n % 9}", f"d{n % 50}"]
         yield {
             "id": f"q{n}",
             "retrieved_context_ids": retrieved,
-            "reference_context_ids": [f"d{n % 50}", f"d{n % 9}", f"d{n % 50}"],
+            "reference_context_ids": dict.fromkeys(names, 1 + (n % 40 == 0)) if graded else names,
         }
 
 
@@ -54,17 +55,25 @@ def test_the_report_is_that_of_memory(name: str, by: Any, tmp_path: Path) -> Non
             assert len(report.table.parts) > 1
 
 
+@pytest.mark.parametrize("graded", [False, True])
 @pytest.mark.parametrize("largest", [7, 64, 999])
 def test_the_same_rows_give_the_same_files(
-    largest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    largest: int, *, graded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The files do not depend on how many rows a slow source yields at once."""
-    expected = evaluate(ids(1_050), IdRecall(), output=tmp_path / "a.parquet", progress=False)
+
+    def written(name: str) -> Report:
+        rows = ids(1_050, graded=graded)
+        return evaluate(rows, IdRecall(), output=tmp_path / name, progress=False)
+
+    expected = written("a.parquet")
     monkeypatch.setattr("fullrecall._util.pieces._LARGEST", largest)
-    evaluate(ids(1_050), IdRecall(), output=tmp_path / "b.parquet", progress=False)
+    written("b.parquet")
     ours, theirs = (sorted((tmp_path / name).glob("part-*")) for name in ("a.parquet", "b.parquet"))
     assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]
     assert [len(part) for part in expected.table.parts] == [*[100] * 10, 50]
+    in_memory = evaluate(ids(1_050, graded=graded), IdRecall(), progress=False)
+    assert list(Report.load(tmp_path / "b.parquet")) == list(in_memory)
 
 
 def test_rows_that_files_divide_become_no_samples(

@@ -20,6 +20,7 @@ from fullrecall._util.dataframes import encodable
 from fullrecall.files.reports.plain import as_line, head_of
 from fullrecall.files.reports.records import Default, as_kept, plain_result, plain_sample
 from fullrecall.measures.found import SCORED, FoundColumns
+from fullrecall.measures.lists import count_sums
 from fullrecall.samples.references import plain_references
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.arrow_ids import ArrowIds
@@ -257,6 +258,10 @@ def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
     for end, name in FOLLOWING.items():
         if getattr(outcomes, name) is not None:
             cells[end] = _of_targets(outcomes, end)
+    for end in cells.keys() & _WEIGHTS:  # row by row: the file must not depend on chunks
+        is_other = outcomes.weights(end[1:]) != 1
+        is_plain = count_sums(is_other, outcomes.first.offsets) == 0
+        cells[end] = pc.if_else(pa.array(is_plain), None, cells[end])
     if outcomes.supports_follow:
         cells.pop("_support", None)
     return cells
@@ -270,6 +275,10 @@ FOLLOWING = {
     "_steps": "steps",
 }
 """Columns with the fields of `FoundColumns` that, if None, follow from the first positions."""
+
+
+_WEIGHTS = frozenset({"_grade", "_size"})
+"""Columns that are null in rows whose targets all weigh 1."""
 
 
 def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
@@ -287,7 +296,7 @@ def _of_targets(outcomes: FoundColumns, end: str) -> Any:
     """Return a column of `FOLLOWING`, even if it follows from the first positions."""
     column_type: Any = SCORE_COLUMNS[end]
     kind = column_type.value_type
-    if end in ("_grade", "_size"):
+    if end in _WEIGHTS:
         values: Any = outcomes.weights(end[1:])
     elif end == "_position":
         values = outcomes.first.values
