@@ -74,7 +74,8 @@ class Seed(NamedTuple):
 def passages(document: Document) -> Iterator[SeedPassage]:
     """Yield the passages of a document: whole paragraphs, long ones cut between sentences.
 
-    Parts shorter than 15 words are joined to a neighbor; a shorter document has no passage.
+    Short paragraphs are joined to the next ones; the last words of a document are left out if they
+    are fewer than 15.
     """
     text = document.text
     ranges: list[tuple[int, int]] = []
