@@ -31,10 +31,6 @@ T = TypeVar("T")
 _READING_SECONDS = 0.02
 """How long samples are prepared before the engine takes them and returns rows."""
 
-
-_LOOK_SECONDS = 0.25
-"""How often an awaited run looks whether the deadline passed while it reads a sample."""
-
 _GRACE_SECONDS = 5.0
 """The seconds that a loop has to end; a call that blocks it longer ends with the program."""
 
@@ -185,11 +181,10 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     async def read() -> list[Work]:
         works = asyncio.ensure_future(away(reader.works, nth=1))
         try:
-            while not (await asyncio.wait([works], timeout=_LOOK_SECONDS))[0]:
-                if run.interruption.is_late and run.interruption.is_reading:
-                    reader.error = Overdue()
-                    return list(reader.prepared)
-            return works.result()
+            if (await asyncio.wait([works], timeout=run.reading_seconds))[0]:
+                return works.result()
+            reader.error = Overdue()
+            return list(reader.prepared)
         finally:
             # The reading is canceled or late: its thread may go on, and no task waits for it.
             works.cancel()
