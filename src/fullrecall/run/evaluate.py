@@ -372,12 +372,14 @@ def as_samples(samples: Iterable[SampleLike], scorers: Sequence[Scorer] = ()) ->
 
 def _chunks(samples: Iterable[SampleLike], run: Run) -> Iterator[Any]:
     """Return samples in chunks, those of files and frames in columns if possible."""
-    from fullrecall.files.rows import FileSamples
+    if type(samples) is list:
+        return chunked(samples)
+    from fullrecall.files.rows import FileSamples  # not before: it loads all readers of rows
 
     rows = _rows_as_samples(samples) if is_frame(samples) else samples
     if isinstance(rows, FileSamples):
         return run.interruption.reading(rows.chunks())
-    return chunked(rows if type(rows) is list else run.interruption.reading(_items(rows)))
+    return chunked(run.interruption.reading(_items(rows)))
 
 
 def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
