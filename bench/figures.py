@@ -127,7 +127,7 @@ def wrong_pages(pages: Mapping[str, str], measurements: Sequence[Row]) -> list[s
 def disagreements(
     said: Sequence[Row], measurements: Sequence[Row], slack: float = SLACK
 ) -> list[str]:
-    """Return the published figures that the run did not confirm, within the spread of both."""
+    """Return the published figures that differ from the run's by more than the spread of both."""
     figures = {row.title: row for row in said}
     gone = figures.keys() - {row.title for row in measurements}
     wrong = [f"{title}: is no longer measured" for title in sorted(gone)]

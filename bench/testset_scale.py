@@ -87,7 +87,7 @@ def generated(folder: Path) -> tuple[int, float, float]:
     """Return this process's number of questions, its peak size in MB, its CPU seconds."""
     model = ScriptedChatModel(answer)
     made = generate(folder, model, 100, kinds=["one_fact"], progress=False)
-    # Not ru_maxrss, which a process inherits from its parent.
+    # `ru_maxrss` does not fit here: a process inherits it from its parent.
     (size,) = re.findall(r"^VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
     return len(made), int(size) / 1024, resource.getrusage(resource.RUSAGE_SELF).ru_utime
 

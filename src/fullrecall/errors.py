@@ -133,5 +133,5 @@ class MissingExtraError(FullrecallError, ImportError):
         self._given = (package, extra, purpose)
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
-        # As above; the worker may lack a package that its driver has.
+        # Workers send exceptions, as above; the worker may lack a package that its driver has.
         return type(self), self._given

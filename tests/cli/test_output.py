@@ -1,4 +1,4 @@
-"""Printed and saved results: to terminals, pipes, and files, and when a run ends early."""
+"""Results are printed and saved completely, to terminals, pipes, and files, and at an early end."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def refused(claim: str, quote: str, context: str = "", *beside: str) -> str:
     ],
 )  # fmt: skip
 def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> None:
-    """Each of the ten rules refuses a contradicting quote, with its own words to the model."""
+    """Each of the ten rules refuses a contradicting quote, and tells the model why."""
     assert reason in refused(claim, quote)
 
 

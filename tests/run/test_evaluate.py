@@ -39,7 +39,7 @@ class TestEvaluate:
     """`evaluate` takes samples and returns a report."""
 
     def test_rows_come_in_the_samples_order(self) -> None:
-        """One row for each sample, with any status."""
+        """A report has one row for each sample, in order, with any status."""
         report = report_of()
         assert [row.label for row in report] == ["q1", "#2", "#3", "#4"]
         assert [row.results[0].status for row in report] == [

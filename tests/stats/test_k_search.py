@@ -16,7 +16,7 @@ from fullrecall.stats.smallest_k import SmallestK, may_fall
 
 
 def searched(ranks: Iterable[int | None], target: float = 0.9) -> SmallestK:
-    """Return the search for a recall over samples with one target each, at these ranks of 6."""
+    """Return the search over samples with one target each at these ranks, of 6 contexts."""
     samples = []
     for number, rank in enumerate(ranks):
         retrieved = [f"x{n}" for n in range(6)]

@@ -174,7 +174,7 @@ def frame_columns(
     read = eager(frame)
     names = read.columns if names is None else names
     maps = [name for name in _map_columns(read) if name in names]
-    # In chunks, so that the first row is scored before all are read.
+    # Rows are read in chunks, so that the first row is scored before all are read.
     for start in range(0, len(read), _TOGETHER):
         part = read[start : start + _TOGETHER]
         columns = {name: _cells(part[name]) for name in names}

@@ -61,6 +61,6 @@ class Ranking:
         import numpy as np
 
         scores = self.scores(question)
-        # Stable: equal scores stay in the order of the texts, on every machine.
+        # The sort is stable: equal scores stay in the order of the texts, on every machine.
         order = np.argsort(-scores, kind="stable")[:k]
         return [int(number) for number in order if scores[number] > 0]

@@ -19,7 +19,7 @@ def write_whole(path: str | Path, content: bytes) -> None:
     try:
         _write_whole(Path(path).resolve(), content)
     except OSError as error:
-        # With the requested path, not the temporary file's.
+        # The error has the requested path, not the temporary file's.
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 

@@ -110,7 +110,7 @@ class BatchScorer:
                     "store",
                 )
             given = Address(str(self.store))
-            # Absolute, since workers may run in another directory.
+            # The path is absolute, since workers may run in another directory.
             store = given.url if given.is_server else str(Path(self.store).absolute())
             object.__setattr__(self, "store", store)
         # Raise for wrong options here, not in a worker.
@@ -166,11 +166,11 @@ class BatchScorer:
             return spent_of(ledger, self.budget)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without the values that are cached on first use.
+        # The values that are cached on first use are left out.
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
-        # Without the job's ID: Dask treats two scorers with the same options as one.
+        # The job's ID is left out: Dask treats two scorers with the same options as one.
         from fullrecall.files.reports import columns
 
         names = {each.name for each in fields(self)} - {"scorers", "retries", "_job"}

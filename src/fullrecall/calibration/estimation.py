@@ -241,7 +241,7 @@ def prediction_powered(design: Design, confidence: float) -> tuple[CalibrationEs
     labels = design.expanded([labeled.label for labeled in design.labeled])
     judged = design.expanded([labeled.claim.credit for labeled in design.labeled])
     gaps = [credit - like for credit, like in zip(credits_, judged, strict=True)]
-    # By group sums: the samples of a group are not independent and would make λ too certain.
+    # Sums are by group: the samples of a group are not independent and would make λ too certain.
     power = _power(
         _between_groups(labels, design.judged.cluster), _between_groups(gaps, design.judged.cluster)
     )

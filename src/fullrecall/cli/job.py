@@ -77,7 +77,7 @@ def raise_with_count(
     """Raise `UnfinishedRun` from the error, with the number of samples scored until then."""
     count = len(report)
     if isinstance(stopped, (RunStopped, KeyboardInterrupt)):
-        # Not counting the last rows, which are the samples that the run abandoned.
+        # The count excludes the last rows, which are the samples that the run abandoned.
         count = max(len(report) - score.unscored for score in summary)
     kept = f", saved in {shown_path(output)}" if len(report) and output else ""
     raise UnfinishedRun(f"Scored {counted(count, 'sample')} before that{kept}.") from stopped

@@ -27,7 +27,7 @@ def missed_lines(report: Report, limit: int, k: int | None = None) -> Iterator[R
     `k` is None for all retrieved contexts.
     """
     measure = AllFound if k is None else AllFound @ k
-    # From columns: of a million rows, only the shown ones become objects.
+    # Misses are counted from columns: of a million rows, only the shown ones become objects.
     columns = [report.values(measure, score=method.name) for method in report.methods]
     row_indices = np.flatnonzero((np.array(columns) < 1).any(axis=0)).tolist()
     if not row_indices:

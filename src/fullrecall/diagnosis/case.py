@@ -190,7 +190,8 @@ class Case:
         text = self.wanted.text
         if not text.strip():
             return None
-        # Letters first, since RapidFuzz rejects most texts early; facts only for the few that pass.
+        # Letters are compared first, since RapidFuzz rejects most texts early; facts are compared
+        # for the few that pass.
         candidates = [
             (difference(text, other), alike, rank)
             for rank, other in enumerate((context.text or "" for context in self.within_k), start=1)

@@ -196,7 +196,7 @@ class Baseline:
         """Return recall within `k` of every row that has a score."""
         import numpy as np
 
-        # Rounded, so that thirds add up to one.
+        # The sum is rounded, so that thirds add up to one.
         values = np.round(self._table.values(score_index, recall_at(k)), _DIGITS)
         return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
@@ -235,7 +235,8 @@ class Baseline:
         intervals of all proposals for one score hold together: each has a confidence of 1 - 0.05 /
         their number (Bonferroni), counting those without a gain.
         """
-        # Including those without a gain: the best of many is chosen after looking at all of them.
+        # The number includes proposals without a gain: the best of many is chosen after looking at
+        # all of them.
         count = Counter(score_index for proposal in proposals for score_index in proposal.after)
         changes = []
         for proposal in proposals:
@@ -449,7 +450,8 @@ def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[P
         longer = deep_lists.get(position) or row.sample.retrieved_contexts or ()
         if recorded is None or row.sample.ranks is not None or len(longer) <= len(recorded):
             continue
-        # In the longer list, since a context that moves up may repeat one above it.
+        # Copies are counted in the longer list, since a context that moves up may repeat one above
+        # it.
         repeated = duplicates(longer)
         if repeated and min(repeated) < len(recorded):
             kept = [context for index, context in enumerate(longer) if index not in repeated]
@@ -480,7 +482,7 @@ def _keys(contexts: Sequence[Context]) -> list[str | None]:
 
 
 def _doubled(k: int, depth: int) -> list[int]:
-    # By doubling, so that 100 contexts are scored at about six depths, not at each.
+    # Depths are doubled, so that 100 contexts are scored at about six depths, not at each.
     ks = [k]
     while ks[-1] < depth:
         ks.append(min(2 * ks[-1], depth))

@@ -195,7 +195,7 @@ def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
             pa.parquet.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False) as file,
         ):
             header = [name for name in file.schema_arrow.names if name not in left_out]
-            # In this thread, which takes 16 MiB less for 100,000 rows.
+            # Columns are read in this thread, which takes 16 MiB less for 100,000 rows.
             groups = (file.metadata.row_group(n) for n in range(file.metadata.num_row_groups))
             size = sum(group.total_byte_size for group in groups) // max(1, file.metadata.num_rows)
             together = max(1, min(_BATCH_BYTES // max(1, size), _BATCH_ROWS))

@@ -166,7 +166,8 @@ def _guarded(read: Callable[[int], T], size: int, line: int) -> T:
 def _opened(path: str) -> Iterator[TextIO]:
     with _standard_input() if path == STANDARD_INPUT else _file(path) as raw:
         buffered = raw
-        # By content, not by name: browsers unpack `.gz` downloads and keep the name.
+        # Gzip is recognized by content, not by name: browsers unpack `.gz` downloads and keep the
+        # name.
         if _guarded(raw.peek, 2, 1)[:2] == _GZIP_MARK:
             unpacked: Any = gzip.GzipFile(fileobj=raw)
             buffered = BufferedReader(unpacked)

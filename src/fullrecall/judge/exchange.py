@@ -196,8 +196,8 @@ def _parts(text: str, size: int) -> list[str]:
     """Cut a text at the last boundary of the best kind in the second half of each window."""
     parts = []
     while len(text) > size:
-        # From the middle on, so that every window is at least half full and each letter is read
-        # about once.
+        # Boundaries are searched from the middle on, so that every window is at least half full and
+        # each letter is read about once.
         ends = (
             [match.end() for match in boundary.finditer(text, size // 2, size)]
             for boundary in _BOUNDARIES

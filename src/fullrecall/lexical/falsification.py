@@ -58,7 +58,8 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
     In other languages only numbers are changed, since all other details are found by English forms.
     """
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
-    # Sorted: a set's order differs between processes, so the same seed would draw other names.
+    # Names are sorted: a set's order differs between processes, so the same seed would draw other
+    # names.
     all_names = sorted({name.text for claim, _ in claims for name in names(claim) if name.is_sure})
     for text, contexts in claims:
         claim = _ClaimToEdit(text, contexts, all_names)
@@ -112,7 +113,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     number = chance.choice(own)
     present = [other for text in (claim.text, *claim.contexts) for other in numbers(text)]
     for _ in range(_TRIES):
-        # Without zeros: "07" for "17" would have another form.
+        # The number has no leading zeros: "07" for "17" would have another form.
         drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
         if not any(may_stand_for(new, present) for new in numbers(drawn)):
             return claim.replaced(number.start, number.end, drawn)
@@ -160,7 +161,7 @@ def _renamed(
         return None
     former = chance.choice(own)
     like = [name for name in others if len(name.split()) == len(former.split())] or others
-    # A function, because a backslash in a replacement text would be an escape.
+    # The replacement is a function, because a backslash in a replacement text would be an escape.
     return re.sub(rf"\b{re.escape(former)}\b", lambda _: chance.choice(like), claim.text, count=1)
 
 

@@ -99,7 +99,7 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
     """Return the clauses that have most of what a claim says of its subject, equally much."""
     said = {word.key for word in read_words(predicate_of(claim.text))}
-    # In the claim's order: a set's order differs between processes.
+    # The words are in the claim's order: a set's order differs between processes.
     worth = {key: claim.words[at[0]].weight for key, at in claim.places.items() if key in said}
     weight_of: defaultdict[str, float] = defaultdict(float)
     for passage in contexts:

@@ -187,7 +187,8 @@ def _best_window(
 
     Windows are tried around the sentences that cover most.
     """
-    # Only around the best sentences: joining every window would take long in a long context.
+    # Windows are tried only around the best sentences: joining every window would take long in a
+    # long context.
     ranking = sorted(covers, key=lambda sentence: (-_weigh(covers[sentence], weights), sentence))
     window: tuple[Sentence | None, Cover, tuple[int, int]] = (None, _NOTHING, (0, 0))
     most = 0.0

@@ -85,7 +85,7 @@ def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) 
         entry["weight"] * (values[name] - entry["mean"]) / entry["scale"]
         for name, entry in weights()["features"].items()
     )
-    # Rounded, so that the last bits, which differ between machines, do not show.
+    # Support is rounded, so that the last bits, which differ between machines, do not show.
     probability = round(1 / (1 + math.exp(-score)), 6)
     if differing_detail(claim, contexts, match) or _lacks_end(match):
         probability = round(probability * _DENIED, 6)
@@ -132,7 +132,8 @@ def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
 
     0.0 if they share no name or rare word of the claim, or if one of them adds too little.
     """
-    # By their keys, since each context may have the claim in its own words ("not available").
+    # Words are compared by their keys, since each context may have the claim in its own words ("not
+    # available").
     found = {other.units[unit].key: credit for unit, credit in other.found.items()}
     covered = [
         (u, match.found.get(n, 0.0), found.get(u.key, 0.0)) for n, u in enumerate(match.units)

@@ -101,7 +101,7 @@ def budgets_to(unit: Unit, most: float) -> list[CutBudget]:
     amounts: list[float] = []
     power = _FIRST_POWER[unit]
     while not amounts or amounts[-1] < most:
-        # Rounded: 1.6 times 10 ** -3 is not the float that prints as 0.0016.
+        # Amounts are rounded: 1.6 times 10 ** -3 is not the float that prints as 0.0016.
         decade = [round(step * 10.0**power, 9) for step in _STEPS]
         amounts += decade if unit == "seconds" else filter(float.is_integer, decade)
         power += 1

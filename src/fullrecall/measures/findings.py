@@ -47,7 +47,7 @@ class Evidence(NamedTuple):
 
 
 class CreditStep(NamedTuple):
-    """From this 1-based `rank` on, a target has this cumulative `credit`, in (0, 1]."""
+    """A rise of a target's credit: from this 1-based `rank` on it is `credit`, in (0, 1]."""
 
     rank: int
     credit: float

@@ -213,7 +213,7 @@ class FoundColumns:
 
     @property
     def _alone(self) -> Lists:
-        """For each target the position where it is found in full, if any."""
+        """The position where each target is found in full, if any."""
         hits = self.first.values > 0
         return Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
 

@@ -65,7 +65,7 @@ class Lists(NamedTuple):
 
     @property
     def passed(self) -> Floats:
-        """For each value, the product of 1 - v over the values v before it in its row."""
+        """The product, for each value, of 1 - v over the values v before it in its row."""
         products, passed = np.ones(len(self.values)), np.ones(len(self.offsets) - 1)
         for nth in range(int(self.counts.max(initial=0))):
             rows = np.flatnonzero(self.counts > nth)

@@ -84,7 +84,7 @@ class Measure:
 
     @cached_property
     def _hash(self) -> int:
-        # Computed once: a measure is the key under which its values are looked up.
+        # The hash is computed once: a measure is the key under which its values are looked up.
         return self._own_hash()  # type: ignore[attr-defined, no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:

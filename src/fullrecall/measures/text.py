@@ -123,7 +123,7 @@ def parse(text: str) -> Measure:
 
 def _named(name: str) -> Measure | None:
     """Return the measure of a name, or None; this package's names come before other tools'."""
-    # Read at each call: users add their own measures to `MEASURES`.
+    # `MEASURES` is read at each call: users add their own measures to `MEASURES`.
     for names in (MEASURES, SPELLINGS):
         by_key = {_key(each): measure for each, measure in names.items()}
         key = _key(name)

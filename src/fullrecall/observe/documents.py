@@ -169,7 +169,7 @@ class TrackedDocuments:
         return self._by_text.get(text)
 
     def _known(self, copy: DocumentCopy, view: StepDocuments, nth: int) -> TrackedDocument | None:
-        # Not by the object alone: retrievers reuse objects for other documents.
+        # The object alone is not enough: retrievers reuse objects for other documents.
         document = self._by_object.get(copy.token) if copy.token else None
         if document is not None and (
             copy.text == document.text

@@ -1,4 +1,4 @@
-"""Which steps failed, and which of these failures a later success repaired."""
+"""Find the failed steps, and the failures that a later success repaired."""
 
 from __future__ import annotations
 

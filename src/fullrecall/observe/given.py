@@ -101,7 +101,7 @@ class GivenLists:
         if not own.passages or (own.signature in state.united and not answers):
             return
         state.united.add(own.signature)
-        # Not a set: its order would depend on addresses in memory.
+        # A set does not fit here: its order would depend on addresses in memory.
         inside = documents_in(own.passages).keys()
         parts = [
             each

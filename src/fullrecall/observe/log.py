@@ -88,8 +88,8 @@ class StepLog:
             self._steps[id] = step
             self.reader.spend(_STEP)
             self._called.setdefault(parent, []).append(step)
-            # Read under the lock: the reader's caches have no lock, and frameworks call from many
-            # threads.
+            # Values are read under the lock: the reader's caches have no lock, and frameworks call
+            # from many threads.
             if given is not None and type(given) is not str:  # A text contains no lists.
                 step.given = self.reader.read(given).lists
             if prompt is not None:

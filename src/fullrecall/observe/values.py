@@ -158,7 +158,8 @@ class ValueReader:
 
     def identities(self, value: object) -> tuple[int, ...]:
         """Return the identity of a mapping, list or other object, if it proves anything."""
-        # Not for strings: Python may use one object for equal strings (`"" + s is s`).
+        # Strings have no identity here: Python may use one object for equal strings (`"" + s is
+        # s`).
         if not value or isinstance(value, (str, *_NO_CONTENT)):
             return ()
         self._kept[id(value)] = value

@@ -89,7 +89,8 @@ class PassageIndex:
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
         for position, window in self._matches(words):
-            # Once for each window: repeats are not multiplied by the passages that have it.
+            # Each window is looked up once: repeats are not multiplied by the passages that have
+            # it.
             first.setdefault(window, position)
         matches: dict[int, dict[tuple[str, ...], int]] = {}
         for window, position in first.items():

@@ -176,7 +176,7 @@ def _page(
         )
     causes = Causes(diagnosis, subject.columns)
     first = subject.first_shown(causes.labels.values())
-    # Read once for all choices: each pass over a report on disk makes its rows again.
+    # The report is read once for all choices: each pass over a report on disk makes its rows again.
     samples = [(rows, reading_of(subject, nth, rows)) for nth, rows in enumerate(subject.rows)]
     readings = [reading for _, reading in samples]
     turns = [turns_of(readings, choice) for choice in range(len(subject.choices))]
@@ -196,7 +196,8 @@ def _page(
         samples=len(samples),
         unscored=unscored(readings),
         turns=turns[first],
-        # For every choice, since the script that switches between them computes no intervals.
+        # The page has verdicts for every choice, since the script that switches them computes
+        # no intervals.
         verdicts=[
             [*leaks, *verdict(subject, summary, nth, turn)] for nth, turn in enumerate(turns)
         ],

@@ -192,7 +192,7 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     reader = _SampleReader(samples, run)
     opening = opened(run.limits.store)
     try:
-        # In a thread: opening and closing a ledger wait for the disk.
+        # The ledger is opened in a thread: opening and closing a ledger wait for the disk.
         engine = Engine(run, await away(opening.__enter__), away)
         try:
             async for row in _rows(await read(), read, reader, engine):
@@ -204,7 +204,8 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
             await asyncio.shield(away(opening.__exit__, None, None, None))
         _finish(run, reader.error, engine.door.stopped)
     finally:
-        # Without waiting: the user's iterator may hang, and this is the user's loop.
+        # The threads end without being awaited: the user's iterator may hang, and this is the
+        # user's loop.
         for thread in threads:
             thread.shutdown(wait=False)
 

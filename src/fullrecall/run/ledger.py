@@ -74,7 +74,8 @@ class Ledger(ABC):
         # Noted before it is granted, so that `close` can end it at any time.
         self._leases[token] = key
         if self._renewing is None:
-            # In a thread, since an event loop that is busy for seconds would let its leases expire.
+            # Leases are renewed in a thread, since an event loop that is busy for seconds would let
+            # its leases expire.
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
         granted = self._do(partial(self._lease, key, token), otherwise=True)

@@ -111,7 +111,8 @@ class Race:
         Without such questions, the results of the last call stay unchanged.
         """
         begun_keys = {*self.done, *self.plan[: self.position]}
-        # In the order of digests, which does not depend on answers, as the theorem requires.
+        # Questions are in the order of digests, which does not depend on answers, as the theorem
+        # requires.
         new = sorted({key for key in keys if key not in begun_keys})
         if not new:
             return

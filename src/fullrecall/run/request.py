@@ -157,7 +157,8 @@ class Door:
         wait = self._retries.wait(request.sent, completion)
         if wait is not None or failure.is_passing:
             return wait
-        # Once more after a final failure or a refusal, since endpoints also give these by mistake.
+        # A request is sent once more after a final failure or a refusal, since endpoints also give
+        # these by mistake.
         once_more = request.sent <= self._retries.most and not request.is_pardoned
         if not once_more or request.failed_before:
             return None

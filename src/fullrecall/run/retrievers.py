@@ -83,7 +83,7 @@ _ADDRESS = "import the function, and pass it itself"
 
 def _framework_of(retriever: object) -> str | None:
     """Return the framework of a retriever's class or of a base class; None without one."""
-    # By the module's name, so that no framework is imported for this.
+    # A framework is recognized by the module's name, so that no framework is imported for this.
     for kind in type(retriever).__mro__:
         for framework, (adapter, _) in _ADAPTERS.items():
             if kind.__module__.startswith(framework) and not kind.__module__.startswith(adapter):

@@ -174,7 +174,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
         return _identified(row, id_key)
     if isinstance(row, (Context, str)) or _is_context(row):
         return as_context(row)
-    # Only plain tuples: a named tuple names its own score field.
+    # Only plain tuples are rows: a named tuple names its own score field.
     if type(row) is tuple and len(row) == 2 and _is_number(row[1]):  # noqa: PLR2004 - a pair
         return replace(context_of(row[0]), score=float(row[1]))
     if isinstance(row, UUID):
@@ -204,7 +204,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
 
 
 def _unreadable(row: object) -> str:
-    # Only the type and the names: a thousand samples then share one reason.
+    # The message has only the type and the names: a thousand samples then share one reason.
     size, way = "", 'return {"id": …, "text": …}, or pass id_key='
     if isinstance(row, (tuple, list)) and not any(isinstance(cell, Mapping) for cell in row):
         size = f" of {len(row)}"

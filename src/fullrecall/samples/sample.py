@@ -211,8 +211,8 @@ class Sample:
         `response` is that of the retrieval, if it has one. Raises `InputError` for items that
         are not contexts.
         """
-        # Without `__init__`: everything but the retrieval is already checked, and this runs for
-        # each question.
+        # The sample is copied without `__init__`: everything but the retrieval is already checked,
+        # and this runs for each question.
         sample = object.__new__(Sample)
         values = sample.__dict__
         values.update((name, own) for name, own in vars(self).items() if name not in _RETRIEVED)

@@ -209,7 +209,7 @@ class RecordedJudge:
             else verdicts[""]
         )
         contested, support, referred = finding.contested, finding.support, finding.referred
-        # Only where needed: `replace` takes a tenth of the time of a derivation.
+        # `replace` is called only if needed: it takes a tenth of the time of a derivation.
         if contested or referred or support is not None:
             return replace(verdict, contested=contested, support=support, referred=referred)
         return verdict

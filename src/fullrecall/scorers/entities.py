@@ -92,7 +92,8 @@ def _pattern(entity: str) -> re.Pattern[str]:
     # A number inside a longer one is another number: 12 in 12,345, 1 in 1.5.
     before = r"(?<!\d[.,:/-])" if entity[0].isdigit() else ""
     after = r"(?![.,:/-]\d)" if entity[-1].isdigit() else ""
-    # Possessive: with backtracking, a page of blanks would cost the square of its length.
+    # The repeats are possessive: with backtracking, a page of blanks would cost the square of its
+    # length.
     spaced = r"\s++".join(map(re.escape, entity.split()))
     keeps_case = len(entity) <= _SHORT and not entity.islower()
     case = "" if keeps_case else "(?i)"

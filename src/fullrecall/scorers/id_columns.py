@@ -106,7 +106,7 @@ def with_results(columns: FoundColumns, odd: Mapping[int, Result]) -> FoundColum
     others = np.setdiff1d(np.arange(len(columns)), list(odd))
     joined = FoundColumns.joined([columns.selected(others), columns_of(list(odd.values()))])
     ordered = joined.selected(np.argsort([*others, *odd]))
-    # Computed now, not later: functions do not pickle.
+    # The support is computed now, not later: functions do not pickle.
     return replace(ordered, supports=None if ordered.supports is None else ordered.supporting)
 
 

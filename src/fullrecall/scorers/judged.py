@@ -336,7 +336,8 @@ def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[
             max((credit for own_rank, credit in ranks.items() if own_rank <= rank), default=0.0)
             for ranks in earned
         )
-        # Not the mean: a panel that disagrees would give half credit, as none of its judges did.
+        # The mean would not do: a panel that disagrees would give half credit, as none of its
+        # judges did.
         credit = by_judge[(len(by_judge) - 1) // 2]
         if credit > (steps[-1].credit if steps else 0.0):
             steps.append(CreditStep(rank, credit))

@@ -164,7 +164,7 @@ class Result:
         return replace(columns, samples=samples, findings=lambda _: self.ranked)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without the source of the view: pickling one result would pickle its whole table.
+        # The source of the view is left out: pickling one result would pickle its whole table.
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**state, "_source": None, "_row": 0, "_sample": None}
 
@@ -263,7 +263,7 @@ _LATE = frozenset(each.name for each in fields(Result)) - {"method", "status", "
 
 def _short(text: str) -> str:
     """Return a text as one line of printable characters, shortened if it is long."""
-    # Cut first: a target may be a whole document.
+    # The text is cut first: a target may be a whole document.
     start = text[: 4 * _LONGEST]
     line = " ".join("".join(c if c.isprintable() else " " for c in start).split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -310,5 +310,5 @@ def _described(value: object) -> object:
     if isinstance(name, str):
         return name
     qualified = getattr(value, "__qualname__", None)
-    # With its module: your function may have the name of a built-in similarity.
+    # A function is named with its module: yours may have the name of a built-in similarity.
     return f"{value.__module__}.{qualified}" if qualified else type(value).__qualname__

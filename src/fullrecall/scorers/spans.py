@@ -102,7 +102,7 @@ class SpanRecall(DeterministicScorer):
                 continue
             rank = context.rank
             overlaps[rank] = overlap
-            # Over the union, not a sum: characters in two overlapping chunks count once.
+            # Credit is over the union, not a sum: characters in two overlapping chunks count once.
             credit = total(covered(passage.length, overlaps.values())) / passage.length
             if credit > (steps[-1].credit if steps else 0.0):
                 steps.append(CreditStep(rank, credit))

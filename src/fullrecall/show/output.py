@@ -25,6 +25,7 @@ def written(text: str, path: str | Path | None, mark: str = "") -> str:
     """
     if path is None:
         return text
-    # As bytes: lines of CSV already end in CRLF, which a Windows text file would double.
+    # The text is written as bytes: lines of CSV already end in CRLF, which a Windows text file
+    # would double.
     write_whole(as_path(path), (mark + text).encode("utf-8", "backslashreplace"))
     return Text(text)

@@ -61,7 +61,8 @@ def drawn(curves: Sequence[PlotLine], ax: Axes | None, measure: Measure, unit: s
 
 def _draw(ax: Axes, curve: PlotLine) -> None:
     """Draw the means of a score as a line, and their intervals as a band."""
-    # By the number of existing lines: several reports on one plot get different colors.
+    # The style is by the number of existing lines: several reports on one plot get different
+    # colors.
     color, marker, dash = _STYLES[len(ax.lines) % len(_STYLES)]
     looks: dict[str, Any] = {"color": color, "marker": marker, "linestyle": dash}
     points = [(k, mean, interval) for k, mean, interval in curve.points if mean is not None]

@@ -141,8 +141,8 @@ class Grid:
                     table, last = wider, last + 1
             if first:
                 yield ""
-            # Not limited to the console's width: rich would cut the cells of a table that does not
-            # fit.
+            # The width is not limited to the console's: rich would cut the cells of a table that
+            # does not fit.
             width = Measurement.get(console, unbounded, table).maximum
             yield from console.render(table, options.update(width=width))
 

@@ -153,7 +153,7 @@ class Accounts:
         with `high`. Dropped retrievers may have any finite value.
         """
         gains = low[..., None, :] + self.within - high[..., None]
-        # As logarithms: the capital of many bets leaves the range of floats.
+        # Capitals are logarithms: the capital of many bets leaves the range of floats.
         won = np.log1p(self.stakes(left) * gains)
         self.logs += won if self.within else won.sum(axis=-1)
         are_asked = self.surviving[..., None] & self.surviving[..., None, :]

@@ -171,7 +171,7 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
         return len(np.unique(np.floor(distinct * 2.0**bits)))
 
     bits = bisect_right(range(_FINEST), MOST_VALUES, key=kept_apart) - 1
-    # Outwards: raising a value never raises K, so a bound only widens.
+    # Values are rounded outwards: raising a value never raises K, so a bound only widens.
     low = np.floor(distinct * 2.0**bits) / 2.0**bits
     high = np.minimum(low + 2.0**-bits, 1.0)
     low = np.maximum(low, least)

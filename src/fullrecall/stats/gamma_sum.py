@@ -113,7 +113,7 @@ def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
     """
     squares = float(shapes @ tilted**2)
     bend = float(shapes @ tilted**3) / (3 * squares)
-    # Not wider than the nearest branch point allows, which matters for shapes below 1.
+    # The nearest branch point bounds the width, which matters for shapes below 1.
     width = min((squares + 1 / theta**2) ** -0.5, 1 / float(abs(tilted).max()))
     for curve, step in ((bend, _STEP), *((0.0, _STEP / 4**finer) for finer in range(_FINER))):
         integral = _along(tilted, shapes, theta, curve, width=width, step=step)

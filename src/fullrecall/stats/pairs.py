@@ -389,6 +389,7 @@ def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
 
 def _identity(method: Method) -> Mapping[str, Any]:
     """Return a score's headline and parameters as in a loaded report: lists for tuples."""
-    # Through JSON; otherwise a report in memory would differ from the same one loaded.
+    # Parameters pass through JSON; otherwise a report in memory would differ from the same one
+    # loaded.
     parameters = json.loads(json.dumps(dict(method.parameters), default=repr))
     return {"headline": method.headline.name, **parameters}

@@ -122,8 +122,8 @@ def smallest_k(
     alpha = alpha_of(confidence)
     smallest: Cut | None = None
     tested: list[Tested] = []
-    # From the largest down, each at the full level: the search ends at the first that is not
-    # rejected, so the number of tests needs no correction.
+    # Ks are tested from the largest down, each at the full level: the search ends at the first that
+    # is not rejected, so the number of tests needs no correction.
     for k in reversed(cuts):
         totals = totals_at(table, score, measure @ k)
         if totals.mean is not None:

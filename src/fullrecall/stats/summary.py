@@ -268,7 +268,7 @@ def _leaks(summary: Summary, measure: Measure) -> str:
         return f"{measure.name}: no question forbids anything"
     # 0 of 20 does not show that none leaks: up to 14.0% of questions may.
     most = leak.totals.counts().upper(1 - CONFIDENCE)
-    # Rounded up, so that a bound is not understated.
+    # The rate is rounded up, so that a bound is not understated.
     rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
     if not contexts:
         return f"{measure.name}: 0 of {questions} leak: {rate}"

@@ -65,8 +65,8 @@ class Totals:
         codes, units = numbers[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
         count = int(numbers.max(initial=-1)) + 1
         high, low = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        # As whole numbers: bincount would add its weights as floats, and rounding would depend on
-        # their order.
+        # Sums are whole numbers: bincount would add its weights as floats, and rounding would
+        # depend on their order.
         np.add.at(high, codes, units >> _HALF)
         np.add.at(low, codes, units & ((1 << _HALF) - 1))
         sums = [(a << _HALF) + b for a, b in zip(high.tolist(), low.tolist(), strict=True)]

@@ -30,7 +30,7 @@ class Row:
             return sample
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without the part: pickling one row would pickle all of them.
+        # The part is left out: pickling one row would pickle all of them.
         return {"position": self.position, "sample": self.sample, "results": self.results}
 
     @property

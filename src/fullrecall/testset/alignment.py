@@ -206,8 +206,8 @@ def _piece(quote: str, document: Document) -> Piece | None:
     text = letters_of(document.text).text
     if len(text) >= _SHORTEST_PIECE and (at := quote.find(text)) >= 0:
         return Piece(document, at, at + len(text))
-    # Only at the ends of a text: elsewhere, the text's words before and after the piece would be
-    # overlooked.
+    # A piece is taken only at the ends of a text: elsewhere, the text's words before and after
+    # the piece would be overlooked.
     longest = min(len(quote), len(text)) - 1
     for size in range(longest, _SHORTEST_PIECE - 1, -1):
         if text.endswith(quote[:size]):

@@ -430,7 +430,8 @@ def _assessed(
     question = sample.user_input
     screened = yield from judge.relevance(texts, question=question, reference=reference)
     near = [at for at, verdict in enumerate(screened) if verdict.helps and claims]
-    # Alone: beside other texts, a text would get credit for claims that only all of them support.
+    # Each text is judged alone: beside other texts, a text would get credit for claims that only
+    # all of them support.
     attributed = yield from side_by_side(
         [judge.attribute(claims, [texts[at]], question=question) for at in near]
     )

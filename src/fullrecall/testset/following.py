@@ -250,7 +250,7 @@ def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
         return  # Their IDs follow from the spans.
     references = sample.reference_context_ids or ()
     for group_number, reference in enumerate(references):
-        # Where IDs and texts are parallel, the text is the quote.
+        # If IDs and texts are parallel, the text is the quote.
         beside = groups[group_number] if len(groups) == len(references) else ()
         for member, name in enumerate(reference.any_of):
             kept = anchors_of(sample).get(name, {})
@@ -298,8 +298,8 @@ class _Following:
             return self._decided(label, LabelStatus.GONE, [], evidence, 0.0)
         if copies := _of_source(self.by_digest.get(label.digest, []), label):
             return self._decided(label, LabelStatus.MOVED, copies, "the same text, another ID")
-        # From certain to uncertain: the first rule that decides counts, and the last one always
-        # decides.
+        # The rules go from certain to uncertain: the first rule that decides counts, and the last
+        # one always decides.
         quote, near = Letters(label.quote), self.lookup.nearest(number)
         # Sixty other texts may share more runs of words, and hide it.
         if own is not None and own not in near:

@@ -175,7 +175,8 @@ def generate(
     if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
         raise ParameterError(f"queries: expected a list of questions, got {shown(queries)}")
     shares, read = _shares(kinds), documents_of(documents)
-    # In random order, frequent topics come early, and any ten questions show the style of all.
+    # Queries are in random order: frequent topics come early, and any ten questions show the style
+    # of all.
     order = random.Random(f"{seed}:queries")  # noqa: S311 - a sample, no secret
     shuffled = order.sample(list(queries), len(queries))
     run = _Generation(read, model, checker, n, shares, shuffled, seed)
@@ -226,7 +227,8 @@ class _Generation:
         if on_plan is not None:
             on_plan(self._forecast())
         stopped = yield from self._written()
-        # Last, and only for accepted drafts, so that quotes of rejected drafts cost no call.
+        # This comes last, and only for accepted drafts, so that quotes of rejected drafts cost no
+        # call.
         yield from self._elsewhere()
         made_by: dict[str, Any] = {"model": self.model.name}
         made_by |= {"instructions": instructions.VERSION, "seed": self.seed}

@@ -171,7 +171,8 @@ def pairs(passages: Sequence[SeedPassage], *, seed: int) -> Iterator[Seed]:
     scripts without capitals are not found.
     """
     draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
-    # Names, not rare words: passages that share a rare word need not be about one thing.
+    # Passages are paired by names, not by rare words: passages that share a rare word need not be
+    # about one thing.
     passages_with: defaultdict[str, list[SeedPassage]] = defaultdict(list)
     for passage in passages:
         sure = (name.text for name in names(passage.text) if name.is_sure)

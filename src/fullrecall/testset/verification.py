@@ -31,7 +31,8 @@ def checked(
     A draft without a verdict is rejected.
     """
     pairs = [(number, backed) for number, draft in enumerate(drafts) for backed in draft.claims]
-    # Sorted by claim, so that the order does not show which question a statement belongs to.
+    # Statements are sorted by claim, so that the order does not show which question a statement
+    # belongs to.
     pairs.sort(key=lambda pair: pair[1].claim)
     request = instructions.checking(
         [passage.text for passage in passages],

@@ -35,8 +35,8 @@ _MOST_WORDS = 32
 
 PATH, CHUNK, EXTENSION, NUMBER = "path", "chunk", "extension", "number"
 
-# Possessive (`++`): otherwise a part without a number would be tried at every length, in quadratic
-# time.
+# The repeats are possessive (`++`): otherwise a part without a number would be tried at every
+# length, in quadratic time.
 ENDS = {
     CHUNK: re.compile(
         rf"(?:[^\w#?]*?(?:#|\?|::).+|[\W_]++(?:{_PART})[\W_]*+\d++(?:[\W_]++\d++)*+)",

@@ -325,7 +325,7 @@ def _cold(
         if result.is_judged:
             verdicts[row] = [_readable(each.verdict) for each in result.findings]
             verdicts[row] += ["unmeasured"] * len(result.unmeasured)
-        # Only if the columns do not give the result again: most rows need no JSON.
+        # Details are kept only if the columns do not give the result again: most rows need no JSON.
         if result_of(method, part.sample(row), outcomes, row, reasons[row] or "") != result:
             content = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
             details[row] = json.dumps(content, allow_nan=False)

@@ -109,8 +109,8 @@ class JsonLinesWriter(RowWriter):
     def finish(self) -> None:
         """Write the foot."""
         foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
-        # Including the foot's own fields; otherwise "stopped" could be edited out of a run that was
-        # cut short.
+        # The digest includes the foot's own fields; otherwise "stopped" could be edited out of a
+        # run that was cut short.
         self._digest.update(as_line(foot).encode())
         self._write_lines({**foot, "sha256": self._digest.hexdigest()})
 
@@ -147,7 +147,7 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     address = address_of(path)
     data = Path(path).read_bytes() if address is None else Place(address, ReportError).read()
     path = shown_path(path)
-    # Not splitlines: JSON does not escape other line separators in texts.
+    # `splitlines` does not fit here: JSON does not escape other line separators in texts.
     head, *lines = data.split(b"\n")
     methods, origin = _head(path, head)
     if lines and lines.pop():  # text after the last line break

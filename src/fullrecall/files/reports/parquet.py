@@ -102,7 +102,7 @@ class ParquetWriter(RowWriter):
         ends = np.cumsum([file.rows for file in written.files])
         whole = int(np.searchsorted(ends, rows, side="right"))
         self._start(written.files[:whole], rows)
-        # Under new names, so that a run that is killed here leaves the report as it was.
+        # Files get new names, so that a run that is killed here leaves the report unchanged.
         self._next = max((int(file.name[5:-8]) + 1 for file in written.files), default=0)
         missing = rows - sum(file.rows for file in self._files)
         if missing:

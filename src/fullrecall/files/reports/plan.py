@@ -43,7 +43,7 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
                 "rows=… needs numbered rows: pass position=… to the BatchScorer that scores them"
             )
         return groups, None
-    # By row and name: the report does not depend on the order of its files.
+    # Groups are sorted by row and name: the report does not depend on the order of its files.
     numbered.sort(key=lambda each: (int(each[1].min()), str(each[0])))
     groups = [group for group, _ in numbered]
     row_numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for _, numbers in numbered)])

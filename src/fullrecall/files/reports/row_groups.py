@@ -156,7 +156,8 @@ class RowGroup(ArrowRows):
         """Return columns in the types of a report; engines write lists and texts in other types."""
         file = self._files.file(self.path)
         with located(f"{self.path} cannot be read"):
-            # In this thread: reading in Arrow's threads took 16 MiB more for 100,000 rows.
+            # Columns are read in this thread: reading in Arrow's threads took 16 MiB more for
+            # 100,000 rows.
             own = set(file.schema_arrow.names)
             table = file.read_row_group(
                 self._group, columns=[name for name in names if name in own], use_threads=False
@@ -183,7 +184,8 @@ class RowGroup(ArrowRows):
             statistics = column.statistics
             nulls = None if statistics is None else statistics.null_count
             if nulls is None or nulls < column.num_values:
-                # By path: a user's column of mappings may have a key with the name of a score.
+                # Columns are found by path: a user's column of mappings may have a key with the
+                # name of a score.
                 filled.add(column.path_in_schema.partition(".")[0])
         types = self._files.file(self.path).schema_arrow
         filled = {name for name in filled if not pa.types.is_null(types.field(name).type)}

@@ -168,7 +168,7 @@ def _wait(error: BaseException) -> float | None:
     until, sent = (_date(get(name) or get(name.title())) for name in ("retry-after", "date"))
     if until is None:
         return None
-    # Counted from the endpoint's own date: the local clock may differ.
+    # The wait is counted from the endpoint's own date: the local clock may differ.
     seconds = (until - (sent or datetime.now(UTC))).total_seconds()
     return seconds if seconds > 0 else None
 

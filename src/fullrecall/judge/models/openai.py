@@ -61,8 +61,8 @@ class OpenAIChatModel(RemoteModel):
         return body
 
     def _read(self, reply: Any) -> Completion:
-        # Sorted by index, since replies may list choices in any order. The first counts if all
-        # agree.
+        # Choices are sorted by index, since replies may list choices in any order. The first counts
+        # if all agree.
         choices = sorted(reply["choices"], key=lambda choice: choice.get("index") or 0)
         choice, text = choices[0], _text(choices[0])
         if any(_text(other) != text for other in choices[1:]):

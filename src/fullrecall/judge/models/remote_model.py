@@ -228,7 +228,7 @@ class RemoteModel(ABC):
 
     def _completion(self, content: bytes) -> Completion:
         """Return the answer in a reply's body, for any content type in its headers."""
-        # Counted before parsing, which could delay the loop for seconds.
+        # Bytes are counted before parsing, which could delay the loop for seconds.
         if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
             detail = f"it has more than {_MOST_VALUES:,} values"
             return Completion("", failure=Failure.TOO_LARGE, detail=detail)
@@ -287,11 +287,11 @@ class RemoteModel(ABC):
         # A connection belongs to the loop that opened it, so there is one client for each loop.
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            # In a thread, since reading the certificates takes 0.1 s.
+            # The client is made in a thread, since reading the certificates takes 0.1 s.
             is_verified = not (self.base_url or "").startswith("http://") or bool(getproxies())
             make_client = partial(bounded_client(self.package), timeout=None, verify=is_verified)
             http_client = await asyncio.to_thread(make_client)
-        # Checked again: another request may have made it while the thread worked.
+        # The client is checked again: another request may have made it while the thread worked.
         if loop not in self._clients:
             client = getattr(import_module(self.package), self.client)(
                 api_key=self._key(),

@@ -67,7 +67,7 @@ def bounded_client(package: str) -> Any:
             """Send a request; return its response, with the part of its body that was read."""
             options["follow_redirects"] = False
             request.headers["Accept-Encoding"] = "identity"
-            # Streamed: otherwise the client would read without a bound.
+            # The reply is streamed: otherwise the client would read without a bound.
             response = await super().send(request, stream=True, **options)
             try:
                 content = await _content(response)

@@ -155,8 +155,9 @@ def _by_script(text: str, scripts: Counter[str]) -> str:
 def _latin(text: str) -> tuple[str | None, int]:
     spoken = _spoken(text)
     written = spoken.lower() if spoken.isupper() else _IN_NAME.sub(" ", _NAME.sub(" ", spoken))
-    # Each once: a repeated name, such as Python's module `os`, is not a sign of Portuguese. In
-    # other scripts a letter may become two in lower case, so each word is lowered separately.
+    # Each word counts once: a repeated name, such as Python's module `os`, is not a sign of
+    # Portuguese. In other scripts a letter may become two in lower case, so each word is lowered
+    # separately.
     words = set(_WORD.findall(written))
     by_word = _by_sign("function_words")
     lowered = {word.lower() for word in words} & by_word.keys()

@@ -44,7 +44,7 @@ _UNITS: Mapping[str, tuple[str, str]] = {
 }
 """For each form of a unit, its canonical name and its sort."""
 
-# Possessive throughout: contexts are untrusted, so no pattern may backtrack over them.
+# All repeats are possessive: contexts are untrusted, so no pattern may backtrack over them.
 _TOKEN = re.compile(
     r"(?P<citation>\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\])"
     r"|(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"

@@ -129,7 +129,8 @@ def _without_accents(written: str) -> str:
     word = written.casefold().replace("’", "'")
     if word.isascii():
         return word
-    # Only marks on Latin letters: without their marks, words of Hindi or Thai mean something else.
+    # Only marks on Latin letters are removed: without their marks, words of Hindi or Thai mean
+    # something else.
     decomposed = unicodedata.normalize("NFKD", word)
     without = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
     return unicodedata.normalize("NFC", without) or word

@@ -261,7 +261,7 @@ def ids_and_context() -> Any:
     """The state keeps IDs in one list and a joined text: the documents themselves are gone."""
 
     class Slim(TypedDict, total=False):
-        """Without documents."""
+        """A state without documents."""
 
         question: str
         retrieved_ids: list[str]

@@ -196,7 +196,7 @@ def capture_in(answer: object) -> LlamaIndexCapture | None:
     """Return a capture itself, or the capture of the call that returned `answer`, or None."""
     if isinstance(answer, LlamaIndexCapture):
         return answer
-    # Not getattr: a PydanticResponse claims to have every attribute.
+    # `getattr` does not fit here: a PydanticResponse claims to have every attribute.
     carried = getattr(answer, "__dict__", {}).get(_field(answer))
     return carried.capture if isinstance(carried, _CarriedList) else None
 

@@ -141,7 +141,8 @@ class RecallEvaluator(BaseEvaluator):
     ) -> RecallEvaluationResult:
         """Return the result; awaits the scorer's `ascore`, or runs its `score` in a thread."""
         call_input = self._input(query, response, contexts, fields)
-        # In sequence: later lists reuse the claims that the first list's request split.
+        # Lists are scored in sequence: later lists reuse the claims that the first list's request
+        # split.
         results = {
             key: await ascore_alone(self.scorer, sample, self._corpus)
             for key, sample in self._lists(call_input).items()

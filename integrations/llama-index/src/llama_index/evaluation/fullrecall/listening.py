@@ -209,7 +209,8 @@ def _listen() -> None:
         (dispatcher.event_handlers, _events),
     ]
     for handlers, own in lists:
-        # By identity, because Pydantic compares by value, and another user's handler may be equal.
+        # Handlers are compared by identity, because Pydantic compares by value, and another user's
+        # handler may be equal.
         position = next((n for n, each in enumerate(handlers) if each is own), None)
         if is_listening and position is None:
             handlers.append(own)
