@@ -118,8 +118,10 @@ class ColumnValues:
     @property
     def are_flags(self) -> bool:
         """Whether the column's items are true or false."""
-        texts = {str(item).lower() for item in self.items}
-        return bool(texts) and (texts <= {"true", "false"} or texts <= {"yes", "no"})
+        return bool(self.items) and any(
+            all(isinstance(item, (str, bool)) and str(item).lower() in pair for item in self.items)
+            for pair in (("true", "false"), ("yes", "no"))
+        )
 
     @property
     def are_numbers(self) -> bool:

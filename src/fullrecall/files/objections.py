@@ -153,7 +153,7 @@ class _GuessedFields:
             is_listed = column.is_all(Mapping) and column.has_lists
             beside = [*_leaves([column])] if is_listed else []
             for each in [*beside, *([] if self.given.rows else self.leaves)]:
-                labels = set(map(str, each.items))
+                labels = set(map(str, each.items)) if each.is_all((str, int, float)) else set()
                 if not 1 < len(labels) <= _MOST_LABELS:
                     continue
                 is_named = bool(roles_of(each.name) & _GRADES) and not column.is_gold
