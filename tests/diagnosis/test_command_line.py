@@ -127,9 +127,13 @@ def test_a_corpus_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_contexts(tmp_path / "none.jsonl")
     path = tmp_path / "corpus.jsonl"
-    path.write_text('{"id": "a", "start": 3}\n')
-    with pytest.raises(InputError, match="start and end go together"):
-        list(read_contexts(path))
+    for line, problem in (
+        ('{"id": "a", "start": 3}', "start and end go together"),
+        ('{"id": "a", "metadata": "x", "kind": "y"}', "expected a mapping, got 'x'"),
+    ):
+        path.write_text(f"{line}\n")
+        with pytest.raises(InputError, match=problem):
+            list(read_contexts(path))
 
 
 def test_the_corpus_may_be_a_folder(tmp_path: Path) -> None:

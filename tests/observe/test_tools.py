@@ -9,6 +9,7 @@ import pytest
 
 from fullrecall.errors import ParameterError
 from fullrecall.observe import StepReading
+from fullrecall.observe.conventions import number_of_task
 from fullrecall.observe.messages import hands_over
 from fullrecall.observe.tools import hits_in
 
@@ -151,3 +152,20 @@ def test_a_hand_off_of_llama_index_in_a_trace() -> None:
     handoff = {"tool_name": "handoff", "raw_input": {"kwargs": {"to_agent": "b", "reason": "c"}}}
     assert hands_over(handoff)
     assert not hands_over({**handoff, "raw_input": {"kwargs": {"query": "b"}}})
+
+
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [
+        (("__pregel_push", 3), "000000003"),
+        (("__pregel_push", ("__pregel_pull", "search"), 12, True), "000000012"),
+        (("__pregel_push", "a", "b", 3), ""),
+        (("__pregel_push", True), ""),
+        (("__pregel_pull", 3), ""),
+        ((), ""),
+        (None, ""),
+    ],
+)
+def test_parallel_tasks_are_ordered_by_their_number(path: object, number: str) -> None:
+    """The number follows the mark of a task, or the path of the task that sent it."""
+    assert number_of_task(path) == number

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fullrecall import IdRecall, evaluate
 from fullrecall.measures import (
     AP,
     F1,
@@ -278,3 +279,16 @@ def test_a_measure_of_a_users_own_counts_views(some: list[Result]) -> None:
             assert value == sum(f.found_at(3) for f in result.ranked) / len(result.findings) / 2
         else:
             assert np.isnan(value)
+
+
+def test_targets_are_told_apart_without_their_results() -> None:
+    """A reference of grade 0 is no target, and the order of references does not matter."""
+    given: list[Any] = [["a"], {"a": 1, "z": 0}, ["b"], ["a", "b"], {"b": 1, "z": 0, "a": 1}]
+    samples = [Sample(retrieved_context_ids=["a"], reference_context_ids=each) for each in given]
+    tables = [evaluate([sample], IdRecall(), progress=False).table for sample in samples]
+    one, same, other, two, both = (int(table.target_digests(0)[0]) for table in tables)
+    assert one == same
+    assert two == both
+    assert len({one, other, two}) == 3
+    whole = evaluate(samples, IdRecall(), progress=False).table
+    assert whole.target_digests(0).tolist() == [one, same, other, two, both]

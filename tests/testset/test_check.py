@@ -213,6 +213,8 @@ def test_near_equal_texts_are_found_and_no_others() -> None:
     half = [*base[:100], *(f"x{n}" for n in range(100))]
     texts = [" ".join(words) for words in (base, half, near, ["short"], ["short"], [])]
     assert groups(texts) == [[0, 2], [3, 4]]
+    two_thirds = [" ".join([*base[:17], *(f"{own}{n}" for n in range(3))]) for own in "yz"]
+    assert groups(two_thirds) == []
 
 
 @pytest.mark.parametrize("text", ["", "a", "a b", "\u3042\u3044\u3046", "!?", "\ud800"])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import tracemalloc
+import weakref
 from collections.abc import Callable
 
 import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.simple_summarize import SimpleSummarize
@@ -15,6 +18,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from fullrecall import Sample
 from llama_index.evaluation.fullrecall import RecallEvaluator, capture_retrievals, observed
+from llama_index.evaluation.fullrecall.listening import recording
 
 WORDS = 40
 
@@ -64,3 +68,13 @@ def test_memory_is_flat(call: Callable[[int], None]) -> None:
             held.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
     assert held[1] - held[0] < 200_000, held
+
+
+def test_a_span_that_never_ends_keeps_no_recording() -> None:
+    """A stream that nobody reads to its end sends no event."""
+    with recording() as recorder:
+        get_dispatcher().span_enter("endless", inspect.signature(len).bind("x"))
+    kept = weakref.ref(recorder)
+    del recorder
+    gc.collect()
+    assert kept() is None
