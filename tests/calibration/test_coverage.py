@@ -94,7 +94,7 @@ def test_ignoring_groups_would_be_wrong() -> None:
 @pytest.mark.parametrize("share", [0.8, 0.9, 0.95])
 @pytest.mark.parametrize("n", [30, 100])
 def test_intervals_of_hits(share: float, n: int) -> None:
-    """Of zeros and ones alone there are few possible means, and the coverage goes in steps."""
+    """Means of hits take few values, so the coverage changes in steps."""
     from fullrecall.calibration.estimation import mean_interval, spread_of
 
     hits = (np.random.default_rng([n, 4]).random((4_000, n)) < share).sum(axis=1)

@@ -128,7 +128,7 @@ class TestWhichScore:
         assert {claim.score for claim in report.to_label(3)} == {"claim_recall"}
 
     def test_of_two_one_is_named(self, make_report: MakeReport) -> None:
-        """Of two judged scores one has to be named."""
+        """If a report has two judged scores, one has to be named."""
         methods = [Method(name, parameters={"judge": name}) for name in ("claim_one", "claim_two")]
         both = make_report(["sn"] * 4, methods=methods)
         with pytest.raises(ReportError, match="got claim_one, claim_two: name the score"):

@@ -191,7 +191,7 @@ def test_an_id_in_another_form_or_field(expected: str, retrieved: Context, told:
 
 
 def test_forms_that_two_documents_share_prove_nothing() -> None:
-    """Where `a` and `A` are two documents, the letter case tells them apart."""
+    """If `a` and `A` are two documents, letter case distinguishes them."""
     samples = [
         Sample(expected_ids=["doc-A"], retrieved_ids=["doc-a"]),
         Sample(expected_ids=["doc-A"], retrieved_ids=["DOC-A"]),

@@ -205,7 +205,7 @@ class TestFormat:
         assert "holds no samples" in error.problem
 
     def test_a_name_twice_in_the_header(self, write: Write, until_error: UntilError) -> None:
-        """Of two columns with one name, neither is dropped in silence."""
+        """Two columns with one name are an error: neither is dropped silently."""
         _, error = until_error(read(write("a.csv", "question,question\na,b\n")))
         assert (error.line, error.field) == (1, "question")
 

@@ -176,7 +176,7 @@ def test_of_a_conversation_the_last_question_is_retrieved_for(name: str) -> None
 
 
 def test_two_questions_of_another_form_are_refused() -> None:
-    """Neither is a text: the samples are not read without a question."""
+    """Two questions of another form are refused, since neither is a text."""
     with pytest.raises(InputError, match=r"user_input: expected one str, got dict \{'a': 'x'\}"):
         one({"question": {"a": "x"}, "query": {"b": "x"}, "retrieved_context_ids": ["a"]})
 

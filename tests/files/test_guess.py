@@ -96,7 +96,7 @@ def filled(value: Any, number: int) -> Any:
 
 @pytest.mark.parametrize(("row", "line"), ORDINARY, ids=[", ".join(row) for row, _ in ORDINARY])
 def test_ordinary_columns_are_not_asked_about(row: dict[str, Any], line: dict[str, str]) -> None:
-    """Only one reading is plausible, for one row as for many."""
+    """Ordinary columns have only one plausible reading, for one row or many."""
     for count in (1, 2, 8):
         samples = from_rows([filled(row, n) for n in range(count)])
         assert len(list(samples)) == count

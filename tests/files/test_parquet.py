@@ -103,7 +103,7 @@ def test_renamed_columns_are_looked_up_in_the_schema(save: Save, until_error: Un
 
 
 def test_a_column_twice(save: Save, until_error: UntilError) -> None:
-    """Of two columns with one name, neither is dropped in silence."""
+    """Two columns with one name are an error: neither is dropped silently."""
     pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     _, error = until_error(read(save(pa.table([["1"], ["2"]], names=["id", "id"]))))
     assert "two columns 'id'" in error.problem

@@ -1,4 +1,4 @@
-"""`read` picks the reader; `.json` files are told apart by their content."""
+"""`read` chooses the reader by the name, and for `.json` files by the content."""
 
 from __future__ import annotations
 

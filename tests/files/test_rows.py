@@ -232,7 +232,7 @@ class TestPandas:
         ] == ["1", None]
 
     def test_a_column_twice(self, pandas: Any, until_error: UntilError) -> None:
-        """Of two columns with one name, neither is dropped in silence."""
+        """Two columns with one name are an error: neither is dropped silently."""
         frame = pandas.DataFrame([["a", "b"]], columns=["question", "question"])
         _, error = until_error(from_rows(frame))
         assert "two columns 'question'" in error.problem

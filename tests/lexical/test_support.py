@@ -284,7 +284,7 @@ def test_words_carry_their_places() -> None:
 
 
 def test_sentences_end_where_readers_end_them() -> None:
-    """At stops, line breaks and full-width stops; not within numbers or after initials in lower."""
+    """Sentences end at stops and line breaks, not within numbers or after initials."""
     passage = read_passage("It costs 3.5 dollars. A second one!\nA third\n\n四です。五です。")
     starts = [passage.words[first].written for first, _ in passage.sentences]
     assert starts == ["it", "a", "a", "四で", "五で"]

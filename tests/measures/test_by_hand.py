@@ -60,7 +60,7 @@ BY_HAND = {
 
 @pytest.mark.parametrize("text", BY_HAND)
 def test_a_measure_is_its_formula(text: str) -> None:
-    """For a sample alone and for columns of many; unjudged contexts are not irrelevant ones."""
+    """A measure equals its formula, for a single sample and for columns of many."""
     measure: Measure = parse(text)
     assert IdRecall().score(SAMPLE)[measure] == pytest.approx(BY_HAND[text])
     report = evaluate([SAMPLE] * 3, IdRecall(), progress=False)

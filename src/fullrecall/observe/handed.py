@@ -31,7 +31,7 @@ class TrackedList:
 
     @property
     def signature(self) -> Signature:
-        """Which passages the list holds, in its order."""
+        """The identities of the passages that the list holds, in its order."""
         return signature_of(self.passages)
 
 

@@ -1,4 +1,4 @@
-"""From the steps of one call to its retrieval: the retrieved, kept, and read contexts."""
+"""Make the retrieval of one call from its steps: the retrieved, kept, and read contexts."""
 
 from __future__ import annotations
 
@@ -207,11 +207,7 @@ class Record:
         )
 
     def _ambiguous(self) -> str | None:
-        """Return why it is unknown whether a list or a part of it was handed on; else None.
-
-        A step that returned both does not show which one counts, nor does a tool whose text quotes
-        no document, such as a refusal. A prompt may show it.
-        """
+        """Return why it is unknown whether a list or its part was passed on; else None."""
         for whole in self._kept:
             if whole.unquoted_by and not all(document.read_in for document in whole.documents):
                 return (

@@ -57,7 +57,7 @@ class Standing:
 
 @dataclass(frozen=True, repr=False)
 class Choice(NoTruth, Shown):
-    """Which retriever is best by a measure; prints as a table under one sentence.
+    """The choice of the best retriever by a measure; prints as a table under one sentence.
 
     `winners` names the only surviving retriever, or those that are `within` a tolerance of the
     best, the cheapest first; `winner` is the first, None without any. A name is wrong if another

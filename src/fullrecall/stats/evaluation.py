@@ -160,7 +160,7 @@ class Evaluation:
 
     @property
     def view(self) -> View:
-        """Which list of each record was scored; see `evaluate`."""
+        """The name of the list of each record that was scored; see `evaluate`."""
         return self.origin.view
 
     @property

@@ -1,4 +1,4 @@
-"""Which rows of two reports are the same samples, and which findings can be compared."""
+"""Pair the rows of two reports, and find the findings that can be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a report's scores come from: the corpus that labels were compared with, the list scored."""
+"""The origin of a report's scores: the corpus that labels were compared with, the list scored."""
 
 from __future__ import annotations
 
