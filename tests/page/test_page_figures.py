@@ -9,9 +9,8 @@ from tests.page.page_source import Parsed, cells_of, rows_of
 
 from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.measures import RR, Recall, nDCG
-from fullrecall.page.charts import Curve, CurveMean, chart
-from fullrecall.page.choices import Subject, columns
-from fullrecall.page.readings import reading_of, turns_of
+from fullrecall.page.subject import Subject, columns, reading_of, turns_of
+from fullrecall.page.tables import Curve, CurveMean, chart
 from fullrecall.show.text import between
 
 

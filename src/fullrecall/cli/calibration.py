@@ -14,7 +14,7 @@ from fullrecall.calibration import calibrate as calibration_of
 from fullrecall.calibration.calibration import FEWEST
 from fullrecall.cli import options
 from fullrecall.cli.console import show, show_result
-from fullrecall.cli.outputs import check_output
+from fullrecall.cli.options import check_output
 from fullrecall.errors import InputError
 from fullrecall.read import read_labels
 from fullrecall.report import Report

@@ -14,8 +14,8 @@ import typer
 from typer import Argument, Option
 
 from fullrecall.cli import options
-from fullrecall.cli.addresses import retriever_of
 from fullrecall.cli.console import fail, show_result
+from fullrecall.cli.options import retriever_of
 from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
 from fullrecall.cli.source import FieldOption, RowsOption, samples_of, unretrieved
 from fullrecall.measures import Measure

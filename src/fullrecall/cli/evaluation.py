@@ -13,12 +13,11 @@ from typer import Argument, Option
 from fullrecall._util.counts import counted
 from fullrecall._util.places import shown_path
 from fullrecall.cli import options
-from fullrecall.cli.addresses import retriever_of
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.job import fail_unless_scored, raise_with_count, scored
-from fullrecall.cli.judge import judge_of
 from fullrecall.cli.misses import missed_lines
-from fullrecall.cli.outputs import REPORTS, check_output
+from fullrecall.cli.options import REPORTS, check_output, judge_of, retriever_of
+from fullrecall.cli.reports import slices_dict, slices_of
 from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
 from fullrecall.cli.source import (
     FieldOption,
@@ -33,7 +32,6 @@ from fullrecall.cli.source import (
     samples_of_run,
     unretrieved,
 )
-from fullrecall.cli.summary import slices_dict, slices_of
 from fullrecall.errors import InputError
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Slices, Summary

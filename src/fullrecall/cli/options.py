@@ -3,20 +3,79 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Collection, Iterable
+from contextlib import redirect_stdout
 from functools import partial
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from math import inf, nan
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, cast
 
 import typer
 from typer import Argument, Option
 
-from fullrecall.cli.addresses import loaded
+from fullrecall._util.places import address_of
 from fullrecall.errors import ParameterError
+from fullrecall.files.reports.signature import is_report
 from fullrecall.measures import MEASURES, Measure, Recall, Threshold, parse, parse_threshold
 from fullrecall.measures.budgets import Cut
 from fullrecall.measures.text import parse_cut
+
+if TYPE_CHECKING:
+    from fullrecall.judge import Judge
+    from fullrecall.judge.models import ChatModel
+    from fullrecall.run.retrievers import RetrieverLike
+
+
+def retriever_of(address: str) -> RetrieverLike:
+    """Return the retriever that `app:search` names.
+
+    Raises `typer.BadParameter` if it cannot be loaded.
+    """
+    return cast("RetrieverLike", loaded(address, "--retriever"))
+
+
+def loaded(address: str, option: str) -> Any:
+    """Return the object that the value of an option names, such as `app:search`.
+
+    Raises `typer.BadParameter` if it cannot be loaded.
+    """
+    source, _, name = address.rpartition(":")
+    if not source or not name:
+        problem = f"expected MODULE:NAME, such as app.py:search, got {address!r}"
+        raise typer.BadParameter(problem, param_hint=option)
+    try:
+        with redirect_stdout(sys.stderr):  # so that --json prints only JSON
+            return attrgetter(name)(_module(source))
+    except (Exception, SystemExit) as error:  # a script may call sys.exit() while it is loaded
+        text = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
+        problem = f"cannot load {address!r}: {text}"
+        raise typer.BadParameter(problem, param_hint=option) from error
+
+
+def _module(source: str) -> ModuleType:
+    """Return a module, also one in a file; like a script, it imports modules beside it."""
+    if not source.endswith(".py"):
+        # An installed command has its own folder on the path, but not the working directory.
+        sys.path.insert(0, str(Path.cwd()))
+        return import_module(source)
+    path = Path(source)
+    if not path.is_file():
+        raise FileNotFoundError(f"no file {path}")
+    sys.path.insert(0, str(path.resolve().parent))
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = module_from_spec(spec)
+    # pickle and dataclasses look up a class's module there
+    sys.modules.setdefault(path.stem, module)
+    spec.loader.exec_module(module)
+    return module
+
 
 Read = TypeVar("Read")
 
@@ -190,3 +249,127 @@ StoreOption: TypeAlias = Annotated[
         "to resume a stopped run.",
     ),
 ]
+
+
+def judge_of(
+    name: str | None, base_url: str | None = None, unsure: str | None = None
+) -> Judge | None:
+    """Return the judge named, None for the default.
+
+    With `unsure`, a band such as "0.3,0.65", it judges only the claims that the
+    built-in judge is unsure of.
+
+    Raises `typer.BadParameter` for another kind, and the judge's own error if it lacks a package
+    or a key.
+    """
+    kind, _, folder = (name or "").partition(":")
+    if base_url is not None and kind not in ("openai", "anthropic"):
+        raise bad_option("--base-url", "needs --judge openai:MODEL")
+    if unsure is not None:
+        return _cascade(name, base_url, unsure)
+    if name is None:
+        return None
+    # Loaded only if named: each may need an extra.
+    if name == "lexical":
+        from fullrecall.lexical import LexicalJudge
+
+        return LexicalJudge()
+    if kind == "nli" and folder:
+        from fullrecall.lexical.cross_encoder import CrossEncoderJudge
+
+        return CrossEncoderJudge(folder)
+    from fullrecall.judge import LLMJudge
+
+    return LLMJudge(model_of(name, base_url, "--judge", "lexical, nli:FOLDER, "))
+
+
+def _cascade(name: str | None, base_url: str | None, unsure: str) -> Judge:
+    from fullrecall.judge import Cascade
+    from fullrecall.lexical import LexicalJudge
+
+    second = judge_of(name, base_url)
+    if second is None:
+        raise bad_option("--unsure", "needs --judge openai:MODEL, the judge to ask")
+    try:
+        low, high = map(float, unsure.split(","))
+    except ValueError:
+        raise bad_option(
+            "--unsure", f"expected LOW,HIGH such as 0.3,0.65, got {unsure!r}"
+        ) from None
+    return Cascade(LexicalJudge(), second, unsure=(low, high))
+
+
+def model_of(name: str, base_url: str | None, option: str, judges: str = "") -> ChatModel:
+    """Return the model that an option names; `judges` lists the judges that it may also name."""
+    kind, _, model = name.partition(":")
+    if kind == "openai" and model:
+        from fullrecall.judge.models.openai import OpenAIChatModel
+
+        return OpenAIChatModel(model, base_url=base_url)
+    if kind == "anthropic" and model:
+        from fullrecall.judge.models.anthropic import AnthropicChatModel
+
+        return AnthropicChatModel(model, base_url=base_url)
+    meant = "" if ":" in name else f": did you mean openai:{name}?"
+    if kind in ("openai", "anthropic"):
+        meant = f": name a model of it, {kind}:MODEL"
+    elif model:
+        address = " http://localhost:11434/v1" if kind == "ollama" else " and its address"
+        meant = f": for a server with OpenAI's interface, openai:{model} and --base-url{address}"
+    kinds = f"{judges}openai:MODEL or anthropic:MODEL"
+    raise bad_option(option, f"expected {kinds}, got {name!r}{meant}")
+
+
+REPORTS = (".jsonl", ".parquet")
+
+
+def check_output(
+    path: Path,
+    option: str = "--output",
+    endings: Collection[str] = (),
+    *,
+    inputs: Iterable[Path | None] = (),
+    replace: bool = False,
+    way_out: str = "name another file",
+) -> None:
+    """Raise `typer.BadParameter` if `path` cannot, or must not, be written.
+
+    It must not be one of the `inputs`; its name must have one of the `endings`, if any are given;
+    its directory must exist; an existing file must have been written by fullrecall, and is refused
+    without `replace`. The writer checks addresses.
+    """
+    is_here = address_of(path) is None
+    read_from = [file for file in inputs if file is not None and file.exists()]
+    if is_here and path.exists() and any(map(path.samefile, read_from)):
+        raise bad_option(option, f"must not be an input file, got {path}")
+    if endings and path.suffix not in endings:
+        raise bad_option(option, f"must end in {' or '.join(endings)}, got {path.name!r}")
+    if not is_here:
+        return
+    if not path.exists():
+        if not path.parent.is_dir():
+            raise bad_option(option, f"no directory {path.parent}")
+        return
+    if path.is_dir() and path.suffix != ".parquet":
+        raise bad_option(option, f"{path} is a directory: name a file")
+    if not _is_ours(path):
+        raise bad_option(option, f"{path} exists and is not a saved report: name another file")
+    if not replace:
+        raise bad_option(option, f"{path} exists: {way_out}")
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether a file is empty or was written by fullrecall."""
+    if path.is_dir():
+        return is_report(path)
+    # Reports and pages name fullrecall at their beginning, so that any other file is kept.
+    with path.open("rb") as file:
+        head = file.read(1024)
+    return not head or b"fullrecall" in head
+
+
+def append(path: Path, text: str) -> None:
+    """Add a text to a file, such as the one at $GITHUB_STEP_SUMMARY."""
+    # UTF-8 cannot encode half of an emoji in a question; its escape is written instead.
+    with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)

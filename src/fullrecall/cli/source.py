@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from typer import Option
 
 from fullrecall import read as datasets
-from fullrecall.cli.addresses import loaded
-from fullrecall.cli.options import bad_option
+from fullrecall.cli.options import bad_option, loaded
 from fullrecall.errors import InputError
 from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
@@ -81,11 +80,12 @@ def samples_of(
     tool_documents: Sequence[str] | None = None,
 ) -> FileSamples:
     """Return the samples of a file, read as the options say."""
+    renamed = [(pair, *pair.rpartition("=")) for text in rename or () for pair in text.split(",")]
     return datasets.read(
         file,
         rows=rows,
         fields=fields_of(field),
-        rename=_pairs("--rename", (pair for text in rename or () for pair in text.split(","))),
+        rename=_values("--rename", renamed, "OLD=NEW", "is renamed twice"),
         format=format,
         id_key=id_key,
         other_tools=other_tools or (),
@@ -107,14 +107,8 @@ def functions_of(texts: Sequence[str] | None) -> dict[str, Any]:
 
 def fields_of(texts: Sequence[str] | None) -> dict[str, str | None]:
     """Return the path of each field, from texts such as `expected_ids=evidence[].id`."""
-    fields: dict[str, str | None] = {}
-    for text in texts or ():
-        name, equals, path = text.partition("=")
-        if not (name and equals):
-            raise bad_option("--field", f"must be NAME=PATH, got {text!r}")
-        if fields.setdefault(name, path or None) != (path or None):
-            raise bad_option("--field", f"{name!r} has two paths")
-    return fields
+    pairs = [(text, *text.partition("=")) for text in texts or ()]
+    return _values("--field", pairs, "NAME=PATH", "has two paths")
 
 
 def corpus_of(path: Path | None) -> Iterable[Context] | None:
@@ -155,13 +149,14 @@ def unretrieved(sample: Sample) -> Sample:
     )
 
 
-def _pairs(option: str, texts: Iterable[str]) -> dict[str, str | None]:
-    """Return columns by field, None to leave one out, from texts such as `a=b`."""
-    pairs: dict[str, str | None] = {}
-    for pair in texts:
-        old, equals, new = pair.rpartition("=")
-        if not (old and equals):
-            raise bad_option(option, f"must be OLD=NEW, got {pair!r}")
-        if pairs.setdefault(old, new or None) != (new or None):
-            raise bad_option(option, f"{old!r} is renamed twice")
-    return pairs
+def _values(
+    option: str, parts: Iterable[tuple[str, str, str, str]], form: str, twice: str
+) -> dict[str, str | None]:
+    """Return values by name, None for an empty one, from texts with their parts around "="."""
+    values: dict[str, str | None] = {}
+    for text, name, equals, value in parts:
+        if not (name and equals):
+            raise bad_option(option, f"must be {form}, got {text!r}")
+        if values.setdefault(name, value or None) != (value or None):
+            raise bad_option(option, f"{name!r} {twice}")
+    return values

@@ -13,8 +13,7 @@ from typer import Argument, Option
 from fullrecall._util.counts import counted
 from fullrecall.cli import options
 from fullrecall.cli.console import write_json
-from fullrecall.cli.judge import judge_of, model_of
-from fullrecall.cli.outputs import check_output
+from fullrecall.cli.options import check_output, judge_of, model_of
 from fullrecall.cli.source import FieldOption, RowsOption, samples_of
 from fullrecall.cli.streams import write
 from fullrecall.files.text_files import existing_file, text_lines

@@ -9,11 +9,9 @@ from fullrecall._util.counts import counted
 from fullrecall.diagnosis import Diagnosis, described, diagnose
 from fullrecall.errors import ReportError
 from fullrecall.measures import Measure
-from fullrecall.page.causes import Causes
-from fullrecall.page.choices import Subject, columns
-from fullrecall.page.readings import Turns, reading_of, turns_of, unscored
 from fullrecall.page.samples import PER_BLOCK, Samples
 from fullrecall.page.single_file import rendered
+from fullrecall.page.subject import Causes, Subject, Turns, columns, reading_of, turns_of, unscored
 from fullrecall.page.tables import tables
 from fullrecall.show.sheet import Cell, Line, Sheet
 from fullrecall.show.text import between, shown

@@ -13,9 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fullrecall.measures.findings import Evidence, Finding
-from fullrecall.page.causes import Causes
-from fullrecall.page.choices import ComparedRows
-from fullrecall.page.readings import ResultCell, SampleReading
+from fullrecall.page.subject import Causes, ComparedRows, ResultCell, SampleReading
 from fullrecall.samples.calls import Stage
 from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample

@@ -11,7 +11,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from fullrecall.page.charts import path
+from fullrecall.page.tables import path
 from fullrecall.show.html import table, visible
 from fullrecall.show.text import replaced
 
