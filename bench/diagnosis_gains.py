@@ -239,7 +239,7 @@ def demo(pages: int = 900) -> list[Setting]:
     from langchain_core.documents import Document as Page
     from tests.stdlib_docs.collection import documents, questions
 
-    from fullrecall.demo.searches import chunked
+    from fullrecall.demo.library import chunked
     from fullrecall.samples import Document
     from langchain_fullrecall import contexts as from_documents
     from llama_index.evaluation.fullrecall import contexts as from_nodes

@@ -11,7 +11,7 @@ import pytest
 from tests.stdlib_docs.collection import FOLDER, documents, questions
 
 from fullrecall.demo import library_pages, library_questions
-from fullrecall.demo.searches import CHUNK_SIZE, Chunk, FullTextSearch, chunked
+from fullrecall.demo.library import CHUNK_SIZE, Chunk, FullTextSearch, chunked
 from fullrecall.samples.corpus import Document
 from fullrecall.samples.sample import Sample
 

@@ -259,7 +259,7 @@ def test_without_full_text_search_the_demo_says_so(monkeypatch: pytest.MonkeyPat
             raise sqlite3.OperationalError("no such module: fts5")
 
     connect = partial(sqlite3.connect, factory=WithoutFullText)
-    monkeypatch.setattr("fullrecall.demo.searches.sqlite3.connect", connect)
+    monkeypatch.setattr("fullrecall.demo.library.sqlite3.connect", connect)
     result = CliRunner().invoke(app, ["demo"], catch_exceptions=False)
     assert result.exit_code == 2
     assert "SQLite has no full-text search" in result.stderr

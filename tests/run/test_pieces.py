@@ -16,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 from fullrecall import IdRecall, Sample, TextRecall, aevaluate, evaluate
 from fullrecall._util.pieces import pause, watched
 from fullrecall.scorers import Unmeasured, similarity
-from fullrecall.scorers.similarity import BoundedSimilarity
+from fullrecall.scorers.text import BoundedSimilarity
 
 
 def sample(references: list[str], contexts: list[str]) -> Sample:

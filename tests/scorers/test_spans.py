@@ -13,8 +13,16 @@ from hypothesis import strategies as st
 
 from fullrecall import Context, Sample, SpanRecall
 from fullrecall.measures import Hit, Precision, Recall
-from fullrecall.scorers.alignment import Overlap, Windows, covered, overlap, squeezed, union
-from fullrecall.scorers.passages import Passage, merged
+from fullrecall.scorers.passages import (
+    Overlap,
+    Passage,
+    Windows,
+    covered,
+    merged,
+    overlap,
+    squeezed,
+    union,
+)
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lm", "rt", "nd", "st", "p")]
 

@@ -15,9 +15,8 @@ from fullrecall._util.places import shown_path
 from fullrecall.cli import options
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.job import fail_unless_scored, raise_with_count, scored
-from fullrecall.cli.misses import missed_lines
+from fullrecall.cli.misses import missed_lines, slices_dict, slices_of
 from fullrecall.cli.options import REPORTS, check_output, judge_of, retriever_of
-from fullrecall.cli.reports import slices_dict, slices_of
 from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
 from fullrecall.cli.source import (
     FieldOption,

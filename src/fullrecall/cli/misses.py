@@ -1,16 +1,16 @@
-"""The missed targets by sample: a few samples are shown, all are counted."""
+"""Below a summary: the means of slices, and missed targets by sample."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.text import Text
 
-from fullrecall.measures import AllFound
+from fullrecall.measures import AllFound, Measure
 from fullrecall.measures.findings import Finding
-from fullrecall.report import Report, Row
+from fullrecall.report import Report, Row, Slices
 from fullrecall.scorers.result import Result
 from fullrecall.show.terminal import indented
 from fullrecall.show.text import one_line
@@ -19,6 +19,21 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _TARGETS_SHOWN = 10
+
+
+def slices_of(report: Report, by: str | None, measures: Sequence[Measure]) -> list[Slices]:
+    """Return the slices of each score by each measure; without measures, by its headline."""
+    return [
+        report.slices(by, measure, score=method.name)
+        for method in report.methods
+        if by is not None
+        for measure in measures or (None,)
+    ]
+
+
+def slices_dict(parts: Sequence[Slices]) -> dict[str, Any]:
+    """Return slices as part of a summary's JSON; an empty dict without slices."""
+    return {"slices": [part.to_dict() for part in parts]} if parts else {}
 
 
 def missed_lines(report: Report, limit: int, k: int | None = None) -> Iterator[RenderableType]:

@@ -13,11 +13,12 @@ from typer import Argument, Option
 from fullrecall._util.places import shown_path
 from fullrecall.cli import options
 from fullrecall.cli.console import show, show_result
+from fullrecall.cli.misses import slices_dict, slices_of
 from fullrecall.cli.options import append, check_output, retriever_of
 from fullrecall.cli.source import corpus_of
 from fullrecall.measures import Measure, Recall, Threshold
 from fullrecall.measures.budgets import check_unit
-from fullrecall.report import Comparison, Report, Slices
+from fullrecall.report import Comparison, Report
 from fullrecall.report import compare as comparison_of
 from fullrecall.show import markdown as markdown_writer
 from fullrecall.show import terminal
@@ -54,21 +55,6 @@ def summary(
         return {**totals.to_dict(), **slices_dict(parts)}
 
     show_result(values, terminal.parts(*sheets), as_json=as_json)
-
-
-def slices_of(report: Report, by: str | None, measures: Sequence[Measure]) -> list[Slices]:
-    """Return the slices of each score by each measure; without measures, by its headline."""
-    return [
-        report.slices(by, measure, score=method.name)
-        for method in report.methods
-        if by is not None
-        for measure in measures or (None,)
-    ]
-
-
-def slices_dict(parts: Sequence[Slices]) -> dict[str, Any]:
-    """Return slices as part of a summary's JSON; an empty dict without slices."""
-    return {"slices": [part.to_dict() for part in parts]} if parts else {}
 
 
 def smallest_k(

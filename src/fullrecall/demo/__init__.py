@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.demo.demonstration import MARGIN as MARGIN
     from fullrecall.demo.demonstration import Demonstration as Demonstration
     from fullrecall.demo.demonstration import run as run
+    from fullrecall.demo.library import FullTextSearch as FullTextSearch
+    from fullrecall.demo.library import chunked as chunked
     from fullrecall.demo.library import library_pages as library_pages
     from fullrecall.demo.library import library_questions as library_questions
-    from fullrecall.demo.searches import FullTextSearch as FullTextSearch
-    from fullrecall.demo.searches import chunked as chunked
 else:
     __getattr__ = lazy.names(__name__)

@@ -43,8 +43,7 @@ def run(*, k: int = 5, depth: int = 20) -> Demonstration:
     Ranks beyond `k` show where missed pages rank, and the gain of a larger k.
     Raises `ParameterError` if Python's SQLite has no full-text search.
     """
-    from fullrecall.demo.library import library_pages, library_questions
-    from fullrecall.demo.searches import FullTextSearch, chunked
+    from fullrecall.demo.library import FullTextSearch, chunked, library_pages, library_questions
 
     pages, questions = library_pages(), library_questions()
     chunks = chunked(pages)

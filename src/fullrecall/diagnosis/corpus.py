@@ -10,8 +10,7 @@ from typing import NamedTuple, TypeAlias
 from fullrecall.errors import InputError
 from fullrecall.samples.context import ID, Context, ContextLike, as_context
 from fullrecall.samples.identifiers import as_id
-from fullrecall.scorers.alignment import CharacterRange, Overlap, covered, total
-from fullrecall.scorers.passages import Passage
+from fullrecall.scorers.passages import CharacterRange, Overlap, Passage, covered, total
 
 IndexedContexts: TypeAlias = Iterable[ContextLike] | Mapping[ID, ContextLike]
 """The indexed contexts: contexts, texts, or a mapping from IDs to them."""

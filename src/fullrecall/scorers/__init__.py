@@ -12,11 +12,11 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.measures.findings import Finding as Finding
     from fullrecall.measures.findings import Target as Target
     from fullrecall.scorers.claims import ClaimRecall as ClaimRecall
+    from fullrecall.scorers.claims import ContextPrecision as ContextPrecision
+    from fullrecall.scorers.claims import QuestionRecall as QuestionRecall
     from fullrecall.scorers.entities import EntityRecall as EntityRecall
     from fullrecall.scorers.ids import IdRecall as IdRecall
     from fullrecall.scorers.judged import JudgedScorer as JudgedScorer
-    from fullrecall.scorers.precision import ContextPrecision as ContextPrecision
-    from fullrecall.scorers.questions import QuestionRecall as QuestionRecall
     from fullrecall.scorers.result import Method as Method
     from fullrecall.scorers.result import Result as Result
     from fullrecall.scorers.result import Status as Status

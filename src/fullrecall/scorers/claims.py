@@ -1,4 +1,4 @@
-"""Recall by the claims of a reference answer."""
+"""The scorers that ask a judge: by a reference's claims, by sub-questions, by context."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import ClassVar, Literal, get_args
 from fullrecall._util.parameters import check_choice
 from fullrecall.judge.judge import Flow
 from fullrecall.judge.language import language
-from fullrecall.measures.findings import Target
+from fullrecall.measures import MeanPrecision, Measure
+from fullrecall.measures.findings import Finding, Target
 from fullrecall.samples.sample import Claim, Sample
 from fullrecall.scorers.judged import JudgedScorer
-from fullrecall.scorers.scorer import Found, require, require_retrieval
+from fullrecall.scorers.scorer import Found, Unmeasured, require, require_retrieval
 
 Split = Literal["judge", "sentences"]
 
@@ -82,3 +83,62 @@ class ClaimRecall(JudgedScorer):
             )
         # A claim that the judge lists twice would weigh twice.
         return [Claim(part) for part in dict.fromkeys(parts)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextPrecision(JudgedScorer):
+    """Whether the relevant contexts rank before the irrelevant ones: 1.0 if all of them do.
+
+    A context is relevant if the judge finds that it helps to write the reference answer or, without
+    a reference, to answer the question. Targets are the contexts themselves, and `missed` has those
+    that do not help. To compare IDs or texts, read the measure from another scorer's result:
+    `IdRecall().score(…)[fullrecall.measures.MeanPrecision]`.
+
+    The score is the mean of precision@rank over the relevant ranks (ragas's context precision);
+    `result[Precision]` is the plain share of relevant contexts.
+    """
+
+    kind: ClassVar[str] = "context_precision"
+    headline: ClassVar[Measure] = MeanPrecision
+    labels: ClassVar[Collection[str]] = ()
+
+    def _judged(self, sample: Sample) -> Flow[Found]:
+        contexts = self._contexts(sample)
+        reference = sample.reference if (sample.reference or "").strip() else None
+        if reference is None and not (sample.user_input or "").strip():
+            raise Unmeasured("user_input and reference are missing")
+        if not contexts.unique:
+            # One target: without any, the sample would be undefined, but an empty retrieval scores
+            # 0.0.
+            missed = Finding(Target((reference or sample.user_input or "",)))
+            return Found([missed], contexts.count)
+        verdicts = yield from self._asked_judge.relevance(
+            contexts.unique, question=sample.user_input, reference=reference
+        )
+        targets = [Target((text,)) for text in contexts.unique]
+        return self._findings_of(targets, verdicts, contexts, "context")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionRecall(JudgedScorer):
+    """The share of the question's sub-questions that the retrieved contexts can answer.
+
+    The judge splits `user_input` once, then decides for each sub-question whether the contexts
+    answer it. No reference is needed or compared: the score measures whether the contexts *have* an
+    answer, not whether it is the right one.
+    """
+
+    kind: ClassVar[str] = "question_recall"
+    labels: ClassVar[Collection[str]] = ()
+
+    def _judged(self, sample: Sample) -> Flow[Found]:
+        require_retrieval(sample)
+        question = require(sample.user_input, "user_input")
+        if not question.strip():
+            return Found((), 0)
+        if self._contexts(sample).unique:
+            parts = yield from self._asked_judge.split(question, kind="questions")
+        else:
+            parts = (question,)
+        targets = [Target((part,)) for part in dict.fromkeys(parts)]
+        return (yield from self._attributed(targets, sample, relation="question"))

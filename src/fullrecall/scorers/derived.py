@@ -26,7 +26,7 @@ from fullrecall.samples.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.result import Method, Result, Status
 from fullrecall.scorers.scorer import BAD_ROW, INTERRUPTED, LATE, FindingScorer
-from fullrecall.scorers.similarity import is_name
+from fullrecall.scorers.text import is_name
 
 T = TypeVar("T")
 

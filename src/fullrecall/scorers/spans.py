@@ -10,8 +10,7 @@ from fullrecall._util.parameters import check_k
 from fullrecall._util.pieces import pause
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.sample import Sample
-from fullrecall.scorers.alignment import Overlap, Windows, covered, total, within
-from fullrecall.scorers.passages import Passage, merged
+from fullrecall.scorers.passages import Overlap, Passage, Windows, covered, merged, total, within
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,
@@ -32,11 +31,11 @@ class SpanRecall(DeterministicScorer):
     over two retrieved chunks counts in full, overlapping chunks count once, and references that
     overlap are one target, their union. In an any-of group, the alternative covered best counts.
 
-    If both sides have offsets (`Context.source`, `start`, `end`), characters are compared by place.
-    Otherwise texts are aligned: a character is covered if it lies in a common run of at least
-    `min_run` characters, or in a shorter one that a chunk border may have cut (see
-    `fullrecall.scorers.alignment`; `bench` measures it against offsets). Text that occurs word for
-    word in another document counts as retrieved: only offsets can tell.
+    Where both sides have offsets (`Context.source`, `start`, `end`), characters are compared by
+    place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
+    least `min_run` characters, or a shorter one where a chunk border may have cut it (see
+    `fullrecall.scorers.passages`; `bench` measures it against offsets). Text that
+    occurs word for word in another document counts as retrieved: only offsets can tell.
 
     Every reference counts the same; `Recall(weight="size")` weighs it by its characters, as
     Chroma's chunking evaluation does (Smith and Troynikov, 2024).

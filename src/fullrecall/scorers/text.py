@@ -1,15 +1,18 @@
-"""Recall by the similarity of whole texts."""
+"""Recall by the similarity of whole texts: RapidFuzz scorers by name, or any callable."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import os
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from fullrecall._util.parameters import check_choice, check_share
-from fullrecall._util.pieces import paused
+from fullrecall._util.pieces import pause, paused
+from fullrecall.errors import ParameterError
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
@@ -21,7 +24,205 @@ from fullrecall.scorers.scorer import (
     require,
     retrieved_texts,
 )
-from fullrecall.scorers.similarity import BoundedSimilarity, Similarity
+
+Similarity: TypeAlias = Callable[[str, str], float]
+"""Takes a reference and a retrieved text, in this order, and returns a number in [0, 1]."""
+
+_DISTANCES: Mapping[str, str] = {
+    "levenshtein": "Levenshtein",
+    "indel": "Indel",
+    "damerau_levenshtein": "DamerauLevenshtein",
+    "osa": "OSA",
+    "lcs": "LCSseq",
+    "hamming": "Hamming",
+    "jaro": "Jaro",
+    "jaro_winkler": "JaroWinkler",
+}
+_COUNTED = ("levenshtein", "indel", "damerau_levenshtein", "osa", "lcs", "hamming")
+"""Similarities that count edits in whole numbers: one call for many pairs then returns the same
+values, to the last bit, as a call for each."""
+
+_LENGTHY = 5_000_000
+"""The work from which several cores compare, as the sum over pairs of the product of their lengths:
+starting the threads takes some 0.1 ms."""
+
+_MOST = 2e10
+"""Most cells in the table of two texts to compare: RapidFuzz takes up to two seconds for them."""
+
+_LONG, _PIECE = 1e8, 2e9
+"""Cells from which two texts are compared on their own, and of the work between two pauses."""
+
+_SLOWNESS: Mapping[str, float | None] = {
+    "damerau_levenshtein": 30.0,  # one cell per step
+    "hamming": 1e-6,  # as many steps as characters
+    **dict.fromkeys(("partial_ratio", "partial_token_sort_ratio"), None),
+    **dict.fromkeys(("partial_token_set_ratio", "partial_token_ratio", "WRatio"), None),
+}
+"""How many times the usual work a cell takes; None: a third of the shorter text's length, since it
+is compared with every part of the longer one."""
+
+# A cut-off lets RapidFuzz stop early, but a cut-off equal to the threshold lets rounding change
+# decisions at the border: cut slightly lower, and compare the exact value.
+_SLACK = 1e-6
+
+
+class BoundedSimilarity:
+    """A similarity that is exact from `threshold` up and may be 0 below it.
+
+    Takes a RapidFuzz scorer by name or as a function; values of `rapidfuzz.fuzz` are divided by
+    100. Raises `ParameterError` for a name that RapidFuzz does not have and for a distance; a call
+    raises it for a callable's value outside [0, 1].
+    """
+
+    __slots__ = ("_best", "_cutoff", "_function", "_in_one_call", "_slowness")
+
+    def __init__(self, similarity: str | Similarity, threshold: float) -> None:
+        function: Any = _named(similarity) if isinstance(similarity, str) else similarity
+        self._function = function
+        scorer = getattr(function, "_RF_ScorerPy", None)
+        self._in_one_call = scorer is not None and function in map(_named, _COUNTED)
+        self._slowness: float | None = 1.0
+        self._best: float | None = None
+        """RapidFuzz's value of equal texts; None for any other callable."""
+        self._cutoff = 0.0
+        if scorer is None:
+            if not callable(function):
+                raise ParameterError(
+                    f"must be a name or a callable, got {similarity!r}", "similarity"
+                )
+            return
+        flags = scorer["get_scorer_flags"]()
+        if flags["worst_score"] != 0 or flags["optimal_score"] not in (1, 100):
+            raise ParameterError(
+                f"must be a normalized similarity, got {similarity!r}: pass "
+                "normalized_similarity of the same module",
+                "similarity",
+            )
+        names = {name for name, known in _by_name().items() if known is function}
+        self._slowness = next((_SLOWNESS[name] for name in names & _SLOWNESS.keys()), 1.0)
+        self._best = flags["optimal_score"]
+        self._cutoff = max(0.0, threshold - _SLACK) * flags["optimal_score"]
+
+    def __call__(self, reference: str, text: str) -> float:
+        """Return how similar a retrieved text is to a reference."""
+        if self._best is None:
+            value = self._function(reference, text)
+            if not 0 <= value <= 1:
+                name = getattr(self._function, "__qualname__", repr(self._function))
+                raise ParameterError(
+                    f"similarity {name} must return a number in [0, 1], got {value!r}"
+                )
+            return float(value)
+        return float(self._function(reference, text, score_cutoff=self._cutoff)) / self._best
+
+    def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
+        """Return for each reference its similarity to each text, equal to that of single calls.
+
+        Raises `Unmeasured` for two texts that RapidFuzz would compare for seconds.
+        """
+        longest, width = max(map(len, references), default=0), sum(map(len, texts))
+        pair = self._cost(longest, max(map(len, texts), default=0))
+        # Jaro and `fuzz` divide: in one call their last bit may be rounded differently. One by one,
+        # RapidFuzz strips the common beginning and end of two long texts.
+        if self._in_one_call and pair <= _LONG and self._cost(longest, width) <= _PIECE:
+            size = max(1, int(_PIECE // max(1, self._cost(longest, width))))
+            pieces = (references[n : n + size] for n in range(0, len(references), size))
+            return [row for piece in pieces for row in self._at_once(piece, texts)]
+        rows: list[list[float]] = []
+        work = 0.0
+        for reference in references:
+            rows.append([])
+            for text in texts:
+                work += self._cost(len(reference), len(text))
+                if work > _PIECE:
+                    pause()
+                    work = 0.0
+                self._check(reference, text)
+                rows[-1].append(self(reference, text))
+        return rows
+
+    def _cost(self, one: int, other: int) -> float:
+        """Return the work of comparing two texts of these lengths, in steps of 64 cells."""
+        return one * other * (self._slowness or min(one, other) / 3)
+
+    def _check(self, reference: str, text: str) -> None:
+        """Raise `Unmeasured` for two texts that take too long."""
+        lengths = len(reference), len(text)
+        if self._best is None or self._cost(*lengths) <= _MOST:
+            return
+        # RapidFuzz returns at once where the lengths alone are too different.
+        if self._in_one_call and 2 * min(lengths) < self._cutoff * sum(lengths):
+            return
+        if self._cost(*_differing(reference, text)) > _MOST:
+            raise Unmeasured(
+                f"a reference of {lengths[0]:,} characters and a retrieved text of {lengths[1]:,} "
+                "are too long to compare: cut them into passages, or use SpanRecall"
+            )
+
+    def _at_once(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
+        pause()
+        import numpy as np
+        from rapidfuzz.process import cdist
+
+        work = sum(map(len, references)) * sum(map(len, texts))
+        compared: list[list[float]] = cdist(
+            references,
+            texts,
+            scorer=self._function,
+            score_cutoff=self._cutoff,
+            dtype=np.float64,
+            workers=_cores() if work >= _LENGTHY else 1,
+        ).tolist()
+        return compared
+
+
+@cache
+def _by_name() -> Mapping[str, Any]:
+    """Return RapidFuzz's similarities: normalized ones of distances, and the ratios of `fuzz`."""
+    from rapidfuzz import distance, fuzz
+
+    distances = {
+        name: getattr(distance, kind).normalized_similarity for name, kind in _DISTANCES.items()
+    }
+    return distances | {
+        name: ratio for name, ratio in vars(fuzz).items() if hasattr(ratio, "_RF_ScorerPy")
+    }
+
+
+def is_name(name: str) -> bool:
+    """Return whether a named similarity has this name; any other name is a passed function's."""
+    return name in _by_name()
+
+
+def _named(name: str) -> object:
+    if not is_name(name):
+        names = ", ".join(_by_name())
+        raise ParameterError(f"must be one of {names}, or a callable, got {name!r}", "similarity")
+    return _by_name()[name]
+
+
+def _cores() -> int:
+    """Return how many cores this process may use.
+
+    8 at most: more threads would only wait for the interpreter's lock.
+    """
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    usable = len(affinity(0)) if affinity is not None else os.cpu_count()
+    return min(8, usable or 1)
+
+
+def _differing(reference: str, text: str) -> tuple[int, int]:
+    """Return the lengths of two texts without their common beginning and end."""
+    most = min(len(reference), len(text))
+    start = _common(lambda n: reference[:n] == text[:n], most)
+    end = _common(lambda n: reference[len(reference) - n :] == text[len(text) - n :], most - start)
+    return len(reference) - start - end, len(text) - start - end
+
+
+def _common(agree: Callable[[int], bool], most: int) -> int:
+    """Return the largest number up to `most` where `agree` is true, as it is for all below."""
+    return bisect_left(range(1, most + 1), 1, key=lambda n: not agree(n))
+
 
 ThresholdOperator = Literal["ge", "gt"]
 

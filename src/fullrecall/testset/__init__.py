@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from fullrecall._util import lazy
 
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
-    from fullrecall.testset.additions import unjudged as unjudged
     from fullrecall.testset.audit import Audit as Audit
     from fullrecall.testset.audit import Issue as Issue
     from fullrecall.testset.audit import check as check
@@ -16,6 +15,7 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.testset.completion import CompletenessEstimate as CompletenessEstimate
     from fullrecall.testset.completion import PairToLabel as PairToLabel
     from fullrecall.testset.completion import complete as complete
+    from fullrecall.testset.completion import unjudged as unjudged
     from fullrecall.testset.content import Problem as Problem
     from fullrecall.testset.draft import Backed as Backed
     from fullrecall.testset.draft import Draft as Draft
