@@ -20,7 +20,6 @@ from scipy import stats
 
 from fullrecall import Label, Sample
 from fullrecall.calibration.calibration import design_of
-from fullrecall.calibration.draw import draw
 from fullrecall.calibration.estimation import (
     CalibrationEstimate,
     Design,
@@ -29,7 +28,7 @@ from fullrecall.calibration.estimation import (
     prediction_powered,
     spread_of,
 )
-from fullrecall.calibration.judged import JudgedClaim, JudgedClaims
+from fullrecall.calibration.judged import JudgedClaim, JudgedClaims, draw
 from fullrecall.measures.findings import Finding, Target
 from fullrecall.report import Row
 from fullrecall.scorers.result import Method

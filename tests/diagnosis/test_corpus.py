@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fullrecall import Context, IdRecall, Sample, evaluate
 from fullrecall.diagnosis import Cause, diagnose
 from fullrecall.diagnosis.corpus import Corpus
-from fullrecall.scorers.passages import Overlap, Passage, covered, union
+from fullrecall.scorers.spans import Overlap, Passage, covered, union
 
 
 def check(contexts: Sequence[Context], passage: Passage, min_run: int) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fullrecall import Context, Sample, SpanRecall
 from fullrecall.measures import Hit, Precision, Recall
-from fullrecall.scorers.passages import (
+from fullrecall.scorers.spans import (
     Overlap,
     Passage,
     Windows,

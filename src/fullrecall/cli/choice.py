@@ -16,8 +16,15 @@ from typer import Argument, Option
 from fullrecall.cli import options
 from fullrecall.cli.console import fail, show_result
 from fullrecall.cli.options import retriever_of
-from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
-from fullrecall.cli.source import FieldOption, RowsOption, samples_of, unretrieved
+from fullrecall.cli.source import (
+    FieldOption,
+    RowsOption,
+    ScorerName,
+    samples_of,
+    scorer_option,
+    scorers_of,
+    unretrieved,
+)
 from fullrecall.measures import Measure
 from fullrecall.run.contest import choose as choice_of
 from fullrecall.run.retrievers import RetrieverLike
@@ -73,15 +80,9 @@ def choose(
     as_json: options.JsonOption = False,
     within: Annotated[
         float,
-        Option(
-            metavar="0…1",
-            parser=options.read_share,
-            help="Name all that are within so much of the best, the cheapest first.",
-        ),
+        options.share(help="Name all that are within so much of the best, the cheapest first."),
     ] = 0.0,
-    confidence: Annotated[
-        float, Option(metavar="0…1", parser=options.read_share, help="Confidence in the name.")
-    ] = 0.95,
+    confidence: options.ConfidenceOption = 0.95,
     max_concurrency: Annotated[
         int, Option(metavar="N", help="Maximum concurrent calls; 1 measures seconds one by one.")
     ] = 16,

@@ -17,18 +17,20 @@ from fullrecall.cli.console import show, write_json
 from fullrecall.cli.job import fail_unless_scored, raise_with_count, scored
 from fullrecall.cli.misses import missed_lines, slices_dict, slices_of
 from fullrecall.cli.options import REPORTS, check_output, judge_of, retriever_of
-from fullrecall.cli.scorers import ScorerName, scorer_option, scorers_of
 from fullrecall.cli.source import (
     FieldOption,
     FormatOption,
     OtherToolsOption,
     RenameOption,
     RowsOption,
+    ScorerName,
     ToolDocumentsOption,
     joined_with,
     reading_option,
     samples_of,
     samples_of_run,
+    scorer_option,
+    scorers_of,
     unretrieved,
 )
 from fullrecall.errors import InputError
@@ -89,9 +91,8 @@ def evaluate(
     ] = None,
     threshold: Annotated[
         float | None,
-        measuring_option(
-            metavar="0…1",
-            parser=options.read_share,
+        options.share(
+            rich_help_panel="What to measure",
             help="text_recall: similarity at which two texts count as the same. Default: 0.5.",
         ),
     ] = None,

@@ -174,6 +174,7 @@ first_k = partial(positive, "--k", "-k", metavar="K")
 k = partial(Option, "--k", "-k", metavar="K", parser=read_cut)
 ks = partial(Option, "--k", "-k", "--ks", metavar="K[,K...]", parser=read_cuts)
 measure = partial(Option, "--measure", "-m", metavar="MEASURE", parser=read_measure)
+share = partial(Option, metavar="0…1", parser=read_share)
 file = partial(Option, metavar="FILE")
 output = partial(file, "--output", "-o")
 
@@ -213,7 +214,7 @@ MarkdownOption: TypeAlias = Annotated[
 ]
 ConfidenceOption: TypeAlias = Annotated[
     float,
-    Option(metavar="0…1", parser=read_share, help="Confidence of intervals, bounds, and outcomes."),
+    share(help="Confidence of intervals, bounds, and outcomes."),
 ]
 ScoreOption: TypeAlias = Annotated[
     str | None,

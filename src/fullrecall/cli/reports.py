@@ -62,20 +62,13 @@ def smallest_k(
     *,
     target: Annotated[
         float,
-        Option(
-            metavar="0…1",
-            parser=options.read_share,
-            help="Mean that must be reached, such as 0.9.",
-        ),
+        options.share(help="Mean that must be reached, such as 0.9."),
     ],
     measure: Annotated[
         list[Measure] | None,
         options.measure(help="Measure that must reach it, such as hit. Default: recall."),
     ] = None,
-    score: Annotated[
-        str | None,
-        Option(metavar="NAME", help="Score to read. Default: the only one, or the only recall."),
-    ] = None,
+    score: options.ScoreOption = None,
     unit: Annotated[
         str | None,
         Option(metavar="calls|tokens|seconds", help="Budget to search. Default: contexts."),
@@ -176,9 +169,8 @@ def gate(
     *,
     min_recall: Annotated[
         float | None,
-        rule_option(
-            metavar="0…1",
-            parser=options.read_share,
+        options.share(
+            rich_help_panel="Thresholds",
             help="Required mean recall, over all retrieved contexts or, with --k, the first K.",
         ),
     ] = None,
@@ -212,9 +204,8 @@ def gate(
     ] = None,
     margin: Annotated[
         float | None,
-        rule_option(
-            metavar="0…1",
-            parser=options.read_share,
+        options.share(
+            rich_help_panel="Thresholds",
             help="Largest drop of the mean from the baseline's that still passes, in [0, 1].",
         ),
     ] = None,

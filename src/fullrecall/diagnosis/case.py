@@ -13,8 +13,8 @@ from fullrecall.lexical import difference, duplicates, similarity
 from fullrecall.measures.findings import Finding
 from fullrecall.run.drivers import Inquiry
 from fullrecall.samples.context import Context
-from fullrecall.scorers.passages import Overlap, Passage, covered, total
 from fullrecall.scorers.result import Result
+from fullrecall.scorers.spans import Overlap, Passage, covered, total
 from fullrecall.table.row import Row
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from fullrecall.errors import InputError
 from fullrecall.samples.context import ID, Context, ContextLike, as_context
 from fullrecall.samples.identifiers import as_id
-from fullrecall.scorers.passages import CharacterRange, Overlap, Passage, covered, total
+from fullrecall.scorers.spans import CharacterRange, Overlap, Passage, covered, squeezed, total
 
 IndexedContexts: TypeAlias = Iterable[ContextLike] | Mapping[ID, ContextLike]
 """The indexed contexts: contexts, texts, or a mapping from IDs to them."""
@@ -52,12 +52,12 @@ class Corpus:
     def _by_text(self) -> dict[str, list[str]]:
         by_text: dict[str, list[str]] = {}
         for own_id, context in self.by_id.items():
-            by_text.setdefault(letters_of(context.text), []).append(own_id)
+            by_text.setdefault(squeezed(context.text or ""), []).append(own_id)
         return by_text
 
     def of_text(self, text: str | None) -> str | None:
         """Return the ID of the one context that has a text, white space aside."""
-        ids = self._by_text.get(letters_of(text), ()) if text else ()
+        ids = self._by_text.get(squeezed(text), ()) if text else ()
         return ids[0] if len(ids) == 1 else None
 
     def holders(self, passage: Passage) -> list[Held]:
@@ -82,11 +82,6 @@ class Corpus:
         beside = {n for at in search.overlaps for n in (at - 1, at + 1) if n in numbers}
         search.look(sorted(beside), edges=True)
         return [Held(self.contexts[n], part) for n, part in sorted(search.overlaps.items())]
-
-
-def letters_of(text: str | None) -> str:
-    """Return a text without white space."""
-    return "".join((text or "").split())
 
 
 @dataclass

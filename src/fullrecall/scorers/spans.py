@@ -1,16 +1,24 @@
-"""Recall by characters, for any size, order, and overlap of the chunks."""
+"""Recall by characters, for any size, order, and overlap of the chunks.
+
+Texts are aligned by exact runs, without white space: chunkers change it, and it has no content.
+Offsets are in the text without white space.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from fullrecall._util.parameters import check_k
 from fullrecall._util.pieces import pause
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
+from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
-from fullrecall.scorers.passages import Overlap, Passage, Windows, covered, merged, total, within
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
     Found,
@@ -20,6 +28,352 @@ from fullrecall.scorers.scorer import (
     require_retrieval,
     retrieved_contexts,
 )
+
+CharacterRange: TypeAlias = tuple[int, int]
+"""A half-open range of characters."""
+
+
+_TOGETHER = 100_000
+"""Stretches that are cut between two pauses."""
+
+
+class Overlap(NamedTuple):
+    """The characters of a reference that a context holds.
+
+    `runs` count by themselves. `edges` are so short that they may be chance: they count only next
+    to covered characters.
+    """
+
+    runs: tuple[CharacterRange, ...] = ()
+    edges: tuple[CharacterRange, ...] = ()
+
+
+class Windows:
+    """All substrings of one length of a context, in which references are looked up.
+
+    A block is half a run long and starts at a multiple of its length. Each run of `min_run`
+    characters of a reference contains a whole block: if no block occurs in the context, no run
+    does.
+    """
+
+    def __init__(self, context: str, min_run: int) -> None:
+        self.context = context
+        self.min_run = min_run
+        self.block = max(1, min_run // 2)
+
+    @cached_property
+    def blocks(self) -> AbstractSet[str]:
+        """The context's substrings of a block's length."""
+        return windows(self.context, self.block)
+
+    @cached_property
+    def runs(self) -> AbstractSet[str]:
+        """The context's substrings of `min_run` characters."""
+        return windows(self.context, self.min_run)
+
+
+def windows(text: str, size: int) -> set[str]:
+    """Return all substrings of a text that have this length."""
+    # One set for all references, not a search for each: linear where hundreds of references share a
+    # heading (bench/span_growth.py).
+    stretches: set[str] = set()
+    for first in range(0, len(text) - size + 1, _TOGETHER):
+        pause()
+        last = min(first + _TOGETHER, len(text) - size + 1)
+        stretches.update(text[start : start + size] for start in range(first, last))
+    return stretches
+
+
+def squeezed(text: str) -> str:
+    """Return `text` without white space."""
+    return "".join(text.split())
+
+
+def overlap(reference: str, context: Windows) -> Overlap:
+    """Return which characters of `reference` occur in a context; both are squeezed.
+
+    A character is covered if it lies in a common run of at least `min_run` characters, or if the
+    reference contains the whole context or the context the whole reference. A chunk border may
+    have cut a run where the reference's end is the context's start, or its start the context's
+    end: there a third of that length is enough, and a shorter run is an edge.
+    """
+    text, min_run = context.context, context.min_run
+    if not text or not reference:
+        return Overlap()
+    if reference in text:
+        return Overlap(runs=((0, len(reference)),))
+    if len(text) < min_run:
+        # A chunk shorter than a run counts only where it first occurs.
+        start = reference.find(text)
+        if start >= 0:
+            return Overlap(runs=((start, start + len(text)),))
+    cut_runs = list(_cut_runs(reference, text, min_run))
+    long_enough = [run for run in cut_runs if run[1] - run[0] >= min_run // 3]
+    runs = union([*_runs(reference, context), *long_enough])
+    return Overlap(tuple(runs), tuple(edge for edge in cut_runs if edge not in long_enough))
+
+
+def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
+    """Yield the stretches of `min_run` characters that both have, as ranges of `reference`."""
+    block, size = context.block, context.min_run
+    unseen = 0  # runs that start before it were looked up
+    for at in range(0, len(reference) - block + 1, block):
+        # One look-up rules out every run that holds this block; most of a reference ends here.
+        if reference[at : at + block] not in context.blocks:
+            continue
+        pause()
+        for start in range(max(unseen, at + block - size), min(at, len(reference) - size) + 1):
+            if reference[start : start + size] in context.runs:
+                yield start, start + size
+        unseen = at + 1
+
+
+def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterRange]:
+    """Yield the runs below `min_run` that a chunk border may have cut, as ranges of `reference`."""
+    length = len(reference)
+    longest = min(min_run, length, len(context)) - 1
+    if longest < 1:
+        return
+    size = _longest_shared(reference[-longest:], context[:longest])
+    if size:
+        yield length - size, length
+    size = _longest_shared(context[-longest:], reference[:longest])
+    if size:
+        yield 0, size
+
+
+def _longest_shared(end: str, beginning: str) -> int:
+    """Return the length of the longest suffix of `end` that is a prefix of `beginning`."""
+    # Both are shorter than a run, so trying every place is cheap even in a row of dots.
+    at = end.find(beginning[0])
+    while at >= 0:
+        if beginning.startswith(end[at:]):
+            return len(end) - at
+        at = end.find(beginning[0], at + 1)
+    return 0
+
+
+def union(intervals: Iterable[CharacterRange]) -> list[CharacterRange]:
+    """Return the same characters as disjoint ranges in order; ranges that touch are joined."""
+    joined: list[CharacterRange] = []
+    for start, end in sorted(intervals):
+        if end <= start:
+            continue
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def covered(length: int, overlaps: Iterable[Overlap]) -> list[CharacterRange]:
+    """Return the characters of a reference of `length` that its overlaps cover together."""
+    overlaps = list(overlaps)
+    runs = union(run for part in overlaps for run in part.runs)
+    # The edges of all contexts come last: a run cut by a chunk border may continue in the next
+    # chunk.
+    edges = union(edge for part in overlaps for edge in part.edges)
+    return union([*runs, *(edge for edge in edges if _counts(edge, runs, length))])
+
+
+def _counts(edge: CharacterRange, runs: Iterable[CharacterRange], length: int) -> bool:
+    """Return whether an edge touches a run, or meets the opposite edge."""
+    touches = any(start <= edge[1] and edge[0] <= end for start, end in runs)
+    return touches or edge == (0, length)
+
+
+def total(intervals: Iterable[CharacterRange]) -> int:
+    """Return how many characters are in disjoint ranges."""
+    return sum(end - start for start, end in intervals)
+
+
+def within(part: CharacterRange, intervals: Iterable[CharacterRange]) -> bool:
+    """Return whether one of the disjoint ranges contains the whole `part`."""
+    return any(start <= part[0] and part[1] <= end for start, end in intervals)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A text, the span of a document it was cut from, or both.
+
+    `source` is the document's ID, `start` and `end` the characters of it, half-open.
+    """
+
+    label: str
+    text: str | None
+    source: str | None = None
+    start: int = 0
+    end: int = 0
+
+    @classmethod
+    def of(cls, context: Context) -> Passage:
+        """Return a context as a passage, with its offsets if it has them."""
+        if context.source is None or context.start is None or context.end is None:
+            return cls(context.label, context.text)
+        label = context.text or f"{context.source}[{context.start}:{context.end}]"
+        return cls(label, context.text, context.source, context.start, context.end)
+
+    @cached_property
+    def characters(self) -> str:
+        """The text without white space."""
+        return squeezed(self.text or "")
+
+    @property
+    def _is_aligned(self) -> bool:
+        """Whether the text has exactly one character for each offset."""
+        return self.text is not None and len(self.text) == self.end - self.start
+
+    @property
+    def length(self) -> int:
+        """The number of characters to cover, without white space where the text is known."""
+        by_text = self.source is None or self._is_aligned
+        return len(self.characters) if by_text else self.end - self.start
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the passage is a range without characters."""
+        return self.source is not None and self.length == 0
+
+    def comparable(self, retrieved: Passage) -> bool:
+        """Return whether both have offsets, or both have texts."""
+        by_place = self.source is not None and retrieved.source is not None
+        return by_place or bool(self.characters and retrieved.characters)
+
+    def overlap(self, retrieved: Passage, min_run: int, shared: Windows | None = None) -> Overlap:
+        """Return which characters of this passage `retrieved` holds.
+
+        Compares offsets if both passages have them, so that the same text elsewhere does not
+        count; else aligns the texts. `shared` is made from `retrieved` once for several passages.
+        """
+        if self.source is None or retrieved.source is None:
+            return overlap(self.characters, shared or Windows(retrieved.characters, min_run))
+        start = max(self.start, retrieved.start) - self.start
+        end = min(self.end, retrieved.end) - self.start
+        if self._is_aligned:
+            start, end = (bisect_left(self._positions, offset) for offset in (start, end))
+        # Without white space: a context that shares only white space does not support it.
+        is_shared = self.source == retrieved.source and start < end
+        return Overlap(runs=((start, end),)) if is_shared else Overlap()
+
+    def original(self, part: CharacterRange) -> CharacterRange:
+        """Return a range of squeezed characters as offsets in this passage with its white space."""
+        if self.source is not None and not self._is_aligned:
+            return part
+        return self._positions[part[0]], self._positions[part[1] - 1] + 1
+
+    @cached_property
+    def _positions(self) -> list[int]:
+        """The offsets of the characters that are not white space."""
+        return [at for at, character in enumerate(self.text or "") if not character.isspace()]
+
+
+def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
+    """Return the union of passages: those that overlap become one, in order of appearance.
+
+    Passages overlap by offsets if they share a character; by text if one contains another, or if
+    at least `min_run` characters end one and begin another.
+    """
+    distinct = list(dict.fromkeys(passages))
+    # Compare only neighbors: all pairs of 1,000 references would be a million alignments.
+    near = _neighbors(distinct, min_run)
+    remaining = dict.fromkeys(range(len(distinct)))
+    unions: list[Passage] = []
+    while remaining:
+        index = next(iter(remaining))
+        del remaining[index]
+        current, around = distinct[index], near[index]
+        grown = True
+        while grown:
+            grown = False
+            # A union may overlap passages that neither of its parts did: start again from the
+            # first.
+            around = around & remaining.keys()
+            for other in sorted(around):
+                union = _joined(current, distinct[other], min_run)
+                union = union or _joined(distinct[other], current, min_run)
+                if union is not None:
+                    del remaining[other]
+                    around = around | near[other]
+                    current, grown = union, True
+                    break
+        unions.append(current)
+    return unions
+
+
+def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
+    """Return for each passage the indices of all passages that may be joined with it.
+
+    Two texts are joined only if one contains the first `min_run` characters of the second, or all
+    of a shorter second text; two ranges only if they are of one document.
+    """
+    near: list[set[int]] = [set() for _ in passages]
+    of_source: defaultdict[str, set[int]] = defaultdict(set)
+    of_beginning: defaultdict[str, set[int]] = defaultdict(set)
+    for index, passage in enumerate(passages):
+        if passage.source is not None:
+            of_source[passage.source].add(index)
+        else:
+            of_beginning[passage.characters[:min_run]].add(index)
+    lengths = {len(beginning) for beginning in of_beginning}
+    for index, passage in enumerate(passages):
+        if passage.source is not None:
+            near[index] |= of_source[passage.source]
+            continue
+        # There are few lengths: `min_run`, and those of shorter texts.
+        for length in lengths:
+            for beginning in windows(passage.characters, length) & of_beginning.keys():
+                near[index] |= of_beginning[beginning]
+                for other in of_beginning[beginning]:
+                    near[other].add(index)
+    return near
+
+
+def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
+    """Return the union of two passages if `second` starts inside `first`, else None."""
+    if first.source is not None and second.source is not None:
+        return _joined_places(first, second)
+    if first.source is not None or second.source is not None:
+        return None
+    if not second.characters or second.characters in first.characters:
+        return first
+    if first.characters[-min_run:] not in second.characters:
+        return None
+    # The first match of this beginning gives the longest overlap.
+    beginning = second.characters[:min_run]
+    earliest = max(1, len(first.characters) - len(second.characters) + 1)
+    start = first.characters.find(beginning, earliest)
+    while start >= 0:
+        shared = len(first.characters) - start
+        if second.characters.startswith(first.characters[start:]):
+            text = f"{first.text}{_after(second.text or '', shared)}"
+            union = replace(first, label=text, text=text)
+            # Set here, so that a text that grows by many passages is not squeezed again for each.
+            vars(union)["characters"] = first.characters + second.characters[shared:]
+            return union
+        start = first.characters.find(beginning, start + 1)
+    return None
+
+
+def _joined_places(first: Passage, second: Passage) -> Passage | None:
+    starts_inside = first.source == second.source and first.start <= second.start < first.end
+    if not starts_inside:
+        return None
+    if second.end <= first.end:
+        return first
+    text = None
+    if first.text is not None and second.text is not None:
+        text = first.text + second.text[first.end - second.start :]
+    label = text or f"{first.source}[{first.start}:{second.end}]"
+    return replace(first, label=label, text=text, end=second.end)
+
+
+def _after(text: str, count: int) -> str:
+    """Return the rest of `text` after `count` characters that are not white space."""
+    for position, character in enumerate(text):
+        if count == 0:
+            return text[position:]
+        count -= not character.isspace()
+    return ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +388,7 @@ class SpanRecall(DeterministicScorer):
     Where both sides have offsets (`Context.source`, `start`, `end`), characters are compared by
     place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
     least `min_run` characters, or a shorter one where a chunk border may have cut it (see
-    `fullrecall.scorers.passages`; `bench` measures it against offsets). Text that
+    `fullrecall.scorers.spans`; `bench` measures it against offsets). Text that
     occurs word for word in another document counts as retrieved: only offsets can tell.
 
     Every reference counts the same; `Recall(weight="size")` weighs it by its characters, as

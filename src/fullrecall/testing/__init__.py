@@ -27,8 +27,8 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.testing.examination import Judgment as Judgment
     from fullrecall.testing.examination import Pair as Pair
     from fullrecall.testing.examination import examine as examine
-    from fullrecall.testing.letters import sample_of as sample_of
     from fullrecall.testing.scorers import SCORER_CHECKS as SCORER_CHECKS
     from fullrecall.testing.scorers import ScorerFactory as ScorerFactory
+    from fullrecall.testing.scorers import sample_of as sample_of
 else:
     __getattr__ = lazy.names(__name__)

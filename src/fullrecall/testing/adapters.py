@@ -16,7 +16,7 @@ from fullrecall.scorers import (
     TextRecall,
 )
 from fullrecall.scorers.result import Result
-from fullrecall.testing.letters import WORDS, expect
+from fullrecall.testing.scorers import WORDS, expect
 
 
 class AdapterCase(NamedTuple):
