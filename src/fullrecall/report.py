@@ -19,7 +19,8 @@ from fullrecall.samples.sample import SampleLike
 from fullrecall.show.output import written
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.evaluation import Evaluation
-from fullrecall.stats.summary import scores_of, summary_markdown
+from fullrecall.stats.exports import scores_of
+from fullrecall.stats.summary import summary_markdown
 
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.calibration import HumanLabels, ToLabel

@@ -206,7 +206,7 @@ class Evaluation:
         without a sample is left out. MLflow's `log_metrics` and the `log` of Weights & Biases
         accept it.
         """
-        from fullrecall.stats.summary import metrics
+        from fullrecall.stats.exports import metrics
 
         return metrics(self.summary(*measures))
 
