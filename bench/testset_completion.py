@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
+from ranking import Ranking
 
-from fullrecall._util.ranking import Ranking
 from fullrecall._util.vocabulary import content_words
 from fullrecall.judge import Citation, Flow, Verdict
 from fullrecall.samples import Sample

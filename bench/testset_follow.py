@@ -22,10 +22,10 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from ranking import Ranking
 from testset_completion import Data, read
 
 from fullrecall import IdRecall, Sample, evaluate
-from fullrecall._util.ranking import Ranking
 from fullrecall.measures import Recall
 from fullrecall.read import Document
 from fullrecall.samples import CorpusIndex, stale_label

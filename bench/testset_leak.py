@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+from ranking import Ranking
 from tests.stdlib_docs.collection import documents, questions
 from testset_completion import rank_of
 
-from fullrecall._util.ranking import Ranking
 from fullrecall._util.vocabulary import content_words
 from fullrecall.samples import Sample
 from fullrecall.testset import Problem, check

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -169,18 +170,12 @@ _POINTS = re.compile(
 
 def longest_run(question: str, sources: Iterable[str]) -> tuple[str, ...]:
     """Return the longest run of words that the question shares with one of its sources."""
-    question_words = words(question)
-    best: tuple[str, ...] = ()
+    asked = words(question)
+    runs: list[tuple[str, ...]] = [()]
     for source in sources:
-        text = f" {' '.join(words(source))} "
-        start = 0
-        # Both ends only move forward, so there are at most twice as many searches as words.
-        for end in range(1, len(question_words) + 1):
-            while start < end and f" {' '.join(question_words[start:end])} " not in text:
-                start += 1
-            if end - start > len(best):
-                best = tuple(question_words[start:end])
-    return best
+        run = SequenceMatcher(None, asked, words(source), autojunk=False).find_longest_match()
+        runs.append(tuple(asked[run.a : run.a + run.size]))
+    return max(runs, key=len)
 
 
 def pointing(question: str) -> str:

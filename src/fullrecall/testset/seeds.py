@@ -12,11 +12,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from itertools import chain
-from math import ceil, inf
+from math import ceil, inf, log1p
 from typing import NamedTuple
 
-from fullrecall._util.ranking import Ranking
-from fullrecall._util.vocabulary import words
+from fullrecall._util.vocabulary import content_words, words
 from fullrecall.lexical import names
 from fullrecall.samples.corpus import Document
 from fullrecall.testset import duplicates
@@ -154,9 +153,24 @@ def singles(passages: Sequence[SeedPassage], n: int, *, seed: int) -> Iterator[S
 def questioned(
     passages: Sequence[SeedPassage], queries: Sequence[str], rest: Iterable[SeedPassage]
 ) -> Iterator[SeedPassage]:
-    """Yield the passages that users' queries find, each once, then the `rest`."""
-    ranking = Ranking(passage.text for passage in passages)
-    asked_about = (passages[number] for query in queries for number in ranking.best(query, 1))
+    """Yield the passage nearest to each of users' queries, each once, then the `rest`.
+
+    It has the most words of the query, by their rarity: the logarithm of 1 + passages / those with
+    the word.
+    """
+    holders: defaultdict[str, list[int]] = defaultdict(list)
+    for number, passage in enumerate(passages):
+        for word in set(content_words(passage.text)):
+            holders[word].append(number)
+
+    def nearest(query: str) -> SeedPassage | None:
+        shared: defaultdict[int, float] = defaultdict(float)
+        for word in dict.fromkeys(content_words(query)):
+            for number in holders.get(word, ()):
+                shared[number] += log1p(len(passages) / len(holders[word]))
+        return passages[max(shared, key=lambda n: (shared[n], -n))] if shared else None
+
+    asked_about = filter(None, map(nearest, queries))
     yielded: set[SeedPassage] = set()
     for passage in chain(asked_about, rest):
         if passage not in yielded:
