@@ -13,7 +13,7 @@ import pytest
 from tests.cli.command_line import SAMPLES, TEXTS, row_of, run
 
 from fullrecall import IdRecall, Report
-from fullrecall.cli import evaluation as evaluate_command
+from fullrecall.cli import source
 
 BROKEN = {
     "malformed": ('{"id": "x",\n', ["line 5", "not JSON"]),
@@ -269,7 +269,7 @@ def test_a_scorer_s_own_failure_is_counted_and_explained(
 
         return [Failing()]
 
-    monkeypatch.setattr(evaluate_command, "scorers_of", chosen)
+    monkeypatch.setattr(source, "scorers_of", chosen)
     result = run("evaluate", file(SAMPLES))
     assert result.exit_code == 0
     assert "1 unscored in id_recall: id_recall raised RuntimeError: out of order" in " ".join(

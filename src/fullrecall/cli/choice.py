@@ -13,18 +13,9 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from fullrecall.cli import options
+from fullrecall.cli import options, source
 from fullrecall.cli.console import fail, show_result
 from fullrecall.cli.options import retriever_of
-from fullrecall.cli.source import (
-    FieldOption,
-    RowsOption,
-    ScorerName,
-    samples_of,
-    scorer_option,
-    scorers_of,
-    unretrieved,
-)
 from fullrecall.measures import Measure
 from fullrecall.run.contest import choose as choice_of
 from fullrecall.run.retrievers import RetrieverLike
@@ -60,14 +51,14 @@ def choose(
         list[Measure] | None, options.measure(help="Measure to choose by, such as ndcg@10.")
     ] = None,
     scorer: Annotated[
-        ScorerName | None,
-        scorer_option(
+        source.ScorerName | None,
+        source.scorer_option(
             help="id_recall, text_recall, span_recall, entity_recall, claim_recall. Default: the "
             "first that the first sample has fields for."
         ),
     ] = None,
-    rows: RowsOption = None,
-    field: FieldOption = None,
+    rows: source.RowsOption = None,
+    field: source.FieldOption = None,
     state: Annotated[
         Path | None,
         Option(
@@ -103,11 +94,11 @@ def choose(
     if len(measures) > 1:
         raise options.bad_option("--k, --measure", f"expected one measure, got {len(measures)}")
     by_name = _retrievers(retrievers)
-    read = partial(samples_of, rows=rows, field=field)
-    samples = [unretrieved(sample) for sample in chain.from_iterable(map(read, files))]
+    read = partial(source.samples_of, rows=rows, field=field)
+    samples = [source.unretrieved(sample) for sample in chain.from_iterable(map(read, files))]
     if not samples:
         fail("no questions", *(f"{file} has none" for file in files))
-    (chosen_scorer,) = scorers_of([] if scorer is None else [scorer], {}, samples[0])
+    (chosen_scorer,) = source.scorers_of([] if scorer is None else [scorer], {}, samples[0])
     # A retriever's prints are not part of the command's output.
     with redirect_stdout(sys.stderr):
         choice = choice_of(

@@ -12,27 +12,11 @@ from typer import Argument, Option
 
 from fullrecall._util.counts import counted
 from fullrecall._util.places import shown_path
-from fullrecall.cli import options
+from fullrecall.cli import options, source
 from fullrecall.cli.console import show, write_json
 from fullrecall.cli.job import fail_unless_scored, raise_with_count, scored
 from fullrecall.cli.misses import missed_lines, slices_dict, slices_of
 from fullrecall.cli.options import REPORTS, check_output, judge_of, retriever_of
-from fullrecall.cli.source import (
-    FieldOption,
-    FormatOption,
-    OtherToolsOption,
-    RenameOption,
-    RowsOption,
-    ScorerName,
-    ToolDocumentsOption,
-    joined_with,
-    reading_option,
-    samples_of,
-    samples_of_run,
-    scorer_option,
-    scorers_of,
-    unretrieved,
-)
 from fullrecall.errors import InputError
 from fullrecall.measures import Measure
 from fullrecall.report import Report, Slices, Summary
@@ -65,8 +49,8 @@ def evaluate(
     ],
     *,
     scorer: Annotated[
-        list[ScorerName] | None,
-        scorer_option(
+        list[source.ScorerName] | None,
+        source.scorer_option(
             rich_help_panel="What to measure",
             help="id_recall, text_recall, span_recall, entity_recall, claim_recall; repeatable. "
             "Default: the one that an option below asks for, else the first that the first sample "
@@ -147,7 +131,7 @@ def evaluate(
     ] = None,
     retriever: Annotated[
         str | None,
-        reading_option(
+        source.reading_option(
             metavar="MODULE:NAME",
             help="Python function of the question, such as app:search or path/app.py:search, that "
             "returns what to score. Default: what the samples have.",
@@ -155,14 +139,14 @@ def evaluate(
     ] = None,
     run: Annotated[
         Path | None,
-        reading_option(
+        source.reading_option(
             metavar="RUN",
             help="TREC run to score, ordered by score: `query Q0 document rank score tag`.",
         ),
     ] = None,
     ties: Annotated[
         str | None,
-        reading_option(
+        source.reading_option(
             metavar="trec|order",
             help="Order of equal scores of --run: by ID, descending, or as in the file. Default: "
             "trec.",
@@ -170,7 +154,7 @@ def evaluate(
     ] = None,
     references: Annotated[
         Path | None,
-        reading_option(
+        source.reading_option(
             metavar="FILE",
             help="References of the samples in FILE, joined by ID, else by question; samples "
             "without references are left out.",
@@ -178,7 +162,7 @@ def evaluate(
     ] = None,
     corpus: Annotated[
         Path | None,
-        reading_option(
+        source.reading_option(
             metavar="PATH",
             help="Folder or file of what the retriever searches: samples whose references it no "
             "longer has, or has with other words, are unscored.",
@@ -186,7 +170,7 @@ def evaluate(
     ] = None,
     id_key: Annotated[
         str | None,
-        reading_option(
+        source.reading_option(
             metavar="PATH",
             help="Where a retrieved context has its ID, such as metadata.source or "
             "'{source}#{page}', '{source:name}#{page:+1}'. Default: its own ID.",
@@ -194,18 +178,18 @@ def evaluate(
     ] = None,
     collapse: Annotated[
         bool,
-        reading_option(
+        source.reading_option(
             "--collapse",
             help="Read retrieved contexts of one ID as one, at the rank of the first: K counts "
             "documents.",
         ),
     ] = False,
-    other_tools: OtherToolsOption = None,
-    tool_documents: ToolDocumentsOption = None,
-    rows: RowsOption = None,
-    field: FieldOption = None,
-    rename: RenameOption = None,
-    format: FormatOption = None,  # noqa: A002 - the option's name
+    other_tools: source.OtherToolsOption = None,
+    tool_documents: source.ToolDocumentsOption = None,
+    rows: source.RowsOption = None,
+    field: source.FieldOption = None,
+    rename: source.RenameOption = None,
+    format: source.FormatOption = None,  # noqa: A002 - the option's name
     slices: options.SlicesOption = None,
     missed: Annotated[
         int,
@@ -303,20 +287,20 @@ def evaluate(
         raise options.bad_option("--ties", "needs --run")
     if run is None:
         # Open all files before reading the first: a missing file must not waste any scoring.
-        read_files = [samples_of(file, **reading) for file in files]
+        read_files = [source.samples_of(file, **reading) for file in files]
         samples = chain.from_iterable(read_files)
     else:
         reading |= {"retriever": retriever, "references": references, "id_key": id_key}
-        samples = samples_of_run(files, run, ties or "trec", **reading)
+        samples = source.samples_of_run(files, run, ties or "trec", **reading)
     joined = None
     if references is not None:
-        samples = joined = joined_with(samples, references)
+        samples = joined = source.joined_with(samples, references)
     # The first sample decides on the scorers; the other samples are read while they are scored.
     samples = iter(samples)
     first = next(samples)
-    own: dict[ScorerName, dict[str, Any]] = {
-        ScorerName.TEXT: {"threshold": threshold, "similarity": similarity},
-        ScorerName.CLAIM: {
+    own: dict[source.ScorerName, dict[str, Any]] = {
+        source.ScorerName.TEXT: {"threshold": threshold, "similarity": similarity},
+        source.ScorerName.CLAIM: {
             "require_evidence": require_evidence,
             "split": split,
             "judge": judge_of(judge, base_url, unsure),
@@ -324,7 +308,9 @@ def evaluate(
     }
     try:
         # If a retriever is asked, its contexts are scored, and not those in the file.
-        scorers = scorers_of(scorer or (), own, first if to_ask is None else unretrieved(first))
+        scorers = source.scorers_of(
+            scorer or (), own, first if to_ask is None else source.unretrieved(first)
+        )
     except InputError as error:
         raise error.at(path=str(files[0])) from None
     settings: dict[str, Any] = {
