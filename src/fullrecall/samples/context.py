@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from operator import attrgetter
@@ -125,12 +125,14 @@ def as_context(value: object) -> Context:
     raise ValueError(f"expected a str, a Context, or a mapping, got {shown(value)}{hint}")
 
 
-def as_contexts(value: object) -> tuple[Context, ...]:
-    """Return a list of contexts; `ValueError` names the first item that is not one."""
-    # These are contexts of another sample or call.
+def as_contexts(
+    value: object, convert: Callable[[object], Context] = as_context
+) -> tuple[Context, ...]:
+    """Return a list of contexts; `ValueError` names the first item that `convert` refuses."""
+    # contexts of another sample or call
     if type(value) is tuple and set(map(type, value)) <= {Context}:
         return value
-    return tuple(each_of(as_list(value, ordered=True), as_context))
+    return tuple(each_of(as_list(value, ordered=True), convert))
 
 
 def as_number(value: object, name: str) -> float:

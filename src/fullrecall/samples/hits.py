@@ -21,8 +21,8 @@ from fullrecall._util.dataframes import frame_rows, is_frame
 from fullrecall._util.naming import parameter
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.samples.context import CONTEXT_KEYS, CONTEXT_NAMES, Context, as_context
-from fullrecall.samples.identifiers import as_id, as_list, bounded, each_of, looks_like_id
+from fullrecall.samples.context import CONTEXT_KEYS, CONTEXT_NAMES, Context, as_context, as_contexts
+from fullrecall.samples.identifiers import as_id, bounded, each_of, looks_like_id
 
 IdKey: TypeAlias = str | Sequence[str] | Callable[[Any], Any]
 """The place of a retrieved context's ID: a dotted path, such as "metadata.source"; several paths,
@@ -144,10 +144,7 @@ def recorded_contexts(value: object) -> tuple[Context, ...]:
     """
     if isinstance(value, Mapping):
         return contexts_of(value)
-    # contexts of another sample or call
-    if type(value) is tuple and set(map(type, value)) <= {Context}:
-        return value
-    return tuple(each_of(as_list(value, ordered=True), _recorded))
+    return as_contexts(value, _recorded)
 
 
 def _recorded(item: object) -> Context:
@@ -317,20 +314,15 @@ _SHOWN = 12
 """Fields of a context that an error names."""
 
 
-def field_paths(holder: Any, path: str = "", depth: int = 0) -> Iterator[str]:
+def field_paths(holder: Any) -> Iterator[str]:
     """Yield the paths of a context's texts and numbers, as `id_key` takes them."""
     if isinstance(holder, Context):
         source = {} if holder.source is None else {"source": holder.source}
         holder = {**source, **holder.metadata}
-    elif hasattr(holder, "__dict__"):
-        holder = vars(holder)
-    if not isinstance(holder, Mapping) or depth > 2:  # noqa: PLR2004 - payload.metadata.source
-        return
-    for name, value in holder.items():
+    fields = holder if isinstance(holder, Mapping) else getattr(holder, "__dict__", {})
+    for path, value in values_by_path(fields):
         if isinstance(value, (str, int)) and not isinstance(value, bool):
-            yield f"{path}{name}"
-        elif isinstance(value, Mapping):
-            yield from field_paths(value, f"{path}{name}.", depth + 1)
+            yield path
 
 
 def ids_alone() -> InputError:

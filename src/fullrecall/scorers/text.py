@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -213,15 +212,11 @@ def _cores() -> int:
 
 def _differing(reference: str, text: str) -> tuple[int, int]:
     """Return the lengths of two texts without their common beginning and end."""
-    most = min(len(reference), len(text))
-    start = _common(lambda n: reference[:n] == text[:n], most)
-    end = _common(lambda n: reference[len(reference) - n :] == text[len(text) - n :], most - start)
+    from rapidfuzz.distance import Postfix, Prefix
+
+    start = Prefix.similarity(reference, text)
+    end = min(Postfix.similarity(reference, text), min(len(reference), len(text)) - start)
     return len(reference) - start - end, len(text) - start - end
-
-
-def _common(agree: Callable[[int], bool], most: int) -> int:
-    """Return the largest number up to `most` where `agree` is true, as it is for all below."""
-    return bisect_left(range(1, most + 1), 1, key=lambda n: not agree(n))
 
 
 ThresholdOperator = Literal["ge", "gt"]
