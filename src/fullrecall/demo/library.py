@@ -6,8 +6,6 @@ this project.
 
 from __future__ import annotations
 
-import functools
-import importlib.resources
 import json
 import re
 import sqlite3
@@ -15,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fullrecall._util.data import lines
 from fullrecall._util.vocabulary import STOP_WORDS, words
 from fullrecall.errors import ParameterError
 from fullrecall.samples.corpus import Document
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 def library_pages() -> tuple[Document, ...]:
     """Return the pages by ID, such as "returns/late-fees"; each text begins with a title."""
     return tuple(
-        Document(page["id"], f"{page['title']}\n\n{page['text']}")
-        for page in _lines("documents.jsonl")
+        Document(page["id"], f"{page['title']}\n\n{page['text']}") for page in _rows("documents")
     )
 
 
@@ -35,13 +33,11 @@ def library_questions() -> tuple[Sample, ...]:
     """Return the questions with the IDs of the pages that answer them; "kind" is metadata."""
     from fullrecall.files.frames import from_rows
 
-    return tuple(from_rows(_lines("questions.jsonl")))
+    return tuple(from_rows(_rows("questions")))
 
 
-@functools.cache
-def _lines(name: str) -> tuple[dict[str, Any], ...]:
-    file = importlib.resources.files("fullrecall.demo").joinpath("showcase", name)
-    return tuple(map(json.loads, file.read_text("utf-8").splitlines()))
+def _rows(name: str) -> Iterator[dict[str, Any]]:
+    return map(json.loads, lines(f"showcase/{name}.jsonl", "fullrecall.demo"))
 
 
 CHUNK_SIZE = 400
