@@ -94,7 +94,7 @@ class FullTextSearch:
         self._database.executemany("insert into chunks values (?, ?)", chunks)
 
     def __call__(self, question: str, k: int) -> list[tuple[str, str, float]]:
-        """Return the `k` chunks whose words in common with the question weigh most."""
+        """Return the `k` chunks with the highest score for the words of the question."""
         terms = [
             part
             for word in words(question)

@@ -53,10 +53,7 @@ _REPLACED = frozenset({Cause.NEVER_RETRIEVED, Cause.LOOKALIKE, Cause.NEAR_DUPLIC
 
 
 def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> str:
-    """Return how most retrieved texts differ from the corpus texts of their IDs; else empty.
-
-    Chunks that share their document's ID do not count: an ID must have one text.
-    """
+    """Return how most retrieved texts differ from the corpus texts of their IDs, or ""."""
     texts: dict[str, set[str]] = {}
     for context in chain.from_iterable(each or () for each in lists):
         if context.id in corpus.by_id and context.text and corpus.by_id[context.id].text:
@@ -65,7 +62,7 @@ def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -
                 break
     single = [(own_id, *of) for own_id, of in texts.items() if len(of) == 1]
     hows = Counter(_change(corpus, own_id, text) for own_id, text in single)
-    if hows.pop(_PART, 0):  # the index has chunks, and some are the beginnings of their documents
+    if hows.pop(_PART, 0):  # The index has chunks, and some are the beginnings of their documents.
         del hows[_BEGINNING]
     how, count = hows.most_common(1)[0] if hows else ("", 0)
     if not how or count * 2 < len(texts):
@@ -78,7 +75,7 @@ def _change(corpus: Corpus, own_id: str, text: str) -> str:
 
     letters, indexed = squeezed(text), squeezed(corpus.by_id[own_id].text or "")
     if letters == indexed or corpus.of_text(text) is not None:
-        return ""  # it is the text of another ID, so the text was not changed
+        return ""  # The text belongs to another ID, so it was not changed.
     if indexed.startswith(letters):
         return _BEGINNING
     if letters in indexed:

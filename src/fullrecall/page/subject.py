@@ -130,7 +130,7 @@ class Misses(NamedTuple):
 class ResultCell(NamedTuple):
     """One score of one sample in one report, with its value and its misses for each choice.
 
-    `result` is the scorer's result, `compared` the same over the compared targets only.
+    `result` is the scorer's result, `compared` its result over the compared targets only.
     """
 
     result: Result
@@ -187,9 +187,9 @@ def _misses(result: Result, measure: Measure) -> Misses:
 class Turns(NamedTuple):
     """Counts of samples that miss targets, for one choice.
 
-    `missing` of the `scored` ones miss a target in the last report. Of the `compared` ones, which
-    the first report has too, `newly` miss one only in the last, `mended` only in the first, `still`
-    in both.
+    Of the `scored` samples, `missing` miss a target in the last report. Of the `compared` samples,
+    which the first report has too, `newly` miss one only in the last report, `mended` only in the
+    first, `still` in both.
     """
 
     missing: int

@@ -129,7 +129,7 @@ def as_contexts(
     value: object, convert: Callable[[object], Context] = as_context
 ) -> tuple[Context, ...]:
     """Return a list of contexts; `ValueError` names the first item that `convert` refuses."""
-    # contexts of another sample or call
+    # These are contexts of another sample or call.
     if type(value) is tuple and set(map(type, value)) <= {Context}:
         return value
     return tuple(each_of(as_list(value, ordered=True), convert))

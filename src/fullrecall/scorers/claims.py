@@ -87,7 +87,7 @@ class ClaimRecall(JudgedScorer):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextPrecision(JudgedScorer):
-    """Whether the relevant contexts rank before the irrelevant ones: 1.0 if all of them do.
+    """The degree to which relevant contexts rank before irrelevant ones: 1.0 if all do.
 
     A context is relevant if the judge finds that it helps to write the reference answer or, without
     a reference, to answer the question. Targets are the contexts themselves, and `missed` has those

@@ -40,8 +40,8 @@ _TOGETHER = 100_000
 class Overlap(NamedTuple):
     """The characters of a reference that a context holds.
 
-    `runs` count by themselves. `edges` are so short that they may be chance: they count only next
-    to covered characters.
+    `runs` count by themselves. `edges` may be chance, since they are short: they count only next to
+    covered characters.
     """
 
     runs: tuple[CharacterRange, ...] = ()
@@ -116,7 +116,7 @@ def overlap(reference: str, context: Windows) -> Overlap:
 def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
     """Yield the stretches of `min_run` characters that both have, as ranges of `reference`."""
     block, size = context.block, context.min_run
-    unseen = 0  # runs that start before it were looked up
+    unseen = 0  # Runs that start before it were looked up.
     for at in range(0, len(reference) - block + 1, block):
         # One look-up rules out every run that holds this block; most of a reference ends here.
         if reference[at : at + block] not in context.blocks:
@@ -225,7 +225,7 @@ class Passage:
 
     @property
     def length(self) -> int:
-        """The number of characters to cover, without white space where the text is known."""
+        """The number of characters to cover, without white space if the text is known."""
         by_text = self.source is None or self._is_aligned
         return len(self.characters) if by_text else self.end - self.start
 

@@ -52,8 +52,8 @@ _LONG, _PIECE = 1e8, 2e9
 """Cells from which two texts are compared on their own, and of the work between two pauses."""
 
 _SLOWNESS: Mapping[str, float | None] = {
-    "damerau_levenshtein": 30.0,  # one cell per step
-    "hamming": 1e-6,  # as many steps as characters
+    "damerau_levenshtein": 30.0,  # This takes one cell per step.
+    "hamming": 1e-6,  # This takes as many steps as characters.
     **dict.fromkeys(("partial_ratio", "partial_token_sort_ratio"), None),
     **dict.fromkeys(("partial_token_set_ratio", "partial_token_ratio", "WRatio"), None),
 }
@@ -149,7 +149,7 @@ class BoundedSimilarity:
         lengths = len(reference), len(text)
         if self._best is None or self._cost(*lengths) <= _MOST:
             return
-        # RapidFuzz returns at once where the lengths alone are too different.
+        # RapidFuzz returns at once if the lengths alone are too different.
         if self._in_one_call and 2 * min(lengths) < self._cutoff * sum(lengths):
             return
         if self._cost(*_differing(reference, text)) > _MOST:
@@ -205,7 +205,7 @@ def _cores() -> int:
 
     8 at most: more threads would only wait for the interpreter's lock.
     """
-    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    affinity = getattr(os, "sched_getaffinity", None)  # macOS and Windows have no such function.
     usable = len(affinity(0)) if affinity is not None else os.cpu_count()
     return min(8, usable or 1)
 
