@@ -49,9 +49,10 @@ def loaded(address: str, option: str) -> Any:
         problem = f"expected MODULE:NAME, such as app.py:search, got {address!r}"
         raise typer.BadParameter(problem, param_hint=option)
     try:
-        with redirect_stdout(sys.stderr):  # so that --json prints only JSON
+        # The prints of a module go elsewhere, so that --json prints only JSON.
+        with redirect_stdout(sys.stderr):
             return attrgetter(name)(_module(source))
-    except (Exception, SystemExit) as error:  # a script may call sys.exit() while it is loaded
+    except (Exception, SystemExit) as error:  # A script may call sys.exit() while it is loaded.
         text = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
         problem = f"cannot load {address!r}: {text}"
         raise typer.BadParameter(problem, param_hint=option) from error
@@ -71,7 +72,7 @@ def _module(source: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
     module = module_from_spec(spec)
-    # pickle and dataclasses look up a class's module there
+    # Pickle and dataclasses look up a class's module there.
     sys.modules.setdefault(path.stem, module)
     spec.loader.exec_module(module)
     return module
@@ -255,7 +256,7 @@ StoreOption: TypeAlias = Annotated[
 def judge_of(
     name: str | None, base_url: str | None = None, unsure: str | None = None
 ) -> Judge | None:
-    """Return the judge named, None for the default.
+    """Return the judge that `--judge` names, or None for the default.
 
     With `unsure`, a band such as "0.3,0.65", it judges only the claims that the
     built-in judge is unsure of.

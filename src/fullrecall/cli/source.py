@@ -246,7 +246,7 @@ def possible(first: Sample) -> list[ScorerName]:
 
 
 def _scorer(name: ScorerName, options: dict[str, Any]) -> FindingScorer:
-    from fullrecall import scorers  # this module loads each scorer when it is named
+    from fullrecall import scorers  # This module loads each scorer when it is named.
 
     kind = getattr(scorers, name.title().replace("_", ""))
     scorer: FindingScorer = kind(**options)
