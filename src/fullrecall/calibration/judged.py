@@ -293,11 +293,11 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
     by_stratum: defaultdict[str, list[JudgedClaim]] = defaultdict(list)
     for claim in judged.to_be_labeled:
         by_stratum[claim.stratum].append(claim)
-    # Sorted by verdict, so that the order of samples does not change the draw.
+    # Claims are sorted by verdict, so that the order of samples does not change the draw.
     parts = [claims for _, claims in sorted(by_stratum.items())]
-    # By the square root of its size: a compromise between proportional, best for the mean, and
-    # equal, best for the agreement on each verdict. Bankier, "Power allocations: determining sample
-    # sizes for subnational areas", American Statistician 42(3), 1988.
+    # A stratum's share is by the square root of its size: a compromise between proportional, best
+    # for the mean, and equal, best for the agreement on each verdict. Bankier, "Power allocations:
+    # determining sample sizes for subnational areas", American Statistician 42(3), 1988.
     roots = [sqrt(fsum(claim.share for claim in claims)) for claims in parts]
     counts = allocation(roots, list(map(len, parts)), n, fewest=FEWEST)
     chosen: list[tuple[JudgedClaim, float]] = []
@@ -306,7 +306,8 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
         ranks = {claim.item: _rank(claim.item, chances[claim.item], seed) for claim in claims}
         first = sorted(claims, key=lambda claim: ranks[claim.item])[:count]
         chosen += [(claim, chances[claim.item]) for claim in first]
-    # By sample, so that a rater reads contexts once; the order within a sample hides the verdict.
+    # The claims are sorted by sample, so that a rater reads contexts once; the order within a
+    # sample hides the verdict.
     return sorted(chosen, key=lambda drawn: (drawn[0].row, drawn[0].item))
 
 

@@ -103,8 +103,8 @@ class FullTextSearch:
         ]
         if not terms:
             return []
-        # In quotes, since FTS5 reads AND, OR, NOT and NEAR as operators. In SQLite a lower score
-        # is better; equal scores keep the order of the chunks.
+        # Words are in quotes, since FTS5 reads AND, OR, NOT and NEAR as operators. In SQLite a
+        # lower score is better; equal scores keep the order of the chunks.
         with self._lock:
             return self._database.execute(
                 "select source, body, -rank from chunks where chunks match ? "

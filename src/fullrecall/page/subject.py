@@ -202,7 +202,7 @@ class Turns(NamedTuple):
 
 def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
     """Return the counts of samples that miss targets, for a choice."""
-    # Counted here, since the page shows them without its script too.
+    # Samples are counted here, since the page shows them without its script too.
     now = [_fails(each.sides[-1], choice) for each in readings]
     before = [_fails(each.sides[0], choice) if each.sides[1:] else None for each in readings]
     fails = Counter(zip(before, now, strict=True))

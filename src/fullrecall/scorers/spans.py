@@ -251,7 +251,8 @@ class Passage:
         end = min(self.end, retrieved.end) - self.start
         if self._is_aligned:
             start, end = (bisect_left(self._positions, offset) for offset in (start, end))
-        # Without white space: a context that shares only white space does not support it.
+        # Offsets are compared without white space: a context that shares only white space does not
+        # support it.
         is_shared = self.source == retrieved.source and start < end
         return Overlap(runs=((start, end),)) if is_shared else Overlap()
 
@@ -347,7 +348,8 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         if second.characters.startswith(first.characters[start:]):
             text = f"{first.text}{_after(second.text or '', shared)}"
             union = replace(first, label=text, text=text)
-            # Set here, so that a text that grows by many passages is not squeezed again for each.
+            # The letters are set here, so that a text that grows by many passages is not squeezed
+            # again for each.
             vars(union)["characters"] = first.characters + second.characters[shared:]
             return union
         start = first.characters.find(beginning, start + 1)
