@@ -8,13 +8,14 @@ deciding facts are compared first: numbers, names, negations, and words that exc
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rapidfuzz import fuzz, utils
+
 from fullrecall._util.caches import remembered
 from fullrecall.lexical.words.languages import language_of
-from fullrecall.lexical.words.negations import denying_kind
+from fullrecall.lexical.words.negations import denials
 from fullrecall.lexical.words.opposites import opposites, rivals
 from fullrecall.lexical.words.tokens import read_words
 from fullrecall.samples.context import Context
@@ -36,7 +37,7 @@ class Facts(NamedTuple):
 
     numbers: frozenset[str]
     names: frozenset[str]
-    negations: int
+    denials: int
     words: frozenset[str]
 
 
@@ -45,8 +46,6 @@ def similarity(text: str, other: str) -> float:
 
     This is RapidFuzz's `ratio` of the texts in lower case, without punctuation.
     """
-    from rapidfuzz import fuzz, utils
-
     least = 100 * NEAR_DUPLICATE
     return fuzz.ratio(text, other, processor=utils.default_process, score_cutoff=least) / 100
 
@@ -61,52 +60,22 @@ def difference(text: str, other: str) -> str:
         missing, added = sorted(own - compared), sorted(compared - own)
         if missing or added:
             return f"other {kind}: {_listed(added) or 'none'} for {_listed(missing) or 'none'}"
-    if ours.negations != theirs.negations:
+    if ours.denials != theirs.denials:
         return "one of them denies it"
-    added = sorted(theirs.words - ours.words)
-    for word in sorted(ours.words - theirs.words):
+    missing, added = sorted(ours.words - theirs.words), sorted(theirs.words - ours.words)
+    # Words that exclude each other are known for English only: elsewhere any other word does.
+    is_english = language_of(text) in (None, "en")
+    for word in missing:
         excluded = rivals().get(word, frozenset()) | opposites().get(word, frozenset())
-        for other_word in added:
-            if other_word in excluded:
-                return f"{other_word!r} for {word!r}"
-    return _difference_by_words(text, other)
-
-
-_DENIALS = frozenset(
-    "nicht kein keine keinen keinem keiner keines nie niemals nichts ohne weder "  # German
-    "ne pas jamais aucun aucune rien sans ni nunca ningún ninguna ninguno nada sin tampoco "
-    "non mai nessun nessuno nessuna niente senza né não nenhum nenhuma sem nem "
-    "niet geen nooit niets zonder ikke ingen aldri aldrig inte inget inga uten uden utan "
-    "nie bez żaden żadna brak nikdy není nejsou ei eivät ilman nem nincs değil yok hiç "
-    "не нет ни никогда без нельзя".split()
-)
-"""Words that deny in other languages than English."""
-
-_TYPO = 70.0
-"""From this share of letters on, two words are one word, misspelled or inflected."""
-
-
-def _difference_by_words(first: str, other: str) -> str:
-    """Return how two texts in a language other than English differ; empty if they do not.
-
-    Rival words and opposites are known only for English: in other languages, any replaced word is a
-    difference.
-    """
-    if first.casefold() == other.casefold() or language_of(first) in (None, "en"):
-        return ""
-    from rapidfuzz import fuzz
-
-    ours, theirs = (Counter(_WORDS.findall(text.casefold())) for text in (first, other))
-    missing, added = ours - theirs, theirs - ours
-    if not _DENIALS.isdisjoint(missing | added):
-        return "one of them denies it"
-    for word in sorted(missing):
-        if added and all(fuzz.ratio(word, new) < _TYPO for new in added):
-            return f"{min(added)!r} for {word!r}"
+        is_replaced = not is_english and all(fuzz.ratio(word, new) < _TYPO for new in added)
+        for new in added:
+            if new in excluded or is_replaced:
+                return f"{new!r} for {word!r}"
     return ""
 
 
-_WORDS = re.compile(r"[^\W\d_]+")
+_TYPO = 70.0
+"""From this share of letters on, two words are one word, misspelled or inflected."""
 
 
 # A text is compared with every other text of its list, and a document is in many lists.
@@ -131,7 +100,7 @@ def facts(text: str) -> Facts:
     return Facts(
         frozenset(word.key for word in words if word.is_number),
         frozenset(names),
-        sum(denying_kind(word.written, "en") is not None for word in words),
+        len(denials(text)),
         frozenset(word.key for word in words),
     )
 

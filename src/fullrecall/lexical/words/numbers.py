@@ -161,8 +161,7 @@ def _may_be(claimed: Number, stated: Number) -> bool:
     if claimed.value is None or stated.value is None:
         return claimed.text.casefold() == stated.text.casefold()
     if claimed.unit != stated.unit and claimed.sort == stated.sort and claimed.unit and stated.unit:
-        factors = [_FACTORS.get(number.unit, math.nan) for number in (claimed, stated)]
-        return math.isclose(claimed.value * factors[0], stated.value * factors[1])
+        return is_equal(claimed, stated)
     near = _ROUNDED if claimed.scale != stated.scale else 0.0
     return math.isclose(claimed.value, stated.value, rel_tol=near)
 
