@@ -84,6 +84,10 @@ SHOP = "`make lint` checks the code style. `make test` runs the tests."
          "The blue hose carries air.", "The blue hose carries water."),
         ("Ida Holm, our head of sales, lives in Lund. Per Berg leads the support team.",
          "Ida Holm is the head of sales.", "Per Berg is the head of sales."),
+        ("Port 443 is used for HTTPS. Port 22 is used for SSH.",
+         "Port 22 is used for SSH.", "Port 443 is used for SSH."),
+        ("Ida Holm buys in Lund. Per Berg manages the warehouse.",
+         "The warehouse is managed by Per Berg.", "The warehouse is managed by Ida Holm."),
     ],
 )  # fmt: skip
 def test_an_attribute_belongs_to_its_subject(context: str, true: str, false: str) -> None:

@@ -133,7 +133,9 @@ def _replaced(
 
 def _exclude(word: Word, other: Word) -> bool:
     """Return whether two words in the same position have different meanings."""
-    if word.is_number or other.is_number or not (word.tells and other.tells):
+    if word.is_number or other.is_number:
+        return word.is_number and other.is_number
+    if not (word.tells and other.tells):
         return False
     same = synonyms().get(word.key, frozenset())
     return other.key not in same and not alike(word.key, other.key)

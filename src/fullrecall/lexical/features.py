@@ -25,6 +25,7 @@ from fullrecall.lexical.words.numbers import may_stand_for, months, numbers
 from fullrecall.lexical.words.tokens import read_words
 
 _CODE = re.compile("`([^`]++)`")
+_PASSIVE = re.compile(r"(.+ (?:is|are|was|were) \w+) by (.+)")
 _NEAR = 12  # words: the distance over which closeness fades to 1/e
 _PLACES = 12  # the most places of a word in the calculation of distances
 _ABOUT = 0.3  # share of the claim's weight that a sentence must cover to be about the same thing
@@ -93,7 +94,28 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
     if any(rule(claim.text, sentence) for rule in differs) or _is_denied(claim, sentence):
         return True
     clauses = _closest(claim, contexts)
-    return bool(clauses) and all(states_other_word(claim.text, each) for each in clauses)
+    is_other = bool(clauses) and all(states_other_word(claim.text, each) for each in clauses)
+    return is_other or _is_done_by_another(claim.text, contexts)
+
+
+def _is_done_by_another(claim: str, contexts: Sequence[ParsedText]) -> bool:
+    """Return whether the clauses with the act of a passive claim all lack its agent."""
+    passive = _PASSIVE.match(claim)
+    if passive is None:
+        return False
+    act, agent = (
+        {word.key for word in read_words(part) if word.tells} for part in passive.groups()
+    )
+    clauses = [
+        clause
+        for passage in contexts
+        for number in range(len(passage.sentences))
+        for clause in clauses_of(passage.sentence(number))
+    ]
+    told = [
+        keys for keys in (read_passage(clause).places.keys() for clause in clauses) if act <= keys
+    ]
+    return len(act) > 1 and bool(told) and all(map(agent.isdisjoint, told))
 
 
 def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
