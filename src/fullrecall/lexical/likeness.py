@@ -11,8 +11,6 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rapidfuzz import fuzz, utils
-
 from fullrecall._util.caches import remembered
 from fullrecall.lexical.words.languages import language_of
 from fullrecall.lexical.words.negations import denials
@@ -46,6 +44,8 @@ def similarity(text: str, other: str) -> float:
 
     This is RapidFuzz's `ratio` of the texts in lower case, without punctuation.
     """
+    from rapidfuzz import fuzz, utils
+
     least = 100 * NEAR_DUPLICATE
     return fuzz.ratio(text, other, processor=utils.default_process, score_cutoff=least) / 100
 
@@ -62,6 +62,8 @@ def difference(text: str, other: str) -> str:
             return f"other {kind}: {_listed(added) or 'none'} for {_listed(missing) or 'none'}"
     if ours.denials != theirs.denials:
         return "one of them denies it"
+    from rapidfuzz import fuzz
+
     missing, added = sorted(ours.words - theirs.words), sorted(theirs.words - ours.words)
     # Words that exclude each other are known for English only: elsewhere any other word does.
     is_english = language_of(text) in (None, "en")

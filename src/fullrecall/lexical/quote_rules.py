@@ -213,6 +213,7 @@ def _turns(pair: _QuotedClaim, claimed: tuple[Name, Name], quoted: tuple[Name, N
 # rules: another unit 3, another count 8, another order in time 8.
 RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     lambda pair: states_opposite(pair.claim, pair.quote): "states the opposite",
+    _lacks_number: "has another number, and not the one that it has",
     lambda pair: states_other_amount(pair.claim, pair.quote): "says it of another amount",
     # Names have a rule of their own here: they may also be near the quote.
     lambda pair: states_other_word(
@@ -224,7 +225,6 @@ RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     _exchanged: "has the names in other roles",
     _lacks_only: "does not say that it is the only one",
     _is_denied: "denies what it states",
-    _lacks_number: "has another number, and not the one that it has",
 }
 """The rules in their order, each with its reason to refuse a quote."""
 
