@@ -39,9 +39,9 @@ PATHS: Any = {"reference_context_ids": ["a", "b"]}
 RULE: Any = Gate(Recall >= 0.9)
 
 
-def own(text: str, count: Any) -> type:
+def own(text: str, count: Any, base: type = Measure) -> type:
     """Return a measure of a user's own."""
-    return type("Own", (Measure,), {"text": text, "count": count})
+    return type("Own", (base,), {"text": text, "count": count})
 
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
@@ -141,6 +141,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: anything.LLMJudge("gpt"), "model must be a ChatModel (name, complete, acomplete)"),
     (lambda: REPORT.to_label(5), "no judge decided any score of the report, which has id_recall"),
     (lambda: own("Bad name", None), 'text must be a name such as "found_first", in lowercase'),
+    (lambda: own("recall", None, type(Recall)), "is 'recall', the name of RecallMeasure: choose"),
     (lambda: own("owned", lambda _: 0), "count must take (self, findings, retrieved), or with"),
     (lambda: StepReading(failed_calls="x"), "failed_calls must be 'unscored' or 'score', got"),  # type: ignore[arg-type]
     (lambda: documents_of(5), "documents: expected a folder or an iterable, got 5"),  # type: ignore[arg-type]

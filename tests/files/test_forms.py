@@ -171,6 +171,9 @@ def test_of_a_conversation_the_last_question_is_retrieved_for(name: str) -> None
     sample = one({name: messages, "reference": "1502"})
     assert sample.user_input == "And when?"
     assert [m["content"] for m in sample.metadata["history"]] == ["Who built it?", "Barn."]
+    for turn in ("x", 5):
+        with pytest.raises(InputError, match="user_input: expected one str"):
+            one({name: [*messages, turn], "reference": "1502"})
     with pytest.raises(InputError, match="user_input: expected one str"):
         one({name: [{"role": "ai", "content": "x"}]})
 

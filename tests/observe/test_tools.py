@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fullrecall.errors import ParameterError
-from fullrecall.observe import StepReading
+from fullrecall.observe import StepLog, StepReading, ValueReader
 from fullrecall.observe.conventions import number_of_task
 from fullrecall.observe.messages import hands_over
 from fullrecall.observe.tools import hits_in
@@ -169,3 +169,19 @@ def test_a_hand_off_of_llama_index_in_a_trace() -> None:
 def test_parallel_tasks_are_ordered_by_their_number(path: object, number: str) -> None:
     """The number follows the mark of a task, or the path of the task that sent it."""
     assert number_of_task(path) == number
+
+
+def test_a_streamed_step_began_before_the_steps_that_it_called() -> None:
+    """Its input is known only when it ends; each caller began just before what it called."""
+    log = StepLog(ValueReader())
+    log.begin("outer", None, "chain", "outer")
+    log.begin("inner", "outer", "chain", "inner")
+    log.begin("search", "inner", "retriever", "search", "q")
+    log.begin("later", None, "chain", "later")
+    for name in ("search", "inner", "outer"):
+        log.end(name, "text", given=None if name == "search" else {"key": "value"})
+    log.end("later", "text", given={"key": "value"})
+    began = {step.name: step.began for step in log.steps}
+    assert sorted(began, key=began.__getitem__) == ["outer", "inner", "search", "later"]
+    assert len(set(began.values())) == 4
+    assert began["later"] > log.steps[0].ended
