@@ -106,6 +106,15 @@ def test_tokens_are_bounded_by_what_earlier_requests_took(max_concurrency: int) 
         assert spent == 7_700
 
 
+def test_a_prompt_is_expected_to_take_as_much_as_earlier_ones() -> None:
+    """A second request of 5,100 tokens is not sent, although so short a prompt has 700 at first."""
+    model = Slow((5_000, 100))
+    report = run(model, Budget(tokens=8_000), max_concurrency=1)
+    assert len(model.requests) == 1
+    assert report.spent is not None
+    assert report.spent.tokens == 5_100
+
+
 def test_a_model_that_counts_no_tokens_is_charged_by_length() -> None:
     """A model that counts no tokens is charged one token for four characters."""
     model = Slow((0, 0))
