@@ -201,14 +201,12 @@ class StepDocuments:
         self,
         known: TrackedDocuments,
         passages: Iterable[DocumentText] = (),
-        wider: StepDocuments | None = None,
         *,
         certain: bool = False,
         whole: bool = False,
     ) -> None:
         self._known = known
         self._source = passages
-        self._wider = wider
         self._certain = certain
         self._whole = whole
 
@@ -229,9 +227,8 @@ class StepDocuments:
         return {own: each for each in self.passages for own in each.document.ids}
 
     def of_text(self, text: str) -> Sequence[TrackedDocument]:
-        """Return the documents in view that have this text; without any, those of outer steps."""
-        in_view = list(self._texts.get(text, ())) if text else []
-        return in_view if in_view or self._wider is None else self._wider.of_text(text)
+        """Return the documents in view that have this text."""
+        return list(self._texts.get(text, ())) if text else []
 
     def with_text(self, text: str, nth: int = 0) -> TrackedDocument | None:
         """Return the nth document in view that has this text, the last one if there are fewer."""
@@ -241,8 +238,7 @@ class StepDocuments:
 
     def with_id(self, own_id: str | None) -> DocumentText | None:
         """Return the last passage in view of a document with this ID."""
-        in_view = self._ids.get(own_id or "")
-        return in_view if in_view or self._wider is None else self._wider.with_id(own_id)
+        return self._ids.get(own_id or "")
 
     def alone_with_id(self, own_id: str | None) -> TrackedDocument | None:
         """Return the only document in view with this ID, where a step has rewritten its text."""
@@ -271,8 +267,6 @@ class StepDocuments:
             for own, document in alike
             if _NO_CHANCE <= len(own) < len(words) and own in words
         ]
-        if not inside and self._wider is not None:
-            return self._wider.standing_in(text)
         outermost = dict(_outermost(inside, words))
         return list(dict.fromkeys(outermost[own] for own in sorted(outermost, key=words.index)))
 
@@ -289,13 +283,11 @@ class StepDocuments:
             words = _spaced_words(text)
             alike = [(own, each) for own, each in alike if _contains(words, own)]
         if not alike:
-            in_view = None
-        elif self._certain:
-            documents = {document for _, document in _outermost(alike, words)}
-            in_view = documents.pop() if len(documents) == 1 else None
-        else:
-            in_view = alike[0][1]
-        return in_view if in_view or self._wider is None else self._wider.overlapping(text)
+            return None
+        if not self._certain:
+            return alike[0][1]
+        documents = {document for _, document in _outermost(alike, words)}
+        return documents.pop() if len(documents) == 1 else None
 
     def _alike(self, text: str) -> list[_Variant]:
         """Return the words of the passages in view that share a run of words with a text."""

@@ -23,10 +23,9 @@ class GivenLists:
         self._is_reader = self._answers and not any(over.retrieves for over in above)
         # Generators: few copies need a view, and agents have many lists.
         in_use = (handed for handed in scope.lists() if not handed.replaced)
-        known, all_lists = state.documents, scope.lists
-        wider = StepDocuments(known, passages_of(all_lists()))
-        self._before = StepDocuments(known, passages_of(in_use), wider)
-        self._certain = StepDocuments(known, passages_of(all_lists()), certain=True)
+        self._before = StepDocuments(state.documents, passages_of(in_use))
+        every = passages_of(scope.lists())
+        self._certain = StepDocuments(state.documents, every, certain=True)
 
     def lists(self, caller: OpenStep | None) -> list[TrackedList]:
         """Return the lists after all passes; `caller` is the caller as it is now."""
@@ -118,12 +117,7 @@ class GivenLists:
             listed.certain or (answers and any(not each.documents <= inside for each in parts))
         )
         from_outside = answers and any(self._step in p.document.sources for p in own.passages)
-        if (
-            by_hand
-            or (from_outside and not parts)
-            or len(parts) > 1
-            or (parts and len(own.passages) > len(parts[0].passages))
-        ):
+        if by_hand or (from_outside and not parts):
             united = HandedList(own.passages, self._step, own.path)
             united.take(parts)
             self._scope.put(united)

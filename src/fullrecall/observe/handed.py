@@ -182,15 +182,8 @@ class Scope:
                     visited.add(id(handed))
                     yield handed
 
-    def take_up(
-        self, documents: Iterable[TrackedDocument], signature: Signature | None = None
-    ) -> None:
-        """Bring lists that were set aside back into use.
-
-        They are the list with this signature, or the lists with documents that no list in use has.
-        """
-        for document in documents:
-            in_use = signature is None and self.nearest(document)
-            for handed in () if in_use else self.replaced(document):
-                if handed.set_aside and signature in (None, handed.signature):
-                    self.revive(handed)
+    def take_up(self, document: TrackedDocument, signature: Signature) -> None:
+        """Bring lists with this signature that were set aside back into use."""
+        for handed in self.replaced(document):
+            if handed.set_aside and handed.signature == signature:
+                self.revive(handed)

@@ -71,7 +71,7 @@ class HandingOn:
             elif signature in given and signature in self._state.lists.signatures:
                 # In a graph's state nodes also return keys that they did not change.
                 carried = True
-                self._scope.take_up([group.passages[0].document], signature)
+                self._scope.take_up(group.passages[0].document, signature)
             elif signature in self._state.lists.signatures:
                 if self._is_in_use(group):
                     carried = True  # The list bypassed the record, as in a state that steps share.
@@ -110,14 +110,7 @@ class HandingOn:
 
         The other list is at the same key now, or holds some of the same documents.
         """
-        as_given = {(group.path, group.signature) for group in self._given}
-        empty_counts = any(not handed.passages for handed in new_lists)
-        placed = {
-            group.path
-            for group in self._groups
-            if (group.passages or empty_counts) and (group.path, group.signature) not in as_given
-        }
-        keys = self._keys()
+        replaced_keys = self._keys().intersection(group.path for group in self._groups)
         returned = {group.signature for group in self._groups}
         used = {document for handed in new_lists for document in handed.documents}
         documents_by_path = [(g.path, {*documents_in(g.passages)}) for g in self._given]
@@ -126,7 +119,7 @@ class HandingOn:
             own_keys = {
                 path for path, documents in documents_by_path if handed.documents <= documents
             }
-            displaced = not own_keys.isdisjoint(placed & keys) and handed.signature not in returned
+            displaced = not own_keys.isdisjoint(replaced_keys) and handed.signature not in returned
             if displaced or not used.isdisjoint(handed.documents):
                 replaced.append(handed)
         return replaced
@@ -183,7 +176,6 @@ class HandingOn:
         if not self._step.texts or not lists or any(handed.read for handed in lists):
             return
         quoted = self._quoted
-        self._scope.take_up(quoted)
         if all(quoted.isdisjoint(handed.documents) for handed in lists):
             for handed in self._inside if self._step.kind == "tool" else ():
                 handed.unquoted_by = None if handed.answered_in else self._step

@@ -356,7 +356,8 @@ class _Calls:
 
 def _empty_call(step: Step) -> Call:
     """Return the call of an empty search: with an empty list if it returned one, else None."""
-    has_list = any(not listed.documents for listed in step.returned)
+    # LangChain prints the list that a tool returns into its message.
+    has_list = step.texts == ("[]",) or any(not listed.documents for listed in step.returned)
     return Call(step.name, step.query, () if has_list else None)
 
 

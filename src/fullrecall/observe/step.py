@@ -36,6 +36,10 @@ class DocumentCopy(NamedTuple):
     detail: Any = None
 
 
+copied = DocumentCopy._make
+"""Makes a `DocumentCopy` of its fields without checking their names: each document is copied."""
+
+
 class DocumentList(NamedTuple):
     """One list of documents somewhere in the input or the output of a step.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from fullrecall.observe import DocumentCopy, DocumentList, Step, StepReading
-from fullrecall.observe.translation import TracedStep, TraceValueReader
+from fullrecall.observe.translation import TracedStep, TraceValueReader, number_events
 from fullrecall.samples.context import Context
 from fullrecall.samples.hits import IdKey, id_at
 from fullrecall.samples.identifiers import as_id
@@ -53,18 +53,15 @@ class Trace:
         # An exporter that retries may write a span twice. A block may be read while it is running.
         copies = (replace(span, step=replace(span.step)) for span in spans)
         self._spans = {span.step.id: span for span in copies}
+        ordered = sorted(self._spans.values(), key=lambda s: (s.start, s.end, s.step.name))
         self._below: dict[Hashable, list[TracedStep]] = {}
-        self._tops: list[TracedStep] = []
-        self._orphans: list[TracedStep] = []
-        for span in sorted(self._spans.values(), key=lambda s: (s.start, s.end, s.step.name)):
-            parent = span.step.parent
-            if parent in self._spans:
-                self._below.setdefault(parent, []).append(span)
-            else:
-                self._tops.append(span)
-                if parent is not None and not span.remote_parent:
-                    self._orphans.append(span)
-        self._number_events()
+        for span in ordered:
+            self._below.setdefault(span.step.parent, []).append(span)
+        self._tops = [span for span in ordered if span.step.parent not in self._spans]
+        self._orphans = [
+            top for top in self._tops if top.step.parent is not None and not top.remote_parent
+        ]
+        self._spans = {span.step.id: span for span in number_events(ordered)}
         self._fill_in_texts(span.step for span in self._spans.values())
         self._take_off_repeats()
 
@@ -140,32 +137,6 @@ class Trace:
             current = stack.pop()
             yield current
             stack.extend(reversed(self._below.get(current.step.id, ())))
-
-    def _number_events(self) -> None:
-        """Number beginnings and ends by time; at equal times by the nesting of the calls."""
-        events: list[tuple[float, TracedStep, bool]] = []
-        first = min((span.start for span in self._spans.values()), default=0)
-        stack = [(top, False) for top in reversed(self._tops)]
-        while stack:
-            span, ends = stack.pop()
-            if ends:
-                span.end = max(span.end, span.start)
-                span.step.seconds = (span.end - first) / 1e9
-                if not span.is_open:
-                    events.append((span.end, span, True))
-                continue
-            events.append((span.start, span, False))
-            stack.append((span, True))
-            for child in reversed(self._below.get(span.step.id, ())):
-                child.start = max(child.start, span.start)  # the clocks of two machines may differ
-                stack.append((child, False))
-        events.sort(key=lambda event: event[0])
-        self._spans = {span.step.id: span for _, span, ends in events if not ends}
-        for moment, (_, span, ends) in enumerate(events, start=1):
-            if ends:
-                span.step.ended = moment
-            else:
-                span.step.began = moment
 
     def _fill_in_texts(self, steps: Iterable[Step]) -> None:
         """Give documents that a step has only by ID the texts of their IDs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,38 @@ def step_of(span: Span) -> TracedStep:
     return _Translation(span).step()
 
 
+def number_events(spans: Sequence[TracedStep]) -> list[TracedStep]:
+    """Number beginnings and ends by time; at equal times by the nesting of the calls.
+
+    Returns the spans in the order in which they began.
+    """
+    ids = {span.step.id for span in spans}
+    below: dict[Hashable, list[TracedStep]] = {}
+    for span in spans:
+        parent = span.step.parent
+        below.setdefault(parent if parent in ids else None, []).append(span)
+    first = min((span.start for span in spans), default=0)
+    events: list[tuple[float, TracedStep, bool]] = []
+    stack = [(top, False) for top in reversed(below.get(None, ()))]
+    while stack:
+        span, ends = stack.pop()
+        if not ends:
+            events.append((span.start, span, False))
+            stack.append((span, True))
+            for child in reversed(below.get(span.step.id, ())):
+                child.start = max(child.start, span.start)  # the clocks of two machines may differ
+                stack.append((child, False))
+            continue
+        span.end = max(span.end, span.start)
+        span.step.seconds = (span.end - first) / 1e9
+        if not span.is_open:
+            events.append((span.end, span, True))
+    events.sort(key=lambda event: event[0])
+    for moment, (_, span, ends) in enumerate(events, start=1):
+        setattr(span.step, "ended" if ends else "began", moment)
+    return [span for _, span, ends in events if not ends]
+
+
 class TraceValueReader(ValueReader):
     """Finds documents in JSON, where nodes are printed as their repr, and framework objects."""
 
@@ -82,9 +114,10 @@ class TraceValueReader(ValueReader):
             is_document = any(all(hasattr(value, f) for f in fields) for fields in _DOCUMENT_FIELDS)
         return copies_of([value])[0] if is_document else None
 
-    def copy(self, value: object) -> DocumentCopy | None:
-        """Return a copy without an identity: the object was made for this span."""
-        return self._document(value)
+    def _document(self, value: object) -> DocumentCopy | None:
+        # Without an identity: the object was made for this span.
+        copy = super()._document(value)
+        return copy and copy._replace(token=0)
 
 
 _DOCUMENT_FIELDS = (("page_content",), ("get_content", "metadata"), ("content", "meta", "id"))

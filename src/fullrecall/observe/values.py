@@ -76,7 +76,7 @@ class ValueReader:
     # Hooks for a translator
 
     def document(self, value: Any) -> DocumentCopy | None:  # noqa: ARG002 - a hook
-        """Return a copy of the framework's document, with token 0; None for any other value."""
+        """Return a copy of the framework's document, with its identity; None for other values."""
         return None
 
     def message(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
@@ -172,22 +172,28 @@ class ValueReader:
 
     def copy(self, value: object) -> DocumentCopy | None:
         """Return a value that is a document as a copy with the identity of the object."""
-        # Retrievers change objects that they returned before: a changed object is copied again.
-        cached = self._copies.get(id(value))
-        if cached is not None and self.is_unchanged(value, cached[1]):
-            return cached[1]
-        new = self._document(value)
-        if new is None:
-            return None
-        copy = DocumentCopy(id(value), new.id, new.text, new.detail)
-        self.spend(COPY + getsizeof(copy.text))
-        self._copies[id(value)] = (value, copy)
-        return copy
+        return self._copied((value,))[0]
 
     def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
         """Return each item as a copy; of a pair of an item and its score, the item."""
-        copy = self.copy
-        return [copy(_without_score(item) if type(item) is tuple else item) for item in items]
+        return self._copied([_without_score(i) if type(i) is tuple else i for i in items])
+
+    def _copied(self, values: Sequence[object]) -> list[DocumentCopy | None]:
+        copies: list[DocumentCopy | None] = []
+        size = 0
+        for value in values:
+            # Retrievers change objects that they returned before: these are copied again.
+            cached = self._copies.get(id(value))
+            if cached is not None and self.is_unchanged(value, cached[1]):
+                copies.append(cached[1])
+                continue
+            copy = self._document(value)
+            copies.append(copy)
+            if copy is not None:
+                size += COPY + getsizeof(copy.text)
+                self._copies[id(value)] = (value, copy)
+        self.spend(size)
+        return copies
 
     def _document(self, value: object) -> DocumentCopy | None:
         document = self.document(value)
@@ -196,7 +202,7 @@ class ValueReader:
         context = _context_of(value)
         if context is None:
             return None
-        return DocumentCopy(0, context.id, context.text or "", context)
+        return DocumentCopy(id(value), context.id, context.text or "", context)
 
     def spend(self, size: int) -> None:
         """Note that this many more bytes are kept."""

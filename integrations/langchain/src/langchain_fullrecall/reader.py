@@ -14,6 +14,7 @@ from langchain_core.vectorstores import VectorStore
 
 from fullrecall.observe import DocumentCopy, ValueReader
 from fullrecall.observe.messages import text_of
+from fullrecall.observe.step import copied
 from fullrecall.observe.values import Fields, are_equal
 from langchain_fullrecall.documents import Original, is_document, parts_of
 
@@ -26,11 +27,12 @@ class LangChainReader(ValueReader):
         if isinstance(value, Document):
             metadata = dict(value.metadata)
             own_id = None if value.id is None else str(value.id)
-            return DocumentCopy(0, own_id, value.page_content, Original(own_id, None, metadata, {}))
+            original = Original(own_id, None, metadata, {})
+            return copied((id(value), own_id, value.page_content, original))
         if not (isinstance(value, Mapping) and is_document(value)):
             return None
         text, own = parts_of(value)
-        return DocumentCopy(0, None if own.id is None else str(own.id), text or "", own)
+        return DocumentCopy(id(value), None if own.id is None else str(own.id), text or "", own)
 
     def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
         """Return whether a document still has the copied text, ID and metadata."""

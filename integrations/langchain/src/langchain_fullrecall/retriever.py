@@ -111,6 +111,7 @@ class ObservedLangChainRetriever:
         self._as_input = as_input
         self._default_input = input_of(runnable)
         self._is_search = _is_search(runnable)
+        self._keeps_state = getattr(runnable, "checkpointer", None) not in (None, False, True)
         function = getattr(runnable, "func", None) or getattr(runnable, "afunc", None)
         self._takes_history = function is not None and takes_history(function)
         self.asynchronous = isinstance(runnable, RunnableLambda) and not hasattr(runnable, "func")
@@ -167,7 +168,7 @@ class ObservedLangChainRetriever:
         config: RunnableConfig = {"callbacks": [recorder]}
         if self._config:
             config = merge_configs(self._config, config)
-        if _needs_thread(self._runnable, config):
+        if self._keeps_state and not _has_thread(config, self._runnable):
             config = merge_configs(config, {"configurable": {"thread_id": uuid4().hex}})
         named = {"history": history} if self._takes_history else {}
         return recorder, {"input": inputs, "config": config, **named}
@@ -200,12 +201,10 @@ class ObservedLangChainRetriever:
         return retrieval
 
 
-def _needs_thread(runnable: Runnable[Any, Any], config: RunnableConfig) -> bool:
-    """Return whether a graph keeps its state by thread, and the config names no thread."""
-    if getattr(runnable, "checkpointer", None) in (None, False, True):
-        return False
-    configs = (config, getattr(runnable, "config", None) or {})
-    return not any((each.get("configurable") or {}).get("thread_id") for each in configs)
+def _has_thread(config: RunnableConfig, graph: Any) -> bool:
+    """Return whether a call's config, or that of the graph itself, names the graph's thread."""
+    configs = (config, getattr(graph, "config", None) or {})
+    return any((each.get("configurable") or {}).get("thread_id") for each in configs)
 
 
 def _is_search(runnable: Runnable[Any, Any]) -> bool:

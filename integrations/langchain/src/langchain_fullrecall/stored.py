@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from datetime import UTC, datetime
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.observe import Contents, DocumentList, Step, StepKind, brief
 from fullrecall.observe.messages import hands_over, message_of, question_of, users_in
 from fullrecall.observe.span import left_early
+from fullrecall.observe.translation import TracedStep, number_events
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader, stored_update
 from langchain_fullrecall.recorder import FALLBACKS, RETRIED, branch_of, graph_task, is_closed
@@ -30,12 +30,14 @@ class StoredRun:
         self.partial: str | None = None
         self.root: Hashable = run.id
         self._reader = LangChainReader()
-        walked = list(_walk(run))
         self._at: dict[Hashable | None, Step] = {}
-        for each, parent, _ in walked:
+        runs = []
+        for each, parent in _walk(run):
             self._at[each.id] = self._step(each, parent)
+            runs.append(each)
         self.steps = [*self._at.values()]
-        self._order([(each, depth) for each, _, depth in walked])
+        runs.sort(key=lambda each: (_nanoseconds(each.start_time), each.dotted_order))
+        number_events([_timed(self._at[each.id], each) for each in runs])
         self._find_callers()
 
     def _step(self, run: Run, parent: Hashable | None) -> Step:
@@ -94,23 +96,6 @@ class StoredRun:
         lists = tuple(DocumentList((), each.documents) for each in contents.lists[:1])
         return Contents(lists, contents.texts)
 
-    def _order(self, runs: Sequence[tuple[Run, int]]) -> None:
-        """Number the beginnings and ends by time, a caller's around those of its callees.
-
-        `runs` are those of the steps, each with its depth.
-        """
-        events = []
-        start = min(_aware(run.start_time) for run, _ in runs)
-        for step, (run, depth) in zip(self.steps, runs, strict=True):
-            began, ended = _aware(run.start_time), _aware(run.end_time or run.start_time)
-            events.append(((began, 1, depth, run.dotted_order), step, "began"))
-            if run.end_time is not None or run.error or run.outputs:
-                phase = 0 if ended > began else 2
-                events.append(((ended, phase, -depth, run.dotted_order), step, "ended"))
-            step.seconds = None if run.end_time is None else (ended - start).total_seconds()
-        for moment, (_, step, name) in enumerate(sorted(events, key=itemgetter(0)), start=1):
-            setattr(step, name, moment)
-
     def _find_callers(self) -> None:
         """Move runs that are stored beside their callers (fallbacks, retrievers) below them."""
         siblings: dict[Hashable, list[Step]] = {}
@@ -155,23 +140,30 @@ def unseen_in(run: Run) -> str:
     )
 
 
-def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None, int]]:
-    """Yield a run and all runs below it, each once, with its parent's ID and its depth."""
-    stack: list[tuple[Run, Hashable | None, int]] = [(run, None, 0)]
+def _walk(run: Run) -> Iterator[tuple[Run, Hashable | None]]:
+    """Yield a run and all runs below it, each once, with its parent's ID."""
+    stack: list[tuple[Run, Hashable | None]] = [(run, None)]
     visited: set[Hashable] = set()
     while stack:
-        current, parent, depth = stack.pop()
+        current, parent = stack.pop()
         if current.id in visited:
             continue  # A run that reported two callers occurs twice in the tree.
         visited.add(current.id)
-        yield current, parent, depth
-        stack.extend((child, current.id, depth + 1) for child in reversed(current.child_runs or ()))
+        yield current, parent
+        stack.extend((child, current.id) for child in reversed(current.child_runs or ()))
 
 
-def _aware(moment: datetime | None) -> datetime:
+def _timed(step: Step, run: Run) -> TracedStep:
+    """Return a step with the times of its run."""
+    is_open = run.end_time is None and not (run.error or run.outputs)
+    start, end = _nanoseconds(run.start_time), _nanoseconds(run.end_time)
+    return TracedStep(step, start, end, remote_parent=False, is_open=is_open)
+
+
+def _nanoseconds(moment: datetime | None) -> float:
     if moment is None:
-        return datetime.min.replace(tzinfo=UTC)
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return 0
+    return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp() * 1e9
 
 
 def _inside(step: Step, other: Step) -> bool:

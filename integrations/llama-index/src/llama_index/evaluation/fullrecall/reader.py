@@ -15,6 +15,7 @@ from llama_index.core.tools import ToolOutput
 from llama_index.core.workflow import Context, Event, StopEvent, Workflow
 
 from fullrecall.observe import Contents, DocumentCopy, ValueReader
+from fullrecall.observe.step import copied
 from fullrecall.observe.values import Fields, are_equal
 from llama_index.evaluation.fullrecall.nodes import NodeLike, content_of
 from llama_index.evaluation.fullrecall.responses import (
@@ -95,7 +96,7 @@ class NodeValueReader(ValueReader):
         if not is_document(node, text, self.answers):
             return None
         own_id = None if is_numbered(node) else node.node_id
-        copy = DocumentCopy(0, own_id, text, NodeCopy(_copied(node), score))
+        copy = copied((id(value), own_id, text, NodeCopy(_copied(node), score)))
         self.first_copies.setdefault(text, copy)
         return copy
 

@@ -123,7 +123,7 @@ class LlamaIndexRecorder:
             caller,
             kind,
             name_of(instance, id_),
-            None if is_silent else arguments,
+            None if is_silent or kind == "retriever" else arguments,
             query=query,
             callee=None if query is None else self.log.reader.identities(instance) or None,
             group="threads" if is_beside else None,
