@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import fields, replace
 from math import log2
 from typing import Any
 
@@ -76,6 +77,14 @@ def test_measures_print_as_they_are_typed() -> None:
     assert repr(Recall @ 10 >= 0.9) == "Recall @ 10 >= 0.9"
     assert (Recall @ 5).whole is not Recall
     assert (Recall @ 5).whole == Recall
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
+def test_every_parameter_of_every_measure_is_checked(measure: Measure) -> None:
+    """A wrong value is refused when the measure is made, not when a report is read."""
+    for each in fields(measure):
+        with pytest.raises(ParameterError, match=f"^{each.name} must be "):
+            replace(measure, **{each.name: "wrong"})
 
 
 @pytest.mark.parametrize(

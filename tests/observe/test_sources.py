@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.observe.spans import SPANS, TRACE, otlp, read
+from tests.observe.spans import ROOT, SPANS, TRACE, otlp, read, retriever, span
 
 from fullrecall import IdRecall, evaluate
 from fullrecall import read as datasets
@@ -309,3 +309,13 @@ def test_a_call_of_weave_that_names_no_kind() -> None:
     assert sample.retrieved_context_ids == ("a", "b")
     (sample,) = datasets.from_spans([{**unnamed, "output": ["t", "u"]}, CALLS[1]])
     assert sample.retrieved_contexts is None
+
+
+def test_a_reranker_that_tells_ids_alone_has_the_texts_of_the_search() -> None:
+    """Its documents are those of the search, even if its input was not traced."""
+    ids = {f"reranker.output_documents.{n}.document.id": own for n, own in enumerate("ba")}
+    attributes = {"openinference.span.kind": "RERANKER", "input.value": "q", **ids}
+    sample = read(ROOT, retriever(2, 1, "a", "b"), span(3, "rerank", 1, attributes=attributes))
+    found = {context.id: context.text for context in sample.retrieved_contexts or ()}
+    assert found == {"a": "text a", "b": "text b"}
+    assert len(sample.retrieved_contexts or ()) == 2
