@@ -35,13 +35,13 @@ def test_the_wrong_parameter_is_an_attribute(call: Callable[[], Any], parameter:
 
 
 def test_a_parameter_may_be_given_by_its_name() -> None:
-    """A copy in another process has it, too."""
+    """The message of a pickled and restored error still begins with the parameter's name."""
     error = ParameterError("must be 1", parameter="k")
     assert str(pickle.loads(pickle.dumps(error))) == "k must be 1"  # noqa: S301 - ours
 
 
 def test_a_message_about_several_parameters_has_no_name() -> None:
-    """It is the whole message."""
+    """An error about several parameters has only its problem as the message."""
     with pytest.raises(ParameterError) as raised:
         Gate()
     assert raised.value.parameter is None

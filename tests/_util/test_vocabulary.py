@@ -19,12 +19,12 @@ from fullrecall._util.vocabulary import content_words
         ("tower's", "tower\u2019s"),
     ],
 )
-def test_forms_of_a_word_are_one(one: str, other: str) -> None:
-    """Plurals, possessives, and forms of a verb."""
+def test_inflected_forms_are_one_word(one: str, other: str) -> None:
+    """Plurals, possessives, and forms of a verb are the same word as the base form."""
     assert content_words(one) == content_words(other)
 
 
 @pytest.mark.parametrize("word", ["ring", "red", "fly", "boss", "bus", "axis", "wörtes", "a1s"])
-def test_a_word_that_only_looks_like_a_form_is_itself(word: str) -> None:
-    """Short words, words in -ss, -us and -is, and words of other alphabets."""
+def test_words_that_only_look_inflected_are_unchanged(word: str) -> None:
+    """Short words, words in -ss, -us or -is, and non-English words keep their endings."""
     assert content_words(word) == [word]

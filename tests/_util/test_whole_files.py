@@ -133,8 +133,8 @@ def test_an_error_leaves_the_old_file_and_nothing_beside_it(
         assert listing(tmp_path) == {"t.csv": b"old"}
 
 
-def test_a_full_disk_that_shows_at_the_end_costs_nobody_the_old_file(tmp_path: Path) -> None:
-    """The last bytes reach the disk when the file is closed: only then it replaces the old one."""
+def test_a_write_that_fails_at_the_end_keeps_the_old_file(tmp_path: Path) -> None:
+    """A write that fails only when the file is closed leaves the old file unchanged."""
     resource = pytest.importorskip("resource", reason="this system limits no files")
     path = tmp_path / "t.csv"
     path.write_text("old")

@@ -94,7 +94,7 @@ def test_workers_show_no_progress(
 
 
 class Lazy:
-    """A frame as Spark and Dask have it: names and kinds of columns, and no row."""
+    """A frame as Spark and Dask have it, with names and kinds of columns, but without rows."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self._meta = pd.DataFrame(rows).iloc[:0]
@@ -105,7 +105,7 @@ class Lazy:
 
 
 def test_engines_learn_the_columns_without_a_row() -> None:
-    """Spark asks for a schema, and Dask for an empty frame: both have the columns of a result."""
+    """Spark's schema and Dask's empty frame have the columns of a result."""
     given = [{"id": "q", "retrieved_ids": ["a"], "expected_ids": ["a"], "own": "x"}]
     scorer = BatchScorer(IdRecall())
     scores = scorer(pd.DataFrame(given))
@@ -118,7 +118,7 @@ def test_engines_learn_the_columns_without_a_row() -> None:
 
 
 def test_only_a_scorer_with_a_budget_has_an_account(tmp_path: Path) -> None:
-    """The account is in the store, which all workers share."""
+    """`spent` is None unless the scorer has a budget, whose account is in the store."""
     store = tmp_path / "answers.sqlite"
     assert BatchScorer(ClaimRecall(), store=store).spent is None
     assert BatchScorer(ClaimRecall()).spent is None

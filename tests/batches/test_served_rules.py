@@ -48,7 +48,8 @@ def test_the_server_and_python_agree(redis_url: str, bounds: dict[str, float], s
                 prices = (1.5, 6.0)
                 size = spending.size_of(prompt, answer, prices)
                 amounts = {"settled": 1, "prompt_tokens": prompt, **size._asdict()}
-                for _ in range(chance.randint(1, 2)):  # a change whose answer was lost repeats
+                # A change is sent again if its answer was lost.
+                for _ in range(chance.randint(1, 2)):
                     both("settle", name=name, amounts=amounts, answer=answer)
                 continue
             prompt_tokens = (chance.random() * 1_500, chance.randint(1, 9_000))
@@ -62,7 +63,7 @@ def test_the_server_and_python_agree(redis_url: str, bounds: dict[str, float], s
 
 
 def test_rates_and_ends_of_reserves(redis_url: str) -> None:
-    """Turns are assigned one after another; no request waits for a reserve that has ended."""
+    """Turns are assigned one after another, and no request waits for a reserve that has expired."""
     asked: dict[str, Any] = {"bounds": {"rate": 0.5}, "prompt": (1, 1), "prices": (0.0, 0.0)}
     with RedisLedger(redis_url, "a rate") as ledger:
         ledger.open_account()
@@ -84,7 +85,7 @@ def test_rates_and_ends_of_reserves(redis_url: str) -> None:
 
 
 def test_an_account_that_is_gone(redis_url: str) -> None:
-    """The error says so; opened again, the account keeps its counts."""
+    """A missing account raises an error; an account that is opened again keeps its counts."""
     with RedisLedger(redis_url, "lost") as ledger:
         gone = ledger.spend("read", {}).result()
         ledger.open_account()

@@ -193,8 +193,8 @@ def test_the_librarys_pages_answer_its_questions() -> None:
     assert all(text.partition("\n\n")[2] for text in pages.values())
 
 
-def test_a_search_needs_a_word_that_says_something() -> None:
-    """Stop words match nothing, operators of the search are words, and chunks are ranked."""
+def test_a_search_needs_a_word_other_than_stop_words() -> None:
+    """A search ignores stop words, treats operators as words, and ranks the chunks."""
     chunks = [("a", "the one and only near cat"), ("b", "a cat, a cat near"), ("c", "the dog")]
     search = FullTextSearch([Chunk(*each) for each in chunks])
     assert search("the and of", k=3) == []

@@ -71,7 +71,7 @@ def test_a_stage_that_moved_it_down() -> None:
 
 @pytest.mark.parametrize("by", ["rerank", "the final list"])
 def test_the_stage_that_dropped_it(by: str) -> None:
-    """The stage after the last one that had the item, or the list that the sample ended with."""
+    """The detail names the stage that dropped the item; without one, "the final list"."""
     dense = {"source": "dense", "contexts": [{"id": "c"}, {"id": "a"}]}
     rerank = {"source": "rerank", "contexts": [{"id": "a"}, {"id": "b"}], "children": [dense]}
     sample = Sample(

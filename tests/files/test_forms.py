@@ -63,7 +63,7 @@ def test_a_doubt_is_an_error_with_the_plan(columns: dict[str, Any], line: dict[s
 
 
 def test_one_of_several_columns_is_chosen_by_the_user() -> None:
-    """The error has one call for each column: the user pastes the right one."""
+    """The error shows one call for each candidate column, and each call reads its column."""
     row = {"question": "q", "gold": ["d1"], "expected": ["d2"]}
     with pytest.raises(InputError, match="gold and expected may hold IDs") as caught:
         one(row)

@@ -57,7 +57,7 @@ def test_references_by_names_and_values(columns: dict[str, Any], found: list[str
 
 
 ORDINARY: list[tuple[dict[str, Any], dict[str, str]]] = [
-    # IDs in columns with a noun for documents need no file's ending.
+    # A column named with a noun for documents has IDs, even without file endings.
     ({"question": "Who {n}?", "answer": "Ann {n}", "doc_id": "pricing-{n}"},
      {"user_input": "question", "reference": "answer", "reference_context_ids": "doc_id"}),
     ({"input": "Who {n}?", "expected": "Ann", "context_ids": ["doc_{n}"]},
@@ -66,7 +66,7 @@ ORDINARY: list[tuple[dict[str, Any], dict[str, str]]] = [
      {"user_input": "query", "reference_context_ids": "expected_chunks"}),
     ({"question": "Who {n}?", "answer": "Ann {n}", "metadata": {"source": "tides.md"}},
      {"user_input": "question", "reference": "answer", "reference_context_ids": "metadata.source"}),
-    # A word that may mean answers or IDs is settled by its values.
+    # The values decide whether an ambiguous name means answers or IDs.
     ({"question": "Who {n}?", "gold": "Ann and {n}"},
      {"user_input": "question", "reference": "gold"}),
     ({"query": "Who {n}?", "relevant": ["kn-{n}"]},
@@ -75,11 +75,11 @@ ORDINARY: list[tuple[dict[str, Any], dict[str, str]]] = [
      {"user_input": "question", "reference": "answer", "reference_context_ids": "reference"}),
     ({"question": "Who {n}?", "expected_sources": ["a.md"], "expected_route": "vector"},
      {"user_input": "question", "reference_context_ids": "expected_sources"}),
-    # Points of an answer are claims, not answers of which the first counts.
+    # Points of an answer are claims, not alternative answers.
     ({"question": "Who {n}?", "expected_doc_ids": ["d{n}"], "answer_points": ["Ann", "at noon"]},
      {"user_input": "question", "reference_context_ids": "expected_doc_ids",
       "reference_claims": "answer_points"}),
-    # A number of hits is not a retrieval; documents in all rows may be the only document.
+    # A number of hits is not a retrieval, and one document may be the reference of every row.
     ({"question": "Who {n}?", "min_hits": 2, "gold_doc_ids": ["d1"]},
      {"user_input": "question", "reference_context_ids": "gold_doc_ids"}),
 ]  # fmt: skip
@@ -116,8 +116,8 @@ def test_ordinary_columns_are_not_asked_about(row: dict[str, Any], line: dict[st
         {"chunk_ids": ["c{n}", "c2", "c3"]},
     ],
 )
-def test_a_property_of_documents_is_never_a_reference_in_silence(columns: dict[str, Any]) -> None:
-    """Other words of a name, and what a run adds, speak against references."""
+def test_a_property_of_documents_is_never_read_as_references(columns: dict[str, Any]) -> None:
+    """A column of another property of documents, or of a run, is never read as references."""
     for count in (1, 2, 8):
         rows = [
             filled({"question": "Who {n}?", "answer": "Ann {n}", **columns}, n)

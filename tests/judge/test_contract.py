@@ -401,7 +401,7 @@ FIRST, MISSING = Citation(0, CONTEXTS[0]), Citation(3, "no such context")
     ],
 )
 def test_a_users_judge_is_held_to_the_contract(verdict: Verdict, problem: str) -> None:
-    """A verdict that cannot be read leaves the claim unmeasured, with the reason; it is no miss."""
+    """A claim whose verdict cannot be read is left unmeasured, with a reason, and is not a miss."""
     scorer = ClaimRecall(judge=Fixed(verdict))
     result = scorer.score(retrieved_contexts=CONTEXTS, reference_claims=CLAIMS[:1])
     assert (result.status is Status.UNSCORED) == bool(problem)

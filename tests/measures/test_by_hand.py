@@ -68,7 +68,7 @@ def test_a_measure_is_its_formula(text: str) -> None:
 
 
 def test_without_references_by_id_nothing_is_judged() -> None:
-    """The share of judged contexts is undefined, not 0."""
+    """The share of judged contexts is None, not 0, without references by ID."""
     result = TextRecall().score(retrieved_contexts=["a"], reference_contexts=["a"])
     assert result[parse("judged")] is None
 
@@ -78,7 +78,7 @@ def test_without_references_by_id_nothing_is_judged() -> None:
     [("retrieved", 1), ("relevant", 0), ("relevant_retrieved", 0), ("judged", 1), ("recall", None)],
 )
 def test_counts_need_no_target(text: str, value: float | None) -> None:
-    """A sample without a relevant document has counts, and no recall."""
+    """A sample without a relevant document has counts, but no recall."""
     sample = Sample(retrieved_context_ids=["a"], reference_context_ids={"a": 0})
     assert IdRecall().score(sample)[parse(text)] == value
     column = evaluate([sample], IdRecall(), progress=False).values(parse(text))

@@ -167,7 +167,7 @@ def test_a_hand_off_of_llama_index_in_a_trace() -> None:
     ],
 )
 def test_parallel_tasks_are_ordered_by_their_number(path: object, number: str) -> None:
-    """The number follows the mark of a task, or the path of the task that sent it."""
+    """Parallel tasks are ordered by the number after their mark, or in the path of their sender."""
     assert number_of_task(path) == number
 
 

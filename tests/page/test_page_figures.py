@@ -44,7 +44,7 @@ def test_the_overview_has_every_measure_and_shows_one(report: Report) -> None:
 
 
 def test_a_page_begins_with_the_mean_and_the_misses() -> None:
-    """The first sentence says over how many questions, and how many of them miss something."""
+    """The first sentence has the mean, the number of questions, and how many have a miss."""
     samples = [
         Sample(retrieved_ids=["a"], expected_ids=["a" if number % 2 else "b"])
         for number in range(6)

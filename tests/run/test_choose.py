@@ -197,7 +197,8 @@ def test_samples_of_a_group_and_of_one_id_are_one_question() -> None:
     assert choose(doubled, IdRecall(), retrievers, progress=False).questions == 5
     named = questions(2)
     grouped = [replace(named[0], group="g")]
-    for mixed in (named + grouped, grouped + named):  # One sample gives the group for its ID.
+    # A single sample returns the group for its ID.
+    for mixed in (named + grouped, grouped + named):
         assert choose(mixed, IdRecall(), retrievers, progress=False).questions == 2
 
 

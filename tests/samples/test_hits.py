@@ -180,7 +180,7 @@ def test_other_fields_of_a_row_are_metadata() -> None:
 
 @pytest.mark.parametrize("text", ["a note", '["a"]', '{"source"', "7", '{"a":' * 50_000])
 def test_metadata_may_be_a_text_of_json(text: str) -> None:
-    """As some drivers return an object; any other text is a field of that name."""
+    """Metadata that is a JSON object as text, as of some drivers, is parsed; other text is kept."""
     row = {"id": "1", "text": "t"}
     assert contexts_of([{**row, "metadata": '{"source": "a"}'}])[0].metadata == {"source": "a"}
     assert contexts_of([{**row, "metadata": text}])[0].metadata == {"metadata": text}

@@ -1,4 +1,4 @@
-"""IDs in Arrow's columns: the results are those of the same rows as Python lists."""
+"""IDs in Arrow columns give the same results as the same rows in Python lists."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def made(seed: int, *, numbers: bool = False, odd: bool = False) -> Rows:
 
 
 def outcome(report: Report) -> list[Any]:
-    """Return everything that a report says of its rows."""
+    """Return the measures, rows, misses and summary of a report."""
     return [
         [report.values(measure).tolist() for measure in (Recall, Recall @ 3, nDCG @ 5, AP)],
         [(row.sample.to_dict(), str(row.results[0]), row.results[0].findings) for row in report],
@@ -57,22 +57,22 @@ class TestAreThoseOfLists:
     """The results of frames are those of mappings with the same cells."""
 
     def test_of_an_arrow_table(self, seed: int, *, numbers: bool, odd: bool) -> None:
-        """Texts and lists with 32-bit offsets."""
+        """An Arrow table (texts and lists have 32-bit offsets) gives the results of its rows."""
         rows = made(seed, numbers=numbers, odd=odd)
         assert scored(pa.Table.from_pylist(rows)) == scored(rows)
 
     def test_of_a_slice(self, seed: int, *, numbers: bool, odd: bool) -> None:
-        """A slice shares the columns of its table."""
+        """A slice, which shares the columns of its table, gives the results of its rows."""
         rows = made(seed, numbers=numbers, odd=odd)
         assert scored(pa.Table.from_pylist(rows)[37:140]) == scored(rows[37:140])
 
     def test_of_polars(self, seed: int, *, numbers: bool, odd: bool) -> None:
-        """Texts and lists with 64-bit offsets."""
+        """A Polars frame (texts and lists have 64-bit offsets) gives the results of its rows."""
         rows = made(seed, numbers=numbers, odd=odd)
         assert scored(pl.DataFrame(rows, infer_schema_length=None)) == scored(rows)
 
     def test_of_a_file(self, seed: int, *, numbers: bool, odd: bool, tmp_path: Path) -> None:
-        """Batches of a Parquet file, which are scored together, and saved again."""
+        """Batches of a Parquet file are scored together, and give the same results when saved."""
         rows = made(seed, numbers=numbers, odd=odd)
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet", row_group_size=70)
         report = evaluate(read(tmp_path / "rows.parquet"), IdRecall(), progress=False)
@@ -86,7 +86,7 @@ class TestAreThoseOfLists:
 
 
 class TestArrowIds:
-    """Which arrays are lists of IDs."""
+    """`ArrowIds` takes only Arrow arrays of lists of IDs."""
 
     @pytest.mark.parametrize(
         "cells",
@@ -101,11 +101,11 @@ class TestArrowIds:
         ],
     )
     def test_other_cells(self, cells: list[Any]) -> None:
-        """They are read one by one."""
+        """Other arrays, such as those with nulls, blanks or separators, give None."""
         assert ArrowIds.of(pa.array(cells), ("; ", " | ")) is None
 
     def test_positions_of_first_occurrences(self) -> None:
-        """Repeated references count once."""
+        """Repeated references count once, and each position is that of the first occurrence."""
         retrieved = ArrowIds.of(pa.array([["b", "a", "b", "c"], [], ["c"]]), ())
         references = ArrowIds.of(pa.array([["c", "b", "c", "x"], ["a"], ["b", "c", "b"]]), ())
         assert retrieved is not None

@@ -126,7 +126,7 @@ class TestPairs:
             compare(one, two)
 
     def test_scores_that_were_computed_differently_are_refused(self) -> None:
-        """One name with other parameters, or with another headline, means another score."""
+        """Scores of the same name are refused if their parameters or their main measures differ."""
         texts = [Sample(retrieved_contexts=["a b"], reference_contexts=["a b"])]
         for one, other, field in (
             (TextRecall(threshold=0.5), TextRecall(threshold=0.6), "threshold=0.5"),

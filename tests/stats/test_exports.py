@@ -37,7 +37,7 @@ SCRIPT = "a | b `code` <script>alert(1)</script> [x](javascript:1) **b** #1 @som
 
 
 def test_slices_and_several_comparisons_have_plain_values() -> None:
-    """Each slice has its figures, each comparison is that with the first report."""
+    """Each slice exports its figures; each of several comparisons is with the first report."""
     samples = [
         Sample(
             id=str(n),

@@ -289,7 +289,7 @@ def test_marks_that_mean_something_are_no_layout(before: str, after: str) -> Non
 
 
 def test_a_short_remainder_completes_a_quote() -> None:
-    """A chunker's last chunk may be too short to be found by its words."""
+    """The last chunk completes a quote, even if it is too short to be found by its words."""
     long = Document("a", "The first boiler was lit in the spring of that year")
     short = Document("b", "in May.")
     quote = letters_of(f"{long.text} {short.text}")

@@ -29,14 +29,14 @@ def words(count: int, word: str = "word") -> str:
     ],
 )
 def test_paragraphs_are_joined_and_cut(text: str, sizes: list[int]) -> None:
-    """Joined up to 100 words; a long one is cut between sentences, or between words."""
+    """Paragraphs are joined up to 100 words; a long one is cut between sentences or words."""
     made = [*passages(Document("d", text))]
     assert [len(each.text.split()) for each in made] == sizes
     assert all(text[each.start : each.end] == each.text for each in made)
 
 
 def test_passages_of_one_document_meet_where_they_share_characters() -> None:
-    """Neighbors do not meet, and neither do passages of two documents."""
+    """Passages meet only if they share characters of the same document."""
     first = SeedPassage("d", 0, "abc")
     assert first.meets(SeedPassage("d", 2, "c"))
     assert not first.meets(SeedPassage("d", 3, "d"))
@@ -45,14 +45,14 @@ def test_passages_of_one_document_meet_where_they_share_characters() -> None:
 
 
 def test_no_document_has_more_than_a_tenth_of_the_first_seeds() -> None:
-    """The rest of a large document comes last, and no passage is lost."""
+    """A large document's other passages come last, and no passage is lost."""
     large = [SeedPassage("large", n, f"part {n}") for n in range(100)]
     others = [SeedPassage(f"d{n}", 0, f"text {n}") for n in range(36)]
     order = [*singles([*large, *others], 40, seed=3)]
     assert Counter(each.source for each in order[:40])["large"] == 4
     assert sorted(order) == sorted([*large, *others])
     assert order != [*singles([*large, *others], 40, seed=4)]
-    few = [*singles([*large, *others[:1]], 10, seed=3)]  # two documents: each may have half
+    few = [*singles([*large, *others[:1]], 10, seed=3)]  # Each of two documents may have half.
     assert Counter(each.source for each in few[:6]) == {"large": 5, "d0": 1}
 
 
@@ -64,7 +64,7 @@ def test_nearly_equal_passages_are_taken_once() -> None:
 
 
 def test_pairs_share_a_name_that_few_passages_have() -> None:
-    """Two passages of two documents, each passage once; a common name joins nothing."""
+    """A pair has two documents that share a rare name, and each passage is used once."""
 
     def of(source: str, *names: str) -> SeedPassage:
         return SeedPassage(source, 0, " ".join(f"The plan of {name} was kept." for name in names))

@@ -71,7 +71,7 @@ def test_memory_is_flat(call: Callable[[int], None]) -> None:
 
 
 def test_a_span_that_never_ends_keeps_no_recording() -> None:
-    """A stream that nobody reads to its end sends no event."""
+    """A stream that nobody reads to its end sends no event, but its recording is released."""
     with recording() as recorder:
         get_dispatcher().span_enter("endless", inspect.signature(len).bind("x"))
     kept = weakref.ref(recorder)

@@ -114,7 +114,7 @@ class FrameRow(Mapping[Any, Any]):
 
 
 class FrameColumn(Sequence[Any]):
-    """A column of lists of IDs as an Arrow array; cells become Python values when one is read."""
+    """A column of lists of IDs as an Arrow array; a cell becomes a Python value when it is read."""
 
     def __init__(self, arrow: Any) -> None:
         self.arrow = arrow
@@ -202,7 +202,7 @@ def _cells(series: nw.Series[Any]) -> Sequence[Any]:
         inner: Any = kind.inner
         if inner == nw.String or inner.is_integer():
             arrow = series.to_arrow()
-            arrow.validate(full=True)  # a text that is not UTF-8 is found here
+            arrow.validate(full=True)  # Text that is not UTF-8 raises here.
             return FrameColumn(arrow)
     return series.to_list()
 

@@ -117,7 +117,7 @@ class ColumnValues:
 
     @property
     def are_flags(self) -> bool:
-        """Whether the column's items are true or false."""
+        """Whether all items of the column are flags, such as true and false or "yes" and "no"."""
         return bool(self.items) and any(
             all(isinstance(item, (str, bool)) and str(item).lower() in pair for item in self.items)
             for pair in (("true", "false"), ("yes", "no"))

@@ -191,7 +191,8 @@ class _Guess(ReferencesPlan):
         free = self.free()
         short = [each for each in free if each.words <= usual.BARE and _has_short_texts(each)]
         named = [each for each in (*self.named(usual.ANSWERS), *short) if self._has_answers(each)]
-        if any(each.name == "b" for each in free):  # the choices of a question: A, B, C
+        # The columns are the choices of a question: A, B, C.
+        if any(each.name == "b" for each in free):
             named = [each for each in named if each.name != "a"]
         has_other = "reference" in self.fields or any(
             each.name not in ("answer", "answers") for each in named

@@ -181,7 +181,7 @@ class _GuessedFields:
                 yield Doubt(field, f"{gold[0]} may say which of {path} are meant")
 
     def of_an_answer(self) -> Iterator[Doubt]:
-        """Doubt documents beside a generated answer or a run's numbers: it may have found them."""
+        """Doubt documents beside a generated answer or a run's numbers: they may be its sources."""
         named = [
             each.path
             for each in self.all_columns

@@ -271,7 +271,7 @@ class ReferencesPlan(PartialPlan):
         return [*items]
 
     def _is_told(self, column: ColumnValues, *, is_alone: bool) -> bool:
-        """Return whether a name with the words for references names documents."""
+        """Return whether a column that is named as references has documents."""
         if self._is_sure(column):
             return True
         if column.name in usual.ANSWERS and not column.has_lists:

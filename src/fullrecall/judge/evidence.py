@@ -61,7 +61,7 @@ class Folded:
         if self.original.isascii() and self.text == self.original.lower():
             return range(len(self.text))  # No character moved, as in most texts.
         offsets: list[int] = []
-        gap = 0  # White space begins here.
+        gap = 0  # The place where the white space before the next word begins.
         for printed in _PRINTED.finditer(self.original):
             places: Iterable[int] = range(*printed.span())
             if not printed[0].isascii():

@@ -94,7 +94,7 @@ def resolved(claims: Sequence[str]) -> list[str]:
 
     A dummy "it" is not replaced: "It is raining", "It takes an hour to".
     """
-    before: list[str] = []  # the words of the last claim with a subject of its own
+    before: list[str] = []  # The words of the last claim that has a subject of its own.
     made = []
     for claim in paused(claims):
         words = claim.split()
@@ -110,7 +110,7 @@ def resolved(claims: Sequence[str]) -> list[str]:
 
 
 def _own_subject(words: Sequence[str]) -> str:
-    """Return the subject of a claim; empty for a pronoun."""
+    """Return the subject of a claim; empty if the subject is a pronoun."""
     verb = _verb_at(words)
     subject = _subject(words, verb) if verb else ""
     return "" if subject.partition(" ")[0].lower() in _PRONOUNS | {"there"} else subject

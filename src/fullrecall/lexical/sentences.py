@@ -222,7 +222,7 @@ def begins_item(stripped: str) -> bool:
 
 def _segments(text: str, whole_text: str) -> Iterator[str]:
     """Yield the splitter's segments; it reads one piece at a time, since its time is quadratic."""
-    # Most claims: they need neither the splitter nor their language.
+    # Most claims need neither the splitter nor their language.
     if len(text) <= _PIECE and not _MAY_END.search(text):
         yield text
         return

@@ -24,7 +24,7 @@ from fullrecall.run.work import Run
 _UNCOUNTED = 4  # characters charged as one token if the model counts none
 _PER_MESSAGE = 16  # tokens that mark a message's beginning, role and end
 
-_PER_CHARACTER = 0.3  # expected tokens per character of a prompt, before the first answer
+_PER_CHARACTER = 0.3  # The expected tokens per character of a prompt, before the first answer.
 _PROMPT_AT_MOST = 2.0  # times the most tokens per character of any earlier prompt
 
 HOLD_SECONDS = (10.0, 3_600.0)

@@ -306,7 +306,7 @@ class _Contest:
 
     @property
     def _at_once(self) -> int:
-        """How many questions are asked between two writes of the file; all without a file."""
+        """The number of questions between two writes of the file; all questions without a file."""
         # The whole file is written each time: a write after every 32 of very many would be
         # quadratic.
         size = len(self.race.plan)

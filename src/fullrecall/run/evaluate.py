@@ -371,10 +371,10 @@ def as_samples(samples: Iterable[SampleLike], scorers: Sequence[Scorer] = ()) ->
 
 
 def _chunks(samples: Iterable[SampleLike], run: Run) -> Iterator[Any]:
-    """Return samples in chunks, those of files and frames in columns if possible."""
+    """Return samples in chunks; those of files and frames are in columns if possible."""
     if type(samples) is list:
         return chunked(samples)
-    from fullrecall.files.rows import FileSamples  # not before: it loads all readers of rows
+    from fullrecall.files.rows import FileSamples  # This import loads all readers of rows.
 
     rows = _rows_as_samples(samples) if is_frame(samples) else samples
     if isinstance(rows, FileSamples):

@@ -26,7 +26,7 @@ LEASE_SECONDS = 15.0
 
 
 class AccountLostError(StoreError):
-    """The account of a job is gone, or may be an older one: the job's spending is unknown."""
+    """The job's spending is unknown, since its account is gone or may be an older one."""
 
 
 class Ledger(ABC):

@@ -99,10 +99,7 @@ def reserve(
 def settle(
     state: State, _: float, *, name: str, amounts: Mapping[str, int], answer: int = 0
 ) -> dict[str, Any]:
-    """Replace a request's reserve by its actual amounts, only once but at any time.
-
-    `answer` has the tokens of its answer.
-    """
+    """Replace a request's reserve by its actual amounts; a repetition changes nothing."""
     hold = state["holds"].pop(name, None)
     if hold is not None:
         state["tokens"] -= hold[0]

@@ -68,7 +68,7 @@ def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
 
     Returns single IDs if no reference has alternatives.
     """
-    is_list = type(value) is list  # This is nearly always so, and the other checks take longer.
+    is_list = type(value) is list  # This is nearly always true, and the other checks take longer.
     if not is_list and isinstance(value, Mapping):
         references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
     else:

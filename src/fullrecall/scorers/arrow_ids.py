@@ -1,4 +1,4 @@
-"""Lists of IDs in Arrow's columns, which are never Python texts unless a row is read."""
+"""Lists of IDs in Arrow columns, which become Python texts only when a row is read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ArrowIds(NamedTuple):
 
     @classmethod
     def of(cls, lists: Any, separators: Sequence[str]) -> ArrowIds | None:
-        """Return the lists of an Arrow array; None if it has nulls, blanks, or no IDs."""
+        """Return the lists of an Arrow array; None for other arrays, nulls and blanks."""
         pa = pyarrow(_PURPOSE)
         if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
             return None
@@ -44,7 +44,7 @@ class ArrowIds(NamedTuple):
 
     @property
     def counts(self) -> Integers:
-        """How many IDs each row has."""
+        """The number of IDs of each row."""
         return np.diff(self.offsets)
 
     @property
@@ -54,7 +54,7 @@ class ArrowIds(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """All IDs as texts."""
+        """All IDs of the lists as texts."""
         names: list[str] = self.values.to_pylist()
         return names
 
@@ -64,10 +64,7 @@ class ArrowIds(NamedTuple):
         return names
 
     def found_in(self, retrieved: ArrowIds) -> tuple[ArrowIds, NDArray[np.int32]]:
-        """Return the lists without repetitions, and the position of each ID in a row, or 0.
-
-        The row is that of `retrieved`; a position is that of the ID's first occurrence, from 1.
-        """
+        """Return the lists without repetitions, and each ID's position in `retrieved`, or 0."""
         pa = pyarrow(_PURPOSE)
         known = self.values.dictionary_encode()
         keys = self.rows * len(known.dictionary) + known.indices.to_numpy()
@@ -92,7 +89,7 @@ class ArrowIds(NamedTuple):
 
 
 def _letters(values: Any) -> bytes:
-    """Return all texts of an array, one after another."""
+    """Return the joined texts of an array as bytes."""
     if not len(values):
         return b""
     _, offsets, letters = values.buffers()

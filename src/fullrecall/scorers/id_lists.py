@@ -94,7 +94,8 @@ class FoundIds(NamedTuple):
             found, wanted = plain_lists(retrieved[part]), plain_lists(references[part])
             if found is None or wanted is None or "" in wanted.ids:
                 return None
-            if found.are_numbers is not wanted.are_numbers:  # 1 is the ID "1".
+            # The number 1 and the text "1" are the same ID.
+            if found.are_numbers is not wanted.are_numbers:
                 found, wanted = found.as_texts, wanted.as_texts
             wanted = wanted.distinct
             positions, blank = first_ranks(found.lists, wanted.lists)
@@ -143,16 +144,17 @@ _MOST_DIGITS = 10**100
 
 
 def plain_lists(column: Sequence[Any]) -> PlainLists | None:
-    """Return lists of IDs, which may be blank; None for other forms, and several in a text."""
+    """Return lists of IDs, which may be blank; None for other forms, or several IDs in one text."""
     if not _LISTS.issuperset(map(type, column)):
         return None
-    ids = tuple(chain.from_iterable(column))  # A list would reserve room for more.
+    # A tuple is smaller than a list, which reserves room for more.
+    ids = tuple(chain.from_iterable(column))
     try:
         text = "".join(ids)  # This is the fastest check that all are texts.
     except TypeError:
         if set(map(type, ids)) != {int} or max(ids) >= _MOST_DIGITS or min(ids) <= -_MOST_DIGITS:
             return None
         return PlainLists(column, ids)
-    # One letter is found much faster than two.
+    # A search for one letter is much faster than one for two.
     is_one = " " not in text or not any(each in text for each in _SEPARATORS)
     return PlainLists(column, ids) if is_one else None

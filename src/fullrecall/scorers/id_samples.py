@@ -218,7 +218,8 @@ def _references(sample: Sample) -> SingleIds | tuple[Reference, ...] | None:
 
 def _is_plain(name: str, column: Sequence[Any]) -> bool:
     """Return whether all values of a column have the form that `Sample` keeps, or are None."""
-    if name == "answerable" and False in column:  # Only the scorer itself reads it.
+    # Only the scorer itself handles unanswerable samples.
+    if name == "answerable" and False in column:
         return False
     kind = _TEXT if name in _TEXTS else _FLAG if name in _FLAGS else _NOTHING
     return kind.issuperset(map(type, column))

@@ -51,7 +51,7 @@ class IdRecall(DeterministicScorer):
             found = first_positions(ids, single.ids)
         except Unmeasured as reason:  # A deadline passed during the scoring.
             return self._without_score(reason, sample).asked_of(sample)
-        if len(found) > len(single.ids):  # This is a context without an ID.
+        if len(found) > len(single.ids):  # A context has no ID.
             return super()._scored(sample)
         source = _IdSource(self, sample, FoundRow([*found.values()], len(ids)))
         return result_view(source, 0, self._method, Status.SCORED, len(ids))

@@ -51,7 +51,7 @@ _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
 
 
 class Stratum(NamedTuple):
-    """`size` of the unlabeled pairs, of which people labeled a random sample.
+    """A group of `size` unlabeled pairs, of which people labeled a random sample.
 
     `twice` says whether a second person confirmed each "relevant" label in it.
     """

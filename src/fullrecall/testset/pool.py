@@ -102,7 +102,7 @@ class PooledPair:
 
     @property
     def is_open(self) -> bool:
-        """Whether the judge must judge it: the references do not name it, and it has a text."""
+        """Whether the judge is needed: the references do not name the context, which has a text."""
         return not self.named and bool(self.context.text)
 
     @property

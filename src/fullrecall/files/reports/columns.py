@@ -258,7 +258,8 @@ def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
     for end, name in FOLLOWING.items():
         if getattr(outcomes, name) is not None:
             cells[end] = _of_targets(outcomes, end)
-    for end in cells.keys() & _WEIGHTS:  # row by row: the file must not depend on chunks
+    # Cells are dropped row by row, so that the file does not depend on the chunks.
+    for end in cells.keys() & _WEIGHTS:
         is_other = outcomes.weights(end[1:]) != 1
         is_plain = count_sums(is_other, outcomes.first.offsets) == 0
         cells[end] = pc.if_else(pa.array(is_plain), None, cells[end])
