@@ -72,7 +72,7 @@ def test_as_json(report: Path, corpus: Path) -> None:
 
 
 def test_a_retriever_of_a_python_file(report: Path, tmp_path: Path) -> None:
-    """--retriever names a function, which searches deeper: ranks and gains follow from it."""
+    """--retriever names a function that is searched deeper, to find ranks and gains."""
     file = tmp_path / "app.py"
     file.write_text("def search(question, k):\n    return [{'id': n} for n in 'abxcd'][:k]\n")
     code, output = run(report, "--retriever", f"{file}:search", "--deep-k", 4)

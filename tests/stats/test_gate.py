@@ -150,7 +150,7 @@ class TestBaseline:
         assert check.reason.endswith("no sample with a value: no target in common (9 samples)")
 
     def test_the_same_report_twice(self) -> None:
-        """A pull request that changes no list passes by fact; equal values alone prove little."""
+        """Equal lists pass with certainty, but equal values of other lists do not decide."""
         report = report_of(30)
         (check,) = Gate(margin=0.02).check(report, report_of(30)).checks
         assert (check.outcome, check.interval, check.bound) == (PASS, None, None)

@@ -130,7 +130,7 @@ def test_an_agent_that_hands_over(echo: BaseQueryEngine) -> None:
 
     def hands_over(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
         tools_called = sum(message.role == MessageRole.TOOL for message in messages)
-        if tools_called:  # This is the other agent, which has the message of the tool.
+        if tools_called:  # The second agent, which has the tool's message, makes one call.
             return calls_once(messages[:1] if tools_called == 1 else messages)
         arguments = {"to_agent": "agent", "reason": "it is the one that knows"}
         call = ToolCallBlock(tool_call_id="0", tool_name="handoff", tool_kwargs=arguments)

@@ -80,7 +80,7 @@ def test_a_call_that_blocks_a_running_loop_is_captured(
 
 
 def test_the_batch_runner_scores_what_was_retrieved(echo: BaseQueryEngine) -> None:
-    """`BatchEvalRunner` asks all first, and each response keeps its own capture."""
+    """`BatchEvalRunner` asks all questions first, and each response keeps its own capture."""
     evaluator = RecallEvaluator(IdRecall())
     questions = [f"q{n}" for n in range(10)]
     with pytest.warns(DeprecationWarning, match="asyncio_module"):

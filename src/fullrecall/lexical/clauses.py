@@ -317,7 +317,7 @@ def _has_own_subject(words: Sequence[str], start: int) -> bool:
     for at in range(start + 1, min(start + _MOST_BEFORE_VERB + 1, len(words))):
         if words[at - 1].endswith(",") or words[at] in _ENDS_SUBJECT:
             return False
-        if _is_verb(words, at):  # "and PDF files" has no verb
+        if _is_verb(words, at):  # A phrase such as "and PDF files" has no verb.
             return at + 1 < len(words) or words[at].strip(".") in _INTRANSITIVE
     return False
 

@@ -123,7 +123,7 @@ class RPrecisionMeasure(GradedMeasure):
     plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return relevant contexts within rank R, over R."""
+        """Return the number of relevant contexts within rank R, divided by R."""
         most = outcomes.attainable(self.top)
         return outcomes.share(outcomes.relevant_count(most), outcomes.targets)
 

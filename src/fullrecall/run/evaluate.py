@@ -414,7 +414,7 @@ def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> FileSamples:
 def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     """Return `scorers` as a sequence; raise `ParameterError` unless their names differ."""
     if isinstance(scorers, (Scorer, str, Measure)):
-        scorers = (scorers,)  # a text or a measure is refused below
+        scorers = (scorers,)  # The loop below refuses a text or a measure.
     scorers = tuple(scorers) if isinstance(scorers, Iterable) else (scorers,)
     if not scorers:
         raise ParameterError("scorers is empty: pass at least one, such as IdRecall()")

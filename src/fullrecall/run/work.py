@@ -202,7 +202,7 @@ def _stale(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result
     """Return an unscored result if the score depends on a stale label, else None."""
     if corpus is None:
         return None
-    # All labels, if a user's scorer does not say on which labels its score depends.
+    # Take all labels if a user's scorer does not say on which labels its score depends.
     labels = scorer.labels if isinstance(scorer, FindingScorer) else LABELS
     stale = stale_label(sample, corpus, labels)
     return None if stale is None else unscored(scorer, stale)

@@ -153,7 +153,7 @@ def _recorded(item: object) -> Context:
 
 
 def _is_context(row: object, names: AbstractSet[str] = CONTEXT_KEYS) -> bool:
-    """Return whether a mapping has the fields of a `Context`, of these names."""
+    """Return whether a mapping has only fields of a `Context`, called by `names`."""
     # A column of a database may hold the metadata as a text.
     return (
         isinstance(row, Mapping)

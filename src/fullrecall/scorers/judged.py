@@ -111,7 +111,7 @@ class JudgedScorer(FindingScorer):
 
     @cached_property
     def _method(self) -> Method:
-        """How this scorer scores; names the built-in judge if none is given."""
+        """The method of this scorer, which names the built-in judge if no judge is given."""
         method = super()._method
         by_rules = getattr(self._asked_judge, "quotes_by_rules", False)
         own = {} if self.judge is not None else {"judge": self._asked_judge.name}

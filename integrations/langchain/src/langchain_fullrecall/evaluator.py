@@ -140,7 +140,7 @@ class RecallStringEvaluator(RunEvaluator):
         return f"{type(self).__name__}({', '.join(map(repr, (self.scorer, *self.measures)))})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_summary": None}  # Its memory belongs to this process.
+        return {**self.__dict__, "_summary": None}  # The summary's memory belongs to this process.
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -126,7 +126,7 @@ class Words(NamedTuple):
                     yield Words(text, self.keys[first:last], spans[first:last])
 
 
-@lru_cache(maxsize=65_536)  # every rule reads the same IDs again
+@lru_cache(maxsize=65_536)  # Every rule reads the same IDs again.
 def words_of(own_id: str) -> Words:
     """Return the words and numbers of an ID: lower case, without leading zeros or a scheme."""
     text = own_id[:_LONGEST]

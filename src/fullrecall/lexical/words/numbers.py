@@ -122,7 +122,8 @@ def is_equal(number: Number, other: Number) -> bool:
     if number.unit != other.unit:
         factors = [_FACTORS.get(each.unit, math.nan) for each in (number, other)]
     is_ordinal = "ordinal" in (number.sort, other.sort)
-    may_differ = number.unit == other.unit == "" and not is_ordinal  # a year is written as a count
+    # A year is a number that is written like a count.
+    may_differ = number.unit == other.unit == "" and not is_ordinal
     if number.sort != other.sort and not may_differ:
         return False
     return math.isclose(number.value * factors[0], other.value * factors[1])

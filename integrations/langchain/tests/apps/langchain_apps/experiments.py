@@ -107,7 +107,7 @@ def _by_results() -> Mapping[str, float | None]:
 
 
 def _by_rows() -> Mapping[str, float | None]:
-    """Return the mean of the report of the rows that these results yield."""
+    """Return the mean of the report on the rows of an experiment's results."""
 
     async def rows() -> list[Any]:
         return [row async for row in await _awaited()]
