@@ -33,25 +33,21 @@ def beside(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa
     import pyarrow as pa
 
     own = frame.select(kept)
-    native = own.to_native()
-    if isinstance(native, pa.Table):
-        names = [*native.column_names, *scores.column_names]
-        joined = pa.Table.from_arrays([*native.columns, *scores.columns], names)
-        if not isinstance(batch, pa.RecordBatch):
-            return joined
-        batches = joined.combine_chunks().to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=joined.schema)
     if frame.implementation.is_pandas():
         import pandas as pd
 
         # Without Arrow's types, a missing number would be NaN, and a list an object.
         columns: Any = scores.to_pandas(types_mapper=pd.ArrowDtype)
         columns.index = nw.maybe_get_index(frame)
-        return pd.concat([native, columns], axis=1) if kept else columns
+        return pd.concat([own.to_native(), columns], axis=1) if kept else columns
     backend: Any = frame.implementation
     score_frame: Any = nw.from_arrow(scores, backend=backend)
-    parts = [own, score_frame] if kept else [score_frame]
-    return nw.concat(parts, how="horizontal").to_native()
+    joined = nw.concat([own, score_frame], how="horizontal") if kept else score_frame
+    table = joined.to_native()
+    if not isinstance(batch, pa.RecordBatch):
+        return table
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
 def misspelled(column: str, fields: Iterable[str]) -> str | None:
