@@ -104,7 +104,7 @@ def world(frame: list[list[Pair]], cell: Cell, labels: int, draw: random.Random)
         for pair in pairs:
             weight = 2 / (1 + pair.best) if cell.easy else 1.0
             in_set = pair.relevant and draw.random() < cell.share * weight
-            draw.random()  # This keeps the published worlds.
+            draw.random()  # This unused draw keeps the worlds as published.
             named += in_set
             if in_set:
                 continue

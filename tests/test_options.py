@@ -69,7 +69,7 @@ def called_of(name: str, value: Any) -> Iterator[Called]:
 
 def called_of_class(kind: type) -> Iterator[Called]:
     """Yield the constructor and the public methods of a class that this project defines."""
-    some_object = type(kind.__name__, (), {})()  # A call with wrong arguments never uses it.
+    some_object = type(kind.__name__, (), {})()  # Calls with wrong arguments do not use it.
     for name, member in inspect.getmembers_static(kind):
         owner = next(each for each in kind.__mro__ if name in vars(each))
         is_function = isinstance(member, (classmethod, staticmethod, FunctionType))

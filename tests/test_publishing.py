@@ -245,4 +245,4 @@ def test_each_fragment_of_the_changelog_has_a_kind() -> None:
         == kinds
     )
     changelog = (ROOT / settings["filename"]).read_text("utf-8")
-    assert changelog.count(settings["start_string"]) == 1  # Entries are inserted below it.
+    assert changelog.count(settings["start_string"]) == 1  # Entries are inserted below this line.

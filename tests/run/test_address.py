@@ -124,7 +124,7 @@ def test_random_passwords_anywhere() -> None:
     """Passwords of any printable characters are in no message and no repr."""
     draw = random.Random(51)
     marks = "@:/?#&=%[]. \\'\""
-    for _ in range(100):  # Each is kept as a secret, and every message is searched for all of them.
+    for _ in range(100):  # Every message is searched for all secrets so far.
         secret = secrets.token_hex(6)
         password = "".join(draw.sample(marks, draw.randint(0, 4))) + secret
         password += "".join(draw.sample(marks, draw.randint(0, 3)))

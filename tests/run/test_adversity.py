@@ -51,7 +51,7 @@ class Model:
         """Answer in a later turn of the loop."""
         claim = int(request.messages[1].content.rpartition("Claim ")[2].partition(".")[0])
         self.asked[claim] += 1
-        # Otherwise the count may skip numbers, because others of this loop are counted first.
+        # Count before waiting: other requests of this loop are counted meanwhile.
         sent = self.asked.total()
         await asyncio.sleep(0)
         return self.reply(claim, sent)

@@ -455,7 +455,7 @@ def test_ctrl_c_waits_for_no_call(place: str, *, judged: bool) -> None:
 
     def press() -> None:
         reached.wait(600)
-        time.sleep(0.05)  # Whether the run waits already or will soon, it ends.
+        time.sleep(0.05)  # The run ends, whether it already waits or not.
         signal.pthread_kill(main, signal.SIGINT)
 
     presser = threading.Thread(target=press)

@@ -186,7 +186,7 @@ def test_keys_differ_exactly_where_the_texts_do(ours: list[str], theirs: list[st
 # --- the answers of a store
 
 
-@settings(deadline=None, max_examples=20)  # Each syncs a disk.
+@settings(deadline=None, max_examples=20)  # Each example syncs a disk.
 @given(text=st.text(), detail=st.text(), tokens=st.integers(0, 2**40), failed=st.booleans())
 def test_a_completion_comes_back_as_it_was(
     text: str, detail: str, tokens: int, *, failed: bool

@@ -143,7 +143,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
             length = int(self.headers["Content-Length"])
             body = self.rfile.read(length)
             if len(body) < length:
-                return  # Its process was killed during the request, which does not count.
+                return  # The process was killed during its request, which does not count.
             payload = served.take(body.decode()).encode()
             with suppress(ConnectionError):  # The process of the request was killed.
                 self.send_response(200)

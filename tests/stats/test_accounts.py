@@ -121,7 +121,7 @@ def test_accounts_agree_with_the_slow_reference(retrievers: int, calls: int, see
         if slowly is None:
             assert needed is None
         else:
-            # Both are sums of squares in another order: of an estimate, five digits are enough.
+            # The two sums of squares have another order, so their last digits may differ.
             assert needed == pytest.approx(max(1, slowly), rel=1e-5, abs=1)
 
 

@@ -35,7 +35,7 @@ def document(number: int) -> tuple[str, str]:
     town, thing = TOWNS[number % len(TOWNS)], THINGS[number // len(TOWNS) % len(THINGS)]
     year = 1200 + number
     builder = f"{draw.choice('BCDFGKLMPRST')}{draw.choice('aeiou')}rn{number}son"
-    guild = f"Guild{'abcdefghij'[number // 2 % 10]}{number // 20}mark"  # Two documents share it.
+    guild = f"Guild{'abcdefghij'[number // 2 % 10]}{number // 20}mark"  # Two documents share one.
     padding = " ".join(f"detail{number}x{n}" for n in range(12))
     text = (
         f"The {thing} of {town} was completed in {year}. {FILLER} It was designed by {builder}, "

@@ -337,7 +337,7 @@ def test_the_chunks_of_a_source_may_count_once(
     """With `collapse`, a source's chunks count once, before the cut at k, for any place of IDs."""
     chunks = [*documents[:2], documents[3], Document("Madrid", id="d4", metadata={"source": "es"})]
     output: dict[str, Any] = {}
-    if "ids" in given:  # These are beside documents without IDs.
+    if "ids" in given:  # IDs are given apart from documents without IDs.
         chunks = [Document(chunk.page_content) for chunk in chunks]
     if "contexts" in given:
         output["documents"] = chunks

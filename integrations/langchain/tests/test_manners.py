@@ -203,7 +203,7 @@ def test_copies_are_freed_with_the_evaluator(client: Client, example: Any) -> No
     assert live._experiments._recorders
     del evaluator, results
     gc.collect()
-    live._experiments.evaluators.clear()  # Those of other tests are excluded.
+    live._experiments.evaluators.clear()  # Evaluators of other tests may still be registered.
     Store().invoke("q")
     assert not live._experiments._recorders
 

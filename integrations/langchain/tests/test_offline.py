@@ -152,7 +152,7 @@ def test_nothing_is_sent(
     client = offline_client()
     scores, child_runs = run(route, client, retriever_of(documents), rows)
     client.flush()
-    default = run_trees._CLIENT  # This is for clients without a URL.
+    default = run_trees._CLIENT  # This default client serves calls without a client.
     if default is not None:
         default.flush()
     assert endpoint.requests == []

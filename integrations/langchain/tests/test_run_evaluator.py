@@ -189,7 +189,7 @@ def test_a_traced_function_is_a_retriever(
 
     feedback = feedback_of(Watching(), target, example(expected_ids=["d0", "d9"]))
     if Version(langsmith.__version__) in SpecifierSet(">0.4.38,<0.8.10") and not seen[0].child_runs:
-        # These settings keep such runs out of the tree, so they are not observed, and not 0.
+        # In these versions the tree lacks the retriever run: the score is None, not 0.
         assert feedback.score is None
         assert "the trace has no retriever run" in feedback.comment
         return

@@ -191,7 +191,7 @@ def check_seconds(seconds: object, name: str) -> None:
 
 def as_path(path: object, name: str = "path") -> Path:
     """Return a path; raise `ParameterError`, naming the parameter, for an impossible path."""
-    from pathlib import Path  # `import fullrecall` does not load it
+    from pathlib import Path  # `import fullrecall` must not load this module
 
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise ParameterError(f"must be a path, got {shown(path)}", name)

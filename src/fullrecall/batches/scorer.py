@@ -160,7 +160,7 @@ class BatchScorer:
         address = self._address
         if self.budget is None or address is None:
             return None
-        from fullrecall.run.account import spent_of  # it imports asyncio
+        from fullrecall.run.account import spent_of  # this module imports asyncio
 
         with address.open() as ledger:
             return spent_of(ledger, self.budget)

@@ -330,7 +330,7 @@ class ReferencesPlan(PartialPlan):
         inner = [part for item in column.items for part in item]
         if all(map(is_pair, column.items)):
             each, joined = f"{column.path}[][0]", f"{column.path}[].{{[0]}}#{{[1]}}"
-            if column.name.startswith("supporting_fact"):  # The numbers are those of sentences.
+            if column.name.startswith("supporting_fact"):  # The numbers are sentence numbers.
                 ids.append(each)
             else:
                 why = f"{column.path} has documents with a page each, or with another number"

@@ -172,7 +172,7 @@ def _same_words(part: str, folded: Folded) -> Iterator[Location]:
     if count < _FEWEST_WORDS or not _says_enough(part, quoted.text, folded.text):
         return
     tokens = folded.tokens
-    # Both are single strings, so that the search runs in C.
+    # Text and quote are single strings, so that the search runs in C.
     at = folded.words.find(quoted.words)
     while at >= 0:
         # each separator before the match ends one token

@@ -133,7 +133,7 @@ class Guard:
 
         matter = replace(self._matter, targets=shuffled, window=window)
         judged = yield from self._roomy.verdicts(matter, are_moved)
-        # otherwise the request failed
+        # without a label, the request failed
         is_answered = any(verdict.label for verdict in judged.values())
         if is_answered and (are_moved(judged) or not all(judged[n].label for n in copy_numbers)):
             return None

@@ -97,7 +97,7 @@ def states_other_word(claim: str, text: str, *, of_names: bool = True) -> bool:
         # The text may have other words before the first place, or after the last one.
         beside = other[-1:] if own[0] is claimed[0] else other[:1]
         if is_but_one and absent and any(_exclude(own[0], word) for word in beside):
-            # Otherwise it is a unit.
+            # A word after a number is a unit.
             return not claimed[max(0, claimed.index(own[0]) - 1)].is_number
     return False
 

@@ -143,7 +143,7 @@ def _resting(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
     A step rests on the contexts that support its target, from the step before it to its own.
     """
     positions = Lists(steps.values["position"], steps.offsets)
-    passed = positions.up_to(support.rows, support.values - 1)  # the steps before it
+    passed = positions.up_to(support.rows, support.values - 1)  # the number of earlier steps
     owned = passed < steps.counts[support.rows]
     nth = steps.offsets[support.rows] + passed
     return np.bincount(nth[gone & owned], minlength=len(steps.values))

@@ -21,7 +21,7 @@ class GivenLists:
         self._answers = step.answers and not any(over.answers for over in above)
         # A model that a retriever or a reranker calls is not the reader.
         self._is_reader = self._answers and not any(over.retrieves for over in above)
-        # Generators: few copies need a view, and agents have many lists.
+        # Generators save work: few copies need a view, and agents have many lists.
         in_use = (handed for handed in scope.lists() if not handed.replaced)
         self._before = StepDocuments(state.documents, passages_of(in_use))
         every = passages_of(scope.lists())

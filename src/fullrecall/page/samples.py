@@ -153,7 +153,7 @@ class Samples:
         target = finding.target
         steps = [[rank, _rounded(credit)] for rank, credit in ranked.steps]
         if steps == [[rank, 1.0] for rank in finding.ranks[:1]]:
-            steps = []  # This is the script's default, and is left out.
+            steps = []  # The script's default is left out.
         contexts = sample.retrieved_contexts or ()
         evidence = [self._evidence(each, contexts) for each in finding.evidence]
         return _without_none(

@@ -116,7 +116,7 @@ class Account:
             "seconds": self._seconds,
         }
         try:
-            # It polls, less and less often, since no other process can wake this one.
+            # This loop polls, less and less often, since no other process can wake this one.
             while "wait" not in (answer := await self._spend("reserve", **asked)):
                 if "full" in answer:
                     self._why = budget.exhausted(answer["full"], answer.get("cost", 0) / NANO)
@@ -166,7 +166,7 @@ def spent_of(ledger: Ledger, budget: Budget) -> Spent:
 def _tokens(ask: Ask, completion: Completion) -> tuple[int, int]:
     """Return the tokens of prompt and answer, estimated from their lengths if not counted."""
     prompt, answered = completion.prompt_tokens, completion.completion_tokens
-    if completion.text:  # Each count is estimated alone, since an endpoint may omit either.
+    if completion.text:  # An endpoint may omit one of the two counts.
         prompt = prompt or _characters(ask) // _UNCOUNTED
         answered = answered or len(completion.text) // _UNCOUNTED
     return prompt, answered

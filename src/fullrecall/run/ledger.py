@@ -193,7 +193,7 @@ class Ledger(ABC):
             for key in answers:
                 self._unsaved.pop(key, None)
             self.problem = self.reason = ""
-        # These include answers that arrive meanwhile.
+        # The unsaved answers include those that arrived meanwhile.
         for key, value in list(self._unsaved.items()):
             self.put(key, value)
 

@@ -232,7 +232,7 @@ def as_retrieval(
         return result
     if isawaitable(result) or isinstance(result, AsyncIterable):
         if iscoroutine(result):
-            # Otherwise Python would warn that it was never awaited.
+            # Close the coroutine, or Python would warn that it was never awaited.
             result.close()
         raise InputError("retriever returned an awaitable: declare it with async def")
     names_ids = sample is not None and sample.reference_context_ids is not None

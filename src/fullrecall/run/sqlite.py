@@ -236,7 +236,7 @@ class SQLiteLedger(Ledger):
                 if self._reading is None:
                     if self._file is None or _identity(self._path) != self._file:
                         return None
-                    self._reading = reading(self._path)  # This happens after a fork.
+                    self._reading = reading(self._path)  # After a fork, no connection is open.
                 return _got(self._reading, key)
             except sqlite3.Error as error:
                 self.stop(error)
@@ -284,7 +284,7 @@ class SQLiteLedger(Ledger):
             # SQLite would continue to write to a deleted file, and report the answers as kept.
             if _identity(self._path) != self._file:
                 raise StoreError(_GONE)
-            if self._writing is None:  # This happens after a fork.
+            if self._writing is None:  # After a fork, no connection is open.
                 self._writing = writing(self._path)
             connection = self._writing
             connection.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")

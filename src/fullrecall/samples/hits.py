@@ -338,7 +338,7 @@ def named_by(id_key: IdKey, context: Context) -> Context:
     """Return a context with the ID at `id_key`; without an ID if it has no such field."""
     try:
         return replace(context, id=as_id(id_at(context, id_key)))
-    except ValueError:  # This is no document of this kind: a tool's text, or a note.
+    except ValueError:  # The context has no such field, as a tool's text or a note.
         return replace(context, id=None)
 
 
@@ -403,7 +403,7 @@ def _listed(result: Any) -> Iterable[object] | None:
         value = _at(result, path)
         if is_list(value):
             return value  # type: ignore[no-any-return]
-    if isinstance(result, Mapping):  # This is an answer within an answer.
+    if isinstance(result, Mapping):  # The answer contains another answer.
         inner = [_rows(part) for part in result.values() if isinstance(part, Mapping)]
         rows = [listed for listed in inner if listed is not None]
         return rows[0] if len(rows) == 1 else None
@@ -435,7 +435,7 @@ _KNOWN = frozenset({*IDS, *TEXTS, *INNER})
 def _are_unnamed(items: Sequence[Any]) -> bool:
     """Return whether all items are rows of texts and numbers, without names."""
     kinds = set(map(type, items))
-    if kinds == {list}:  # This is a tuple that was written as JSON.
+    if kinds == {list}:  # JSON has written a tuple as a list.
         return all(any(type(cell) is float for cell in item) for item in items)
     return kinds == {tuple} and all(_is_cell(cell) for item in items for cell in item)
 

@@ -105,7 +105,7 @@ def _pattern(entity: str) -> re.Pattern[str]:
 
 
 _UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # These are Thai and Lao, Burmese, Khmer.
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # The letters of Thai and Lao, Burmese, and Khmer.
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 """Letters of scripts that put no spaces between words; the second line: Chinese and Japanese."""

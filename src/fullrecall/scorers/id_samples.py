@@ -135,7 +135,7 @@ class ScoredIds(NamedTuple):
             if ids is None
             or references[row] is None
             or sample.answerable is False
-            or sample.retrieval is not None  # This is a failed call, or several lists.
+            or sample.retrieval is not None  # The call failed, or there are several lists.
         }
         for row in odd:
             retrieved[row], references[row] = (), SingleIds(())

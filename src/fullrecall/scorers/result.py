@@ -132,7 +132,7 @@ class Result:
         """
         source = self._source
         if source is not None:
-            try:  # Another row's read has usually computed it.
+            try:  # An earlier read of another row has usually computed the values.
                 return source.values[measure][self._row]
             except (KeyError, TypeError):
                 pass

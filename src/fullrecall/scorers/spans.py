@@ -144,7 +144,7 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterR
 
 def _longest_shared(end: str, beginning: str) -> int:
     """Return the length of the longest suffix of `end` that is a prefix of `beginning`."""
-    # Both are shorter than a run, so trying every place is cheap even in a row of dots.
+    # Both texts are shorter than a run, so trying every place is cheap even in a row of dots.
     at = end.find(beginning[0])
     while at >= 0:
         if beginning.startswith(end[at:]):

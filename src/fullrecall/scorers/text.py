@@ -52,8 +52,8 @@ _LONG, _PIECE = 1e8, 2e9
 """Cells from which two texts are compared on their own, and of the work between two pauses."""
 
 _SLOWNESS: Mapping[str, float | None] = {
-    "damerau_levenshtein": 30.0,  # This takes one cell per step.
-    "hamming": 1e-6,  # This takes as many steps as characters.
+    "damerau_levenshtein": 30.0,  # The distance takes one cell per step.
+    "hamming": 1e-6,  # The distance takes one step per character.
     **dict.fromkeys(("partial_ratio", "partial_token_sort_ratio"), None),
     **dict.fromkeys(("partial_token_set_ratio", "partial_token_ratio", "WRatio"), None),
 }

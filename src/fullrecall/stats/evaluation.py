@@ -90,7 +90,7 @@ class Evaluation:
         if isinstance(key, slice):
             return self.selected(range(len(self))[key])
         if not isinstance(key, str):
-            if not hasattr(key, "__index__"):  # NumPy's integers have it.
+            if not hasattr(key, "__index__"):  # NumPy's integers have `__index__`.
                 raise ParameterError(f"must be a sample's ID or index, got {shown(key)}", "key")
             if not -len(self) <= key < len(self):
                 raise IndexError(f"no sample {shown(key)}: the report has {len(self):,}")

@@ -133,8 +133,8 @@ class Totals:
     @property
     def ends(self) -> Bracket:
         """The values in [0, 1] with every gap at its worst and at its best."""
-        # They hold for any cause of the gaps. Coverage times a bound, as if coverage were known, is
-        # wrong in up to 16% of cases.
+        # The ends hold for any cause of the gaps. Coverage times a bound, as if coverage were
+        # known, is wrong in up to 16% of cases.
         return self.counts(0.0)._replace(high=self.counts(1.0).high)
 
     def group_values(

@@ -141,7 +141,7 @@ class CompletedSet:
                 pair.context.label,
                 pair.item,
             )
-            # This order does not reveal the verdict.
+            # The order by number does not reveal the verdict.
             for pair in sorted(chosen, key=lambda pair: pair.item)
         ]
         if path is not None:

@@ -247,7 +247,7 @@ def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
             name = context.source or context.id or ""
             yield _Anchor(shown, name, context.text, span=context)
     if has_spans(sample):
-        return  # Their IDs follow from the spans.
+        return  # The sample's IDs follow from the spans.
     references = sample.reference_context_ids or ()
     for group_number, reference in enumerate(references):
         # If IDs and texts are parallel, the text is the quote.

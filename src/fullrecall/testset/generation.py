@@ -227,8 +227,7 @@ class _Generation:
         if on_plan is not None:
             on_plan(self._forecast())
         stopped = yield from self._written()
-        # This comes last, and only for accepted drafts, so that quotes of rejected drafts cost no
-        # call.
+        # Look for other places last, so that quotes of rejected drafts cost no call.
         yield from self._elsewhere()
         made_by: dict[str, Any] = {"model": self.model.name}
         made_by |= {"instructions": instructions.VERSION, "seed": self.seed}

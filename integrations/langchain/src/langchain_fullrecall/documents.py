@@ -65,7 +65,7 @@ class DocumentReader:
 
     def read(self, documents: Iterable[DocumentLike]) -> list[Context]:
         """Return `documents` as contexts, one for each."""
-        if isinstance(documents, BaseModel):  # Such a value is iterable, but over its own fields.
+        if isinstance(documents, BaseModel):  # A model iterates over its own fields.
             raise InputError(
                 f"expected a list of documents, got one {type(documents).__name__}: wrap it in []",
                 field="retrieved_contexts",

@@ -50,7 +50,7 @@ class LangChainRecorder(BaseCallbackHandler):
     def __init__(self, outer: LangChainRecorder | None = None) -> None:
         self.log = StepLog(LangChainReader())
         self.answered: dict[Hashable, str] = {}
-        # These are the inputs of `.map()`.
+        # The inputs of `.map()`, by run.
         self._mapped: dict[Hashable | None, dict[str | None, int]] = {}
         self._outer = outer
         self._problem: str | None = None

@@ -193,7 +193,7 @@ IdNames: TypeAlias = Callable[[Row, Context], Iterable[str]]
 def id_proposals(baseline: Baseline, ids: IdEvidence, corpus: Corpus) -> Iterator[Proposal]:
     """Yield the proposals: one spelling of IDs, IDs from another field, or IDs of documents."""
     written: dict[str, list[str]] = defaultdict(list)
-    document_of: dict[str, str] = {}  # This is as far as the matches show.
+    document_of: dict[str, str] = {}  # The matches show the documents of these IDs only.
     for match in chain.from_iterable(ids.matches.values()):
         if match.part is None:
             written[match.retrieved].append(match.reference)

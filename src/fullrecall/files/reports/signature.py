@@ -45,7 +45,7 @@ def is_report(path: str | Path, error: type[FullrecallError] = ReportError) -> b
         with path.open("rb") as file:
             return file.read(len(_BEGINNING)) == _BEGINNING
     except OSError:
-        return False  # its reader raises the error
+        return False  # the reader of the file raises the error
 
 
 def _is_report_at(place: Place) -> bool:
