@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
-from typing import IO, TYPE_CHECKING
+from textwrap import indent
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fullrecall.show.sheet import Cell, Sheet, cell_of
 from fullrecall.show.text import NOTHING, one_line, printable
 
-# rich is loaded only for drawing: it takes 60 ms, half of the time of `--help`.
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.padding import Padding
-    from rich.table import Table
 
 WIDEST = 240
 """Columns of a table as text: as wide as its scores need, on any terminal."""
-
-_UNBOUNDED = 10_000
-"""Columns that no table needs."""
 
 _LONGEST_LINE = 400
 """Characters of a note or a cell that are printed."""
@@ -58,28 +55,52 @@ def printed(console: Console, parts: Iterable[RenderableType], *, unbroken: bool
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
+Styled: TypeAlias = tuple[str, str]
+"""A text with its style."""
+
+
+class TextLine(NamedTuple):
+    """A line of text, indented where it is wrapped too."""
+
+    styled: Sequence[Styled]
+    inset: int = 0
+
+    def __str__(self) -> str:
+        return indent("".join(text for text, _ in self.styled), " " * self.inset)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.text import Text
+
+        text = Text.assemble(*self.styled)
+        yield indented(text, self.inset) if self.inset else text
+
+
 def text_of(*sheets: Sheet) -> str:
     """Return sheets as plain text, as wide as they need."""
-    return printed(console(StringIO(), width=WIDEST), parts(*sheets))
+    lines: list[str] = []
+    for part in parts(*sheets):
+        own = [*part.lines(WIDEST)] if isinstance(part, Grid) else [part]
+        lines += map(str, own)
+        if not isinstance(part, Grid) and width_of(lines[-1]) > WIDEST:  # rich wraps it
+            return printed(console(StringIO(), width=WIDEST), parts(*sheets))
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def parts(*sheets: Sheet) -> Iterator[RenderableType]:
+def parts(*sheets: Sheet) -> Iterator[str | TextLine | Grid]:
     """Yield the printable parts of sheets, one below another: tables, then their notes."""
-    from rich.text import Text
-
     for nth, sheet in enumerate(each for each in sheets if each or each.notes):
         if nth:
             yield ""
         for sentence in sheet.lead:
-            yield Text(one_line(sentence, _LONGEST_LINE), style="bold")
+            yield TextLine([(one_line(sentence, _LONGEST_LINE), "bold")])
         if sheet.lead:
             yield ""
         if sheet and sheet.aligned[0] == "t":
             yield sheet.title
             yield from _numbered(sheet)
-        elif sheet and "t" in sheet.aligned[1:]:  # Running text needs lines of its own.
+        elif sheet and "t" in sheet.aligned[1:]:  # running text needs lines of its own
             if sheet.title:
-                yield Text(sheet.title, style="bold")
+                yield TextLine([(sheet.title, "bold")])
             yield from _blocks(sheet)
         elif sheet:
             yield Grid(sheet)
@@ -92,32 +113,30 @@ def _numbered(sheet: Sheet) -> Iterator[str]:
         yield one_line(f"{nth}. {cell_of(line.label).text}: {cells}", _LONGEST_LINE)
 
 
-def _blocks(sheet: Sheet) -> Iterator[RenderableType]:
+def _blocks(sheet: Sheet) -> Iterator[str | TextLine]:
     """Yield rows of running text: each begins with its label, and each cell has its own line."""
-    from rich.text import Text
-
     for nth, section in enumerate(sheet.sections):
         if nth:
             yield ""
         if section.title:
-            yield Text(printable(section.title), style="bold")
+            yield TextLine([(printable(section.title), "bold")])
         for line in section.lines:
             first, *further = map(cell_of, line.cells)
             label, text = printable(cell_of(line.label).text), printable(first.text)
             yield ""
-            yield Text.assemble((label, "bold cyan"), f"  {text}")
+            yield TextLine([(label, "bold cyan"), (f"  {text}", "")])
             for side, head, cell in zip(sheet.aligned[2:], sheet.heads[1:], further, strict=True):
                 if cell.text:
                     name = f"{cell_of(head).text}: " if side == "t" else ""
                     text = f"{name}{one_line(cell.text, _LONGEST_LINE)}"
-                    yield indented(Text(text, style=STYLES.get(cell.emphasis, "")))
+                    yield TextLine([(text, STYLES.get(cell.emphasis, ""))], inset=2)
 
 
-def indented(part: RenderableType) -> Padding:
-    """Return `part` indented by two columns, wrapped lines included."""
+def indented(part: RenderableType, columns: int = 2) -> Padding:
+    """Return `part` indented, wrapped lines included."""
     from rich.padding import Padding
 
-    return Padding(part, (0, 0, 0, 2))
+    return Padding(part, (0, 0, 0, columns))
 
 
 class Grid:
@@ -127,43 +146,38 @@ class Grid:
         self._sheet = sheet
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.measure import Measurement
+        from rich.text import Text
 
-        unbounded, count = options.update(width=_UNBOUNDED), len(self._sheet.heads)
+        for line in self.lines(options.max_width):
+            yield Text.assemble(*line.styled, no_wrap=True, overflow="ignore")
+
+    def lines(self, width: int) -> Iterator[TextLine]:
+        """Yield the lines of tables that are at most so wide, or have one column each."""
+        count = len(self._sheet.heads)
         first = last = 0
         while last < max(1, count):
-            first, last, fits = last, last + 1, True
-            table = _table(self._sheet, slice(first, last))
-            while fits and last < count:
-                wider = _table(self._sheet, slice(first, last + 1))
-                fits = Measurement.get(console, unbounded, wider).maximum <= options.max_width
-                if fits:
-                    table, last = wider, last + 1
+            first, last = last, last + 1
+            rows = _rows(self._sheet, slice(first, last))
+            while last < count:
+                wider = _rows(self._sheet, slice(first, last + 1))
+                if _whole(_widths(wider)) > width:
+                    break
+                rows, last = wider, last + 1
             if first:
-                yield ""
-            # The width is not limited to the console's: rich would cut the cells of a table that
-            # does not fit.
-            width = Measurement.get(console, unbounded, table).maximum
-            yield from console.render(table, options.update(width=width))
+                yield TextLine([])
+            yield from _drawn(rows)
 
 
-def _table(sheet: Sheet, columns: slice) -> Table:
+def _rows(sheet: Sheet, columns: slice) -> list[list[Styled]]:
     """Return some columns of a sheet beside its labels, with the small parts of cells below."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    table.add_column("", no_wrap=True)
-    for head in sheet.heads[columns]:
-        # Break the name at its first underscore, so that a column is as narrow as its numbers.
-        text = Text(printable(cell_of(head).text.replace("_", "\n", 1)), justify="right")
-        table.add_column(text, justify="right", vertical="bottom", no_wrap=True)
+    # Break the name at its first underscore, so that a column is as narrow as its numbers.
+    heads = [cell_of(head).text.replace("_", "\n", 1) for head in sheet.heads[columns]]
+    rows = [[("", ""), *((printable(head), "bold") for head in heads)]]
     for nth, section in enumerate(sheet.sections):
         if nth:
-            table.add_row()
+            rows.append([])
         if section.title:
-            table.add_row(Text(printable(section.title), style="bold cyan"))
+            rows.append([(printable(section.title), "bold cyan")])
         inset = "  " if section.title else ""
         for line in section.lines:
             cells = list(map(cell_of, line.cells))
@@ -171,14 +185,58 @@ def _table(sheet: Sheet, columns: slice) -> Table:
             if _fills(cells[columns]) or not _fills(cells):
                 label = printable(cell_of(line.label).text)
                 texts = [
-                    Text(printable(cell.text), style=STYLES.get(cell.emphasis, ""))
-                    for cell in cells[columns]
+                    (printable(cell.text), STYLES.get(cell.emphasis, "")) for cell in cells[columns]
                 ]
-                table.add_row(f"{inset}{label}", *texts)
+                rows.append([(f"{inset}{label}", ""), *texts])
             if any(cell.small for cell in cells[columns]):
-                small = (printable(cell.small or NOTHING) for cell in cells[columns])
-                table.add_row(f"{inset}  {line.small}", *small)
-    return table
+                small = [(printable(cell.small or NOTHING), "") for cell in cells[columns]]
+                rows.append([(f"{inset}  {line.small}", ""), *small])
+    return rows
+
+
+def _drawn(rows: Sequence[Sequence[Styled]]) -> Iterator[TextLine]:
+    """Yield the lines of rows: heads over a rule, labels at the left and top of their rows."""
+    widths = _widths(rows)
+    for nth, row in enumerate(rows):
+        cells = [text.split("\n") for text, _ in row]
+        height = max(map(len, cells), default=1)
+        for at in range(height):
+            line: list[Styled] = []
+            for column, (texts, (_, style)) in enumerate(zip(cells, row, strict=True)):
+                index = at - height + len(texts) if column else at
+                text = texts[index].rstrip() if 0 <= index < len(texts) else ""
+                gap = (" " * (widths[column] - width_of(text)), "")
+                line += [(_BETWEEN, ""), gap, (text, style)] if column else [(text, style), gap]
+            yield TextLine(line)
+        if not nth:
+            yield TextLine([("─" * _whole(widths), "")])
+
+
+def _widths(rows: Sequence[Sequence[Styled]]) -> list[int]:
+    """Return the width of each column."""
+    columns = range(len(rows[0]))
+    texts = [[row[column][0] for row in rows if column < len(row)] for column in columns]
+    return [max(map(width_of, "\n".join(own).split("\n"))) for own in texts]
+
+
+def _whole(widths: Sequence[int]) -> int:
+    return sum(widths) + len(_BETWEEN) * (len(widths) - 1)
+
+
+_BETWEEN = "   "
+"""The space between two columns."""
+
+_UNUSUAL = re.compile("[^\x00-\u02ff\u2010-\u2027]")
+"""A letter that may take two columns of a terminal, or none."""
+
+
+def width_of(text: str) -> int:
+    """Return how many columns a terminal needs for a text."""
+    if not _UNUSUAL.search(text):
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _fills(cells: Sequence[Cell]) -> bool:
