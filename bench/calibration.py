@@ -29,7 +29,7 @@ WORDS = ("not_supported", "supported")
 
 
 class Tried(NamedTuple):
-    """One interval: its mean, and its ends."""
+    """An interval that one method gave: its mean, and its ends."""
 
     value: float
     low: float

@@ -88,7 +88,7 @@ def judge_that_leaves_out() -> tuple[ClaimRecall, ScriptedChatModel]:
 
 
 class TestRagas:
-    """The examples of ragas's documentation, as rows and as objects."""
+    """The examples of ragas's documentation are read as rows and as objects."""
 
     def test_non_llm_context_precision(self) -> None:
         """Ragas documents 0.9999999999, which is 1.0 without its 1e-10 in the denominator."""

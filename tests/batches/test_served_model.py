@@ -385,7 +385,7 @@ def durable(
 
 
 class TestServed(ServedMachine.TestCase):  # type: ignore[name-defined,misc]
-    """Random histories of a server and its clients."""
+    """The rules of a server's store hold in random histories of the server and its clients."""
 
     def runTest(self) -> None:  # noqa: N802 - unittest's name for it
         """Run the histories; each kind of step must occur."""

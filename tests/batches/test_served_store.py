@@ -162,7 +162,7 @@ def in_processes(
 
 
 class TestWorkers:
-    """Several processes of one job."""
+    """Several processes of one job share a store."""
 
     def test_each_answer_is_paid_once(
         self, workers: ProcessPoolExecutor, endpoint: Endpoint, redis_url: str, tmp_path: Path

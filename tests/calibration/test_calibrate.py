@@ -42,7 +42,7 @@ def all_of(report: Report, letters: Mapping[str, str]) -> dict[tuple[str, str], 
 
 
 class TestMeans:
-    """The corrected mean."""
+    """`calibrate` corrects the mean by the labels."""
 
     def test_a_judge_who_is_always_right(self, report: Report) -> None:
         """If all labels agree, the corrected mean is the judged mean, and agreement is complete."""
@@ -109,7 +109,7 @@ class TestMeans:
 
 
 class TestPartialCredit:
-    """Judges and people who give partial support."""
+    """Judges and people may give partial support."""
 
     def test_is_worth_what_the_scorer_says(self, make_report: MakeReport) -> None:
         """In the mean a partial label earns as much as a partial verdict."""
@@ -130,7 +130,7 @@ class TestPartialCredit:
 
 
 class TestWhatIsMissing:
-    """Unscored samples, unmeasured claims, labels never given."""
+    """Unscored samples, unmeasured claims, and labels that were never given are counted."""
 
     def test_is_counted_and_said(self, make_report: MakeReport) -> None:
         """Unscored samples are in neither mean, and the bounds show their possible effect."""
@@ -181,7 +181,7 @@ class TestWhatIsMissing:
 
 
 class TestLabels:
-    """Labels and the claims that they are of."""
+    """Labels must belong to claims of the report."""
 
     def test_by_sample_and_claim(self, report: Report) -> None:
         """Labels may be a mapping by sample and claim: a simple random sample, as a note says."""
@@ -248,7 +248,7 @@ class TestLabels:
 
 
 class TestRaters:
-    """Two people who label the same claims."""
+    """Two people may label the same claims."""
 
     def test_disagreeing_labels_count_as_their_mean(self, report: Report) -> None:
         """A claim that two raters label counts as the mean of both labels."""
@@ -300,10 +300,10 @@ class TestShown:
 
 
 class TestRefusals:
-    """Arguments that calibration refuses."""
+    """Calibration refuses wrong arguments."""
 
     def test_bad_arguments(self, report: Report) -> None:
-        """Each error names its value."""
+        """The error for a wrong argument names the parameter, or the unknown score."""
         with pytest.raises(ParameterError, match="confidence"):
             calibrate(report, labeled(report), confidence=95)
         with pytest.raises(ReportError, match="no score 'claims'"):

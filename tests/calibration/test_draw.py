@@ -25,7 +25,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 class TestDrawing:
-    """The drawn claims."""
+    """Claims are drawn for labeling."""
 
     def test_as_many_as_are_asked_for(self, report: Report) -> None:
         """As many claims as asked for are drawn, none twice; all claims, if there are fewer."""
@@ -114,7 +114,7 @@ class TestDrawing:
 
 
 class TestWhichScore:
-    """Several scorers in one report."""
+    """The score must be named if the report has several scorers."""
 
     def test_the_only_judged_one(self) -> None:
         """The only judged score of a report need not be named."""
@@ -147,7 +147,7 @@ class TestWhichScore:
 
 
 class TestFile:
-    """The file for the raters."""
+    """The drawn claims are written to a file for the raters."""
 
     def test_csv_is_for_people(self, report: Report, tmp_path: Path) -> None:
         """The label comes first, each context has a column, and Excel sees that it is UTF-8."""

@@ -129,7 +129,7 @@ class TestCells:
 
 
 class TestFormat:
-    """Quoting, line endings, delimiters."""
+    """CSV files of any quoting, line endings and delimiters are read."""
 
     def test_line_numbers_are_those_of_the_file(
         self, write: Write, until_error: UntilError

@@ -60,7 +60,7 @@ class Model:
 
 
 class TestLists:
-    """Mappings, samples and models in any iterable."""
+    """Mappings, samples and models are read from any iterable."""
 
     def test_mappings(self) -> None:
         """A list of dicts is read, and None counts as not given."""

@@ -27,7 +27,7 @@ def ranked(write: Write, lines: str) -> list[str | None]:
 
 
 class TestSamples:
-    """One sample per query."""
+    """A run and its judgments give one sample per query."""
 
     def test_queries_in_the_order_of_the_qrels(self, write: Write) -> None:
         """Queries keep the order of the qrels, and judgments their grades, even 0 and below."""

@@ -185,10 +185,7 @@ class TestRanks:
 
 
 class TestSplitting:
-    """Row: a reference answer is split into claims once per text.
-
-    Claims are fixed before anything is judged.
-    """
+    """A reference answer is split into claims once per text."""
 
     def test_split_once_and_reused(self) -> None:
         """Two retrievers are compared over the same claims, split by one call."""

@@ -196,7 +196,7 @@ def test_min_measured_is_a_share() -> None:
 
 
 class TestMedian:
-    """Row: a panel decides by the median of ordered labels, at the rank on which it agrees."""
+    """A panel decides by the median of ordered labels, at the rank on which it agrees."""
 
     CONTEXTS = ("Ann won the race.", "The race was won by Ann.", "It was Ann who won the race.")
 

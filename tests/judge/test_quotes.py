@@ -14,10 +14,7 @@ from fullrecall.scorers.result import Status
 
 
 class TestEvidence:
-    """Row: the judge says supported, but its quote is not in the cited context.
-
-    Quotes are verified in the cited context.
-    """
+    """A "supported" verdict earns no credit if its quote is not in the cited context."""
 
     CONTEXT = "The Eiffel Tower\u2019s height is  330 metres.\nIt stands in Paris, France."
 

@@ -32,10 +32,7 @@ INJECTIONS = [
 
 
 class TestWindows:
-    """Row: contexts longer than the model's window.
-
-    Long contexts are judged window by window, and any window may support a claim.
-    """
+    """Contexts may be longer than the model's window."""
 
     def test_any_window_supports(self) -> None:
         """The claim is found in the window that has it, at its own rank."""
@@ -83,10 +80,7 @@ class TestWindows:
 
 
 class TestHygiene:
-    """Row: text in a context that instructs the judge.
-
-    Contexts are data: no text in them closes a delimiter or becomes a verdict.
-    """
+    """Text in a context may try to instruct the judge."""
 
     @pytest.mark.parametrize("attack", INJECTIONS)
     def test_an_attack_stays_inside_its_line(self, attack: str) -> None:

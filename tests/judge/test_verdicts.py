@@ -15,10 +15,7 @@ from fullrecall.scorers.result import Status
 
 
 class TestVerdictContract:
-    """Row: the judge omits, repeats, invents or mislabels a verdict.
-
-    A verdict counts for exactly the asked claims, each once, with existing labels and contexts.
-    """
+    """A judge may omit, repeat, invent or mislabel a verdict."""
 
     GOOD = reply(verdict(1, "supported", 1), verdict(2, "not_supported"))
 

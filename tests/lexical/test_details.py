@@ -33,7 +33,7 @@ def false(true: list[tuple[str, list[str]]]) -> list[Falsified]:
 def test_the_judges_own_rules_hold(
     true: list[tuple[str, list[str]]], false: list[Falsified]
 ) -> None:
-    """The judge supports at most 5% with another number, 20% with a "not", 10% called a myth."""
+    """The judge supports few claims with another number (5%), a "not" (20%), or "a myth" (10%)."""
     judge = LexicalJudge()
     count: Counter[str] = Counter()
     wrong: Counter[str] = Counter()

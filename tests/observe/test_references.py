@@ -16,7 +16,7 @@ from fullrecall.observe.span import Span
 
 
 class TestReferences:
-    """Samples joined with references."""
+    """Samples are joined with references by ID or question."""
 
     def test_the_same_question_twice_is_one_group(self) -> None:
         """Two traces of one question are one group, since they are not independent."""

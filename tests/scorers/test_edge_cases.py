@@ -11,7 +11,7 @@ from fullrecall.scorers.result import Status
 
 
 class TestNoReferenceItems:
-    """Row: no reference items."""
+    """Edge case: a sample has no reference items."""
 
     def test_undefined_left_out_of_means_and_counted(self) -> None:
         """An undefined sample is in no mean, and the summary counts it."""
@@ -42,7 +42,7 @@ class TestNoReferenceItems:
 
 
 class TestNothingRetrieved:
-    """Row: nothing retrieved (an empty list)."""
+    """Edge case: nothing was retrieved (an empty list)."""
 
     @pytest.mark.parametrize("scorer", [IdRecall(), TextRecall(), SpanRecall()])
     def test_scores_zero(self, scorer: IdRecall | TextRecall | SpanRecall) -> None:
@@ -56,7 +56,7 @@ class TestNothingRetrieved:
 
 
 class TestNotMeasured:
-    """Row: no retrieval observed, retriever raised, judge failed, field missing."""
+    """Edge case: no retrieval was observed, a retriever or judge failed, or a field is missing."""
 
     def test_no_retrieval_observed(self) -> None:
         """A sample without contexts and IDs is unscored, and the reason names both fields."""
@@ -137,7 +137,7 @@ class TestNotMeasured:
 
 
 class TestIdentifiers:
-    """Rows: IDs `1` and `"1"`; a bare `str`; duplicates; order."""
+    """Edge cases: the IDs `1` and `"1"`, a bare `str`, duplicates, and the order."""
 
     def test_int_and_str_are_equal(self) -> None:
         """IDs are compared as `str` on both sides, so 1 equals "1"."""
@@ -178,7 +178,7 @@ class TestIdentifiers:
 
 
 class TestCutOffs:
-    """Rows: k larger than the list; k = 0 or negative; unsorted `ks`."""
+    """Edge cases: k is larger than the list, 0, or negative, or `ks` is unsorted."""
 
     def test_k_larger_than_the_list(self) -> None:
         """A k beyond the list gives the whole list's recall, and its precision by choice."""
@@ -201,7 +201,7 @@ class TestCutOffs:
 
 
 class TestGradedReferences:
-    """Row: graded references."""
+    """Edge case: references have grades."""
 
     SAMPLE = Sample(
         retrieved_context_ids=["b", "x", "a"], reference_context_ids={"a": 3, "b": 1, "z": 0}
@@ -223,7 +223,7 @@ class TestGradedReferences:
 
 
 class TestTextSimilarity:
-    """Row: text similarity."""
+    """Edge case: references are found by the similarity of texts."""
 
     def test_threshold_is_inclusive_or_strict(self) -> None:
         """`>=` by default; `comparison="gt"` is ragas's strict `>`."""
@@ -267,7 +267,7 @@ class TestTextSimilarity:
 
 
 class TestTextTargetsShorterThanChunks:
-    """Row: text targets shorter than chunks."""
+    """Edge case: text targets are shorter than chunks."""
 
     CHUNK = "Paris is the capital of France. It lies on the Seine, and it is old and large."
     SAMPLE = Sample(
@@ -282,7 +282,7 @@ class TestTextTargetsShorterThanChunks:
 
 
 class TestOverlappingSpans:
-    """Row: overlapping reference spans, overlapping chunks."""
+    """Edge case: reference spans overlap, or chunks do."""
 
     TEXT = "".join(f"sentence number {n} of the passage. " for n in range(20))
 

@@ -192,7 +192,7 @@ class TestPairs:
 
 
 class TestFigures:
-    """The figures of a comparison."""
+    """A comparison has means, intervals, p-values, and the samples that changed."""
 
     def test_by_hand(self) -> None:
         """Means, wins, ties, losses, flips and the effect at each k are those counted by hand."""
@@ -312,7 +312,7 @@ class TestFigures:
 
 
 class TestSmallestK:
-    """The smallest k that reaches a target recall."""
+    """`smallest_k` finds the smallest k that reaches a target recall."""
 
     def report(self, rank: int, count: int = 60) -> Report:
         """Return a report of `count` samples with one target each, at `rank` of ten."""
@@ -385,7 +385,7 @@ class TestSmallestK:
 
 
 class TestCommand:
-    """`fullrecall compare BEFORE AFTER`."""
+    """`fullrecall compare BEFORE AFTER` compares two saved reports."""
 
     @pytest.fixture(autouse=True)
     def _terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -418,7 +418,7 @@ class TestCommand:
 
     @pytest.mark.rooms
     def test_a_reworded_question_is_noted(self, saved: tuple[Path, Path]) -> None:
-        """A warning of the library is printed as a note, without a line of its code."""
+        """A warning about a reworded question is printed as a note, without a line of code."""
         saved[1].write_text(saved[1].read_text("utf-8").replace("question 3?", "Q3?"), "utf-8")
         seal(saved[1])
         result = self.run(*saved)

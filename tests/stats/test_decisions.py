@@ -158,7 +158,7 @@ class TestPower:
 
 
 class TestEdges:
-    """Extreme thresholds, and reports with few or no scores."""
+    """Thresholds may be extreme, and reports may have few or no scores."""
 
     def test_a_threshold_of_0_always_passes(self) -> None:
         """A threshold of 0, or a margin of 1, always passes."""

@@ -22,7 +22,7 @@ PASS, FAIL, CANNOT_TELL = Outcome.PASS, Outcome.FAIL, Outcome.CANNOT_TELL
 
 
 class TestCommand:
-    """`fullrecall gate REPORT`, on the demo's collection."""
+    """`fullrecall gate REPORT` decides about reports of the demo's collection."""
 
     @pytest.fixture(autouse=True)
     def _terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:

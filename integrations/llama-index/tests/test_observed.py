@@ -115,7 +115,7 @@ class Threaded(CustomQueryEngine):
     """An engine that asks three retrievers in threads with the context."""
 
     def custom_query(self, query_str: str) -> str:
-        """Ask them at once."""
+        """Ask the three retrievers at once."""
         with ThreadPoolExecutor(3) as pool:
             asked = [
                 pool.submit(copy_context().run, Brings(name, f"{name}2").retrieve, query_str)

@@ -109,7 +109,7 @@ class Design:
 
     @cached_property
     def sizes(self) -> Mapping[str, float]:
-        """Each stratum's share of the mean."""
+        """The share of each stratum in the mean."""
         rows = len(self.judged.rows)
         return {stratum: fsum(by_row.values()) / rows for stratum, by_row in self.shares.items()}
 

@@ -46,7 +46,7 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors are printed with the names of options."""
-        from fullrecall.cli.console import reporting  # The command that ran has loaded it already.
+        from fullrecall.cli.console import reporting  # The command has loaded this module already.
 
         options = [one for one in self.params if one.param_type_name == "option"]
         words = [*ctx.command_path.split(), *ctx.meta.get("fullrecall.words", ())]

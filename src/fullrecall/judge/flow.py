@@ -52,7 +52,7 @@ class Tally:
 
 
 class Done(NamedTuple, Generic[T]):
-    """A flow has ended with this value."""
+    """The end of a flow, with the value that it returned."""
 
     value: T
 

@@ -22,8 +22,8 @@ from fullrecall.judge.models.chat import ChatRequest, Message
 
 VERSION = "3"
 
-# JSON does not escape these: some readers treat them as line ends, and UTF-8 cannot encode half an
-# emoji.
+# JSON does not escape these characters: some readers treat them as line ends, and UTF-8 cannot
+# encode half an emoji.
 _LINE_BREAKS = re.compile("[\\x7f\\x85\\u2028\\u2029\\ud800-\\udfff]")
 
 _WRITTEN = json.JSONEncoder(ensure_ascii=False).encode

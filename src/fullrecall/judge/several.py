@@ -159,7 +159,7 @@ class Cascade(_Several):
 
     @property
     def name(self) -> str:
-        """Both judges and the band."""
+        """The names of both judges, and the band of scores between them."""
         low, high = self.unsure
         return f"cascade({self.first.name}, {self.second.name}, {low:g}-{high:g})"
 

@@ -167,7 +167,7 @@ def discounts(ranks: Integers) -> Floats:
 
 def by_rank(ranks: Integers, weight: Callable[[int], float]) -> Floats:
     """Return the weight of each rank, equal to Python's value in every bit."""
-    # A table: NumPy's functions may differ in the last bit between processors.
+    # A table of Python's values: NumPy may differ in the last bit between processors.
     table = np.fromiter(map(weight, range(1, int(ranks.max(initial=0)) + 1)), np.float64)
     return table[ranks - 1] if len(ranks) else np.zeros(0)
 

@@ -319,7 +319,7 @@ class ValueReader:
 
 
 def _context_of(value: object) -> Context | None:
-    """Return a context, or a mapping that is one: it has its fields, and more than a text."""
+    """Return a value as a context; None unless it has the fields of one, and more than a text."""
     if isinstance(value, Context):
         return value
     if not isinstance(value, Mapping) or not value.keys() <= CONTEXT_NAMES:

@@ -1,4 +1,4 @@
-"""Two reports of the same samples, or several: the changes, their sizes, and their questions."""
+"""Comparisons of two or more reports: how scores changed, and in which questions."""
 
 from __future__ import annotations
 

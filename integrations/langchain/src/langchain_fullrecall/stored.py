@@ -52,7 +52,7 @@ class StoredRun:
         if message is not None:
             output = {"content": message.text, "artifact": message.artifact}
         if run.error and left_early(run.error):
-            failed, output = None, run.error  # The error prints its output.
+            failed, output = None, run.error  # The error's text contains the output.
         if kind == "tool" and hands_over(unwrapped(outputs)):
             kind = "chain"  # The tool does not search.
         contents = Contents((), ()) if failed else self._returned(kind, outputs, output, parent)

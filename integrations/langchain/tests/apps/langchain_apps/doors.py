@@ -539,7 +539,7 @@ def _can_be_spans(application: Application) -> bool:
 def _has_instrumentor() -> bool:
     try:
         return find_spec("openinference.instrumentation.langchain") is not None
-    except ModuleNotFoundError:  # Not even the package around it is installed.
+    except ModuleNotFoundError:  # The package that would contain the instrumentor is missing.
         return False
 
 
