@@ -11,7 +11,7 @@ rules are English; in other languages only numbers and negation are compared.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from fullrecall._util.caches import remembered
@@ -28,11 +28,11 @@ from fullrecall.lexical.words.languages import function_words, language_of
 from fullrecall.lexical.words.names import Name, names
 from fullrecall.lexical.words.negations import denials, denies
 from fullrecall.lexical.words.numbers import excludes, may_stand_for, months, numbers, weekdays
-from fullrecall.lexical.words.tokens import Word, alike, may_hold, read_words
+from fullrecall.lexical.words.tokens import Word, may_hold, read_words
 
 _MOSTLY = 0.75
 _FEWEST = 2  # the fewest content words of a claim that a sentence can state word for word
-_SEVERAL = 3  # a claim with this many content words is not proven by one of them
+_SEVERAL = 3  # the fewest content words of a longer claim
 _BESIDE = 400  # characters that are searched for the end of a sentence
 _EQUAL = 2  # equal words beside two names that make their positions the same
 _DENIED = 5  # content words next to a denial that it denies
@@ -75,9 +75,11 @@ def _claim_objection(
 ) -> str:
     context_language, claim_language = language_of(context), language_of(claim)
     is_alike = claim_language in (None, context_language)
-    if is_alike and not _is_about(content_keys(claim), context, parts):
-        return "is about something else"
     pair = _QuotedClaim(claim, quote, " ".join([_near(context, parts), *beside]))
+    # A longer claim is not proven by one of its words.
+    shared = pair.claim_keys & (pair.quote_keys | content_keys(pair.near))
+    if is_alike and len(shared) == 1 and len(pair.claim_keys) >= _SEVERAL:
+        return "is about something else"
     if (context_language or claim_language or "en") != "en":
         return _objection_elsewhere(pair, context_language or "", is_alike=is_alike)
     return next((reason for rule, reason in RULES.items() if rule(pair)), "")
@@ -242,31 +244,17 @@ def _objection_elsewhere(pair: _QuotedClaim, language: str, *, is_alike: bool) -
     return "denies what it states" if are_denials and all(are_denials) else ""
 
 
-def _around(context: str, part: Location, beside: int = 0) -> str:
-    """Return the whole sentences around a part of a quote, and `beside` more on each side."""
-    end = _end(context, max(part.start, part.end - 1), 1 + beside)
-    return context[_begin(context, part.start, 1 + beside) : end].strip()
+def _around(context: str, part: Location) -> str:
+    """Return the whole sentences around a part of a quote."""
+    end = _end(context, max(part.start, part.end - 1))
+    return context[_begin(context, part.start, 1) : end].strip()
 
 
 def _near(context: str, parts: Sequence[Location]) -> str:
     """Return the sentence before a quote, and the context's first sentence."""
     start = parts[0].start
     before = context[_begin(context, start, 2) : start]
-    return f"{before} {context[: _end(context, 0, 1)]}"
-
-
-def _is_about(target_keys: Collection[str], context: str, parts: Sequence[Location]) -> bool:
-    """Return whether a quote's sentences and their neighbors have two of the target's words.
-
-    A target of fewer than three words always passes.
-    """
-    if len(target_keys) < _SEVERAL:
-        return True
-    nearby_keys = {key for part in parts for key in content_keys(_around(context, part, 1))}
-    are_shared = (
-        key in nearby_keys or any(alike(key, other) for other in nearby_keys) for key in target_keys
-    )
-    return sum(are_shared) > 1
+    return f"{before} {context[: _end(context, 0)]}"
 
 
 def _begin(context: str, at: int, nth: int) -> int:
@@ -276,11 +264,10 @@ def _begin(context: str, at: int, nth: int) -> int:
     return stops[-nth] if len(stops) >= nth else start
 
 
-def _end(context: str, at: int, nth: int) -> int:
-    """Return the end of the nth sentence, counted from an offset."""
-    limit = at + nth * _BESIDE
-    stops = [match.end() for match in _SENTENCE_END.finditer(context, at, limit)]
-    return stops[nth - 1] if len(stops) >= nth else limit
+def _end(context: str, at: int) -> int:
+    """Return the end of the sentence at an offset."""
+    stop = _SENTENCE_END.search(context, at, at + _BESIDE)
+    return stop.end() if stop else at + _BESIDE
 
 
 def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
