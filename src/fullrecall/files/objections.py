@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from fullrecall._util.dataframes import is_missing
 from fullrecall._util.naming import parameter
-from fullrecall.files.cells import has_mark, items_of
+from fullrecall.files.cells import has_mark
 from fullrecall.files.columns import ASKING, ColumnValues, are_numbered, is_number
 from fullrecall.files.judgments import POSITIVE
 from fullrecall.files.objects import IDS, TEXTS
 from fullrecall.files.partial_plan import HEAD, PartialPlan, columns_at
-from fullrecall.files.paths import MISSING, path_of
+from fullrecall.files.paths import path_of
 from fullrecall.files.plans import FIELDS, Doubt, roles_of
 from fullrecall.files.usual_names import usual
 
@@ -63,7 +62,7 @@ class _GuessedFields:
     """The values of a guess's fields, and of all columns that the guess does not use."""
 
     def __init__(self, guess: PartialPlan) -> None:
-        self.rows, self.given = guess.rows[:HEAD], guess.given
+        self.rows, self.given, self.at = guess.rows[:HEAD], guess.given, guess.at
         settled = {*guess.given.fields, *guess.given.unguessed}
         self.fields = {f: path for f, path in guess.fields.items() if f not in settled}
         doubted = {each.field: each.paths[0] for each in guess.doubts if len(each.paths) == 1}
@@ -78,10 +77,6 @@ class _GuessedFields:
         columns += [each for each in guess.parts if not any(_is_at(p, each.path) for p in paths)]
         self.leaves = [*_leaves(columns)]
         self.question = guess.fields.get("user_input")
-
-    def at(self, path: str) -> list[list[str]]:
-        """Return the texts at a path in each row."""
-        return [[*_texts(_value(path, row))] for row in self.rows]
 
     def column(self, path: str) -> ColumnValues | None:
         """Return the column at a path, or the object that contains it."""
@@ -347,27 +342,6 @@ def _leaves(columns: Sequence[ColumnValues], deepest: int = 4) -> Iterator[Colum
             yield from _leaves(column.parts(), deepest - 1)
         else:
             yield column
-
-
-def _value(path: str, row: Mapping[str, Any]) -> Any:
-    """Return the value at a path; an empty list without one, or if it cannot be joined."""
-    try:
-        value = path_of(path).value(row)
-    except ValueError:
-        return []
-    return [] if value is MISSING else value
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts and numbers of a value, as texts."""
-    for item in items_of(value):
-        if isinstance(item, Mapping):
-            is_graded = all(map(is_number, item.values()))
-            yield from map(str, item) if is_graded else [str(item.get("id", item))]
-        elif isinstance(item, (list, tuple)):
-            yield from chain.from_iterable(map(_texts, item))
-        elif not is_missing(item):
-            yield str(item)
 
 
 def _is_same_series(own: set[str], other: set[str]) -> bool:

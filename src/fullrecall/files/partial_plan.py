@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-from fullrecall.files.cells import TRUTHS
+from fullrecall._util.dataframes import is_missing
+from fullrecall.files.cells import TRUTHS, items_of
 from fullrecall.files.columns import ColumnValues, asks, given_values, is_number
 from fullrecall.files.formats import RawRow
 from fullrecall.files.objects import IDS, of_objects
-from fullrecall.files.paths import condition_of, path_of, quoted
+from fullrecall.files.paths import MISSING, condition_of, path_of, quoted
 from fullrecall.files.plans import Doubt, Given
 from fullrecall.files.usual_names import usual
 
@@ -61,6 +63,10 @@ class PartialPlan:
         """Return whether a column is the index that pandas writes."""
         numbered = all(is_number(value) for value in self._values(name))
         return numbered and bool(re.fullmatch(r"|Unnamed: 0(\.1)*|__index_level_0__", name))
+
+    def at(self, path: str) -> list[list[str]]:
+        """Return the texts and numbers at a path in each of the first rows, as texts."""
+        return [[*_texts(_value(path, row))] for row in self.rows[:HEAD]]
 
     def put(self, field: str, path: str) -> None:
         """Set the path of a field that has none yet."""
@@ -126,3 +132,24 @@ def columns_at(field: str, text: str) -> frozenset[str]:
         return path_of(text).columns
     condition = condition_of(text)
     return condition.path.columns if condition.pattern is None else frozenset()
+
+
+def _value(path: str, row: Mapping[str, Any]) -> Any:
+    """Return the value at a path; an empty list without one, or if it cannot be joined."""
+    try:
+        value = path_of(path).value(row)
+    except ValueError:
+        return []
+    return [] if value is MISSING else value
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts and numbers of a value, as texts."""
+    for item in items_of(value):
+        if isinstance(item, Mapping):
+            is_graded = all(map(is_number, item.values()))
+            yield from map(str, item) if is_graded else [str(item.get("id", item))]
+        elif isinstance(item, (list, tuple)):
+            yield from chain.from_iterable(map(_texts, item))
+        elif not is_missing(item):
+            yield str(item)

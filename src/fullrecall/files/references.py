@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from fullrecall.files.cells import has_mark, items_of
+from fullrecall.files.cells import has_mark
 from fullrecall.files.columns import ColumnValues, are_numbered, asks, form_of, is_id_like, is_pair
 from fullrecall.files.objects import IDS, TEXTS, are_judged, of_objects
 from fullrecall.files.partial_plan import PartialPlan, columns_at
-from fullrecall.files.paths import MISSING, path_of
+from fullrecall.files.paths import path_of
 from fullrecall.files.plans import FIELDS, REFERENCES, snake
 from fullrecall.files.usual_names import usual
 
@@ -259,11 +258,7 @@ class ReferencesPlan(PartialPlan):
 
     def _widest(self, paths: list[str]) -> list[str]:
         """Return the paths without those whose items another path has in every row."""
-        items = {
-            path: [set(map(str, items_of(v))) if (v := path_of(path).value(row)) is not MISSING
-                   else set() for row in self.rows]
-            for path in paths
-        }  # fmt: skip
+        items = {path: list(map(set, self.at(path))) for path in paths}
         for path in reversed(paths):
             others = (items[other] for other in items if other != path)
             if any(all(map(set.issubset, items[path], other)) for other in others):
@@ -362,17 +357,14 @@ class ReferencesPlan(PartialPlan):
         elif (
             self.given.sought == field
             and len(unclear) == 1
-            and all(form_of(item) == "ids" for item in self._items_at(unclear[0]))
+            and all(form_of(item) == "ids" for items in self.at(unclear[0]) for item in items)
         ):
             self.put(field, unclear[0])
         elif unclear and TEXTS not in self.fields:
             why = f"{' and '.join(unclear)} may hold IDs, texts ({TEXTS}), or answers (reference)"
-            are_like = all(_is_like_id(item) for path in unclear for item in self._items_at(path))
+            found = (item for path in unclear for items in self.at(path) for item in items)
+            are_like = all(map(_is_like_id, found))
             self.doubt(field, why, *(unclear if are_like else ()))
-
-    def _items_at(self, path: str) -> list[Any]:
-        values = [path_of(path).value(row) for row in self.rows]
-        return [item for value in values if value is not MISSING for item in items_of(value)]
 
     def _flat_span(self, columns: Sequence[ColumnValues]) -> str | None:
         """Return the path of the span that four columns of a row make; None without one."""
