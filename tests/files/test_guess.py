@@ -60,7 +60,7 @@ ORDINARY: list[tuple[dict[str, Any], dict[str, str]]] = [
     # A column named with a noun for documents has IDs, even without file endings.
     ({"question": "Who {n}?", "answer": "Ann {n}", "doc_id": "pricing-{n}"},
      {"user_input": "question", "reference": "answer", "reference_context_ids": "doc_id"}),
-    ({"input": "Who {n}?", "expected": "Ann", "context_ids": ["doc_{n}"]},
+    ({"input": "Who {n}?", "expected": "Ann{n}", "context_ids": ["doc_{n}"]},
      {"user_input": "input", "reference": "expected", "reference_context_ids": "context_ids"}),
     ({"query": "Who {n}?", "expected_chunks": ["chunk_{n}"]},
      {"user_input": "query", "reference_context_ids": "expected_chunks"}),
@@ -79,6 +79,11 @@ ORDINARY: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"question": "Who {n}?", "expected_doc_ids": ["d{n}"], "answer_points": ["Ann", "at noon"]},
      {"user_input": "question", "reference_context_ids": "expected_doc_ids",
       "reference_claims": "answer_points"}),
+    # Beside a retrieval, an answer is the generated one.
+    ({"question": "Who {n}?", "retrieved_sources": ["d2"], "expected_sources": ["d{n}"],
+      "answer": "Ann {n}"},
+     {"user_input": "question", "response": "answer", "retrieved_context_ids": "retrieved_sources",
+      "reference_context_ids": "expected_sources"}),
     # A number of hits is not a retrieval, and one document may be the reference of every row.
     ({"question": "Who {n}?", "min_hits": 2, "gold_doc_ids": ["d1"]},
      {"user_input": "question", "reference_context_ids": "gold_doc_ids"}),
@@ -112,6 +117,7 @@ def test_ordinary_columns_are_not_asked_about(row: dict[str, Any], line: dict[st
         {"documents_found": 3},
         {"article": "der"},
         {"doc_id": "d{n}", "label": 1},
+        {"expected": "PASS", "doc_id": "d{n}"},
         {"doc_id": "d{n}", "latency_ms": 30},
         {"chunk_ids": ["c{n}", "c2", "c3"]},
     ],

@@ -187,8 +187,10 @@ class _Guess(ReferencesPlan):
 
     def _answers(self) -> None:
         """Use the columns named as answers: the reference answer, and the generated one."""
-        has_retrieval = any(field.startswith("retriev") for field in self.fields)
         free = self.free()
+        has_retrieval = any(field.startswith("retriev") for field in self.fields) or any(
+            "retrieved" in each.words for each in free
+        )
         short = [each for each in free if each.words <= usual.BARE and _has_short_texts(each)]
         named = [each for each in (*self.named(usual.ANSWERS), *short) if self._has_answers(each)]
         # The columns are the choices of a question: A, B, C.

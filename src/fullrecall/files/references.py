@@ -137,7 +137,9 @@ class ReferencesPlan(PartialPlan):
             return False
         if all(has_mark(str(item)) for item in column.items):
             return False
-        return any(map(is_id_like, column.items)) or not self._has_documents(column)
+        is_constant = len(column.items) > 1 and len(set(column.items)) == 1
+        is_open = is_constant or any(map(is_id_like, column.items))
+        return is_open or not self._has_documents(column)
 
     def _has_documents(self, answer: ColumnValues) -> bool:
         """Return whether a column other than that of answers is clearly named as references."""
