@@ -61,7 +61,7 @@ class Model:
 
 
 def calls_of(model: Model, count: int) -> Calls:
-    """Score so many samples with a model, and return the calls."""
+    """Score `count` samples with a model, and return the calls of functions of fullrecall."""
     samples = [
         Sample(user_input="q", reference_claims=[f"A stands {n}."], retrieved_contexts=[_CONTEXT])
         for n in range(count)

@@ -57,7 +57,7 @@ CASES = [
     pytest.param(name, wrong, id=f"{name} {wrong!r}"[:40])
     for name in PATHS
     for wrong in NO_PATHS
-    # None means no file there; several reports are opened as one.
+    # Optional paths may be None, and `open` takes several reports.
     if not (wrong is None and name in OPTIONAL)
     and not (isinstance(wrong, (list, dict)) and name == "open")
 ]

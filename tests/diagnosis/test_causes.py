@@ -479,7 +479,7 @@ def test_a_number_alone_names_parts_where_several_ids_show_it() -> None:
 
 
 def test_copies_within_a_short_list_crowd_out_a_target_of_the_deeper_list() -> None:
-    """Copies are the cause if dropping them is enough, since that is free; otherwise k is."""
+    """Copies are the cause if dropping them would return the target; otherwise k is the cause."""
     copies = [Context(TEXT, id=own_id) for own_id in ("a", "b", "c")]
     others = [Context(f"Page {n} has other words: {n * 7}.", id=f"d{n}") for n in range(6)]
     samples = [

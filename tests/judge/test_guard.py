@@ -51,7 +51,7 @@ def test_a_context_that_moves_every_verdict_is_left_out(pair: tuple[str, str]) -
 @pytest.mark.rooms
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_order_without_the_claims_words_earns_nothing(kind: Any) -> None:
-    """An instruction earns no credit, since its quote must bear on the claim, for any claims."""
+    """An instruction earns no credit, since its quote does not bear on the claim."""
     for support, _ in ORDERS[::10]:
         order = Order(support, "supported")
         strict = {"require_evidence": True}

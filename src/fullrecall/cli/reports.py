@@ -310,7 +310,7 @@ def diagnose(
       fullrecall diagnose report.jsonl --corpus c.jsonl --retriever app.py:search
       fullrecall diagnose report.jsonl --markdown "$GITHUB_STEP_SUMMARY"
     """
-    # Not loaded by the other commands.
+    # The other commands do not load this module.
     from fullrecall.diagnosis import diagnose as diagnosis_of
     from fullrecall.diagnosis.diagnosis import examples
 

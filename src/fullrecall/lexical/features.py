@@ -66,7 +66,7 @@ def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
             worth = min(word.weight, next_word.weight)
             weight += worth
             close += worth * math.exp(-max(0, apart - claimed - 1) / _NEAR)
-    return close / weight if weight else 0.5  # No pairs count neither for nor against the claim.
+    return close / weight if weight else 0.5  # Without pairs, the feature is neutral.
 
 
 def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:

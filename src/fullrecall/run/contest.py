@@ -85,7 +85,7 @@ def _settings(value: Any) -> Iterable[object]:
     if isinstance(value, CodeType):
         return value.co_code, value.co_names, value.co_consts
     if isinstance(value, FunctionType):
-        # Some cells are empty.
+        # A closure may have empty cells.
         cells = [cell for cell in value.__closure__ or () if cell != CellType()]
         closed = tuple(cell.cell_contents for cell in cells)
         named = tuple((value.__kwdefaults__ or {}).items())

@@ -100,7 +100,7 @@ def as_context(value: object) -> Context:
         return value
     if isinstance(value, str):
         return Context(value)
-    if type(value) is dict and value.keys() <= CONTEXT_KEYS:  # Every saved report has this form.
+    if type(value) is dict and value.keys() <= CONTEXT_KEYS:  # Saved contexts have this form.
         context: Context = _new(Context)
         _fill(context, **value)
         return context

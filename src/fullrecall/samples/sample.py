@@ -82,7 +82,7 @@ class Sample:
     retrieval: Retrieval | None = None
     metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    single_ids: ClassVar[SingleIds | None] = None  # An instance has its own, beside its fields.
+    single_ids: ClassVar[SingleIds | None] = None  # Each instance sets its own value.
     """The reference IDs without any-of groups; None if there are groups or no references."""
 
     # Type checkers need a parameter for each field; Python takes the names of other tools too.

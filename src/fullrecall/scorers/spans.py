@@ -116,7 +116,7 @@ def overlap(reference: str, context: Windows) -> Overlap:
 def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
     """Yield the stretches of `min_run` characters that both have, as ranges of `reference`."""
     block, size = context.block, context.min_run
-    unseen = 0  # Runs that start before it were looked up.
+    unseen = 0  # All runs that start before this offset were looked up.
     for at in range(0, len(reference) - block + 1, block):
         # One look-up rules out every run that holds this block; most of a reference ends here.
         if reference[at : at + block] not in context.blocks:

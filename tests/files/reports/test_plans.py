@@ -1,4 +1,4 @@
-"""A job's files make one report: each row once, in any order, missing rows by number."""
+"""A job's files make one report with each row once, in any order, and the missing rows named."""
 
 from __future__ import annotations
 

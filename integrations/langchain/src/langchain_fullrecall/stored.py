@@ -113,7 +113,7 @@ class StoredRun:
         own, _ = caller.labels
         for step in inside:
             if step.parent != caller.parent:
-                continue  # Another caller inside has it already.
+                continue  # Another caller has adopted the step.
             tags, _ = step.labels
             if caller.tries and own and set(own) <= set(tags):
                 step.parent = caller.id

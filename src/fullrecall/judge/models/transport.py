@@ -87,7 +87,7 @@ async def _content(response: Any) -> bytes:
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
         if is_error:
-            return b""  # The status alone is enough.
+            return b""  # The status of an error is enough.
         raise ReplyError(Failure.MALFORMED, f"its encoding was not asked for: {encoding}")
     most = MOST_ERROR_BYTES if is_error else MOST_BYTES
     content = bytearray()

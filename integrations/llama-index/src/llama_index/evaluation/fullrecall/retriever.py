@@ -271,7 +271,7 @@ def _before(sample: Sample, argument: str | None) -> dict[str, list[Any]]:
     if argument is None or not (history or argument == "history"):
         return {}
     if argument == "history":
-        return {argument: history}  # The messages are not converted.
+        return {argument: history}  # Pass the messages as they are.
     read = [message_of(each) for each in history if not isinstance(each, ChatMessage)]
     if not read:
         return {argument: history}
