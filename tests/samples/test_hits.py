@@ -96,6 +96,10 @@ RESULTS: dict[str, tuple[object, tuple[Context, ...]]] = {
     ),
     "dspy": (Object(passages=["t"]), (Context("t"),)),
     "numbered": ([(3, 0.5)], (Context(id=3, score=0.5),)),
+    "an answer within an answer": (
+        {"outer": {"documents": [{"id": "1", "text": "t", "score": 0.5}]}, "meta": {"took": 3}},
+        FOUND,
+    ),
     "a database's rows": (sqlite_rows(), (Context("t", id="1", score=0.5),)),
     "a frame": (pl.DataFrame({"id": [1], "text": ["t"], "score": [0.5]}), FOUND),
     "nothing": ([], ()),
@@ -115,6 +119,7 @@ def test_result_objects_are_read(name: str) -> None:
         (None, "got NoneType None"),
         ("one text", "got str 'one text'"),
         ({"answer": "a"}, "got dict"),
+        ({"one": {"documents": ["t"]}, "two": {"documents": ["u"]}}, "got dict"),
         ({"a", "b"}, "got set"),
         ([("The Tower", "Built in 1889.")], "cannot tell which column"),
         ([("d1", "a"), ("d2",)], "rows of one width"),

@@ -29,7 +29,7 @@ from fullrecall import (
 )
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.lexical import LexicalJudge
-from fullrecall.measures import Recall
+from fullrecall.measures import Measure, Recall
 from fullrecall.scorers import Method, Result, Scorer, Status
 from langchain_fullrecall import RecallStringEvaluator
 from langchain_fullrecall.classic import ClassicStringEvaluator
@@ -230,6 +230,23 @@ def test_a_reference_that_may_be_anything_is_refused(
     """An ambiguous reference is an error that says how to write it."""
     with pytest.raises(InputError, match=message):
         RecallStringEvaluator(scorer).evaluate_strings(prediction=documents, reference=reference)
+
+
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        (Recall @ 1, "0 of 2 found in 1 retrieved; missed: d1, d9"),
+        (Recall @ 2, "1 of 2 found in 2 retrieved; missed: d9"),
+        (Recall @ 50, "1 of 2 found in 4 retrieved; missed: d9"),
+    ],
+)
+def test_the_reason_is_that_of_the_measures_k(
+    measure: Measure, reason: str, documents: list[Document]
+) -> None:
+    """Targets and contexts are counted within k, which may be more than were retrieved."""
+    evaluator = RecallStringEvaluator(IdRecall(), measure)
+    returned = evaluator.evaluate_strings(prediction=documents, reference=["d1", "d9"])
+    assert returned["reasoning"] == reason
 
 
 def test_outputs_without_the_needed_reference_are_named(documents: list[Document]) -> None:
