@@ -331,9 +331,7 @@ def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
 
 
 def _rank(item: str, chance: float, seed: int) -> float:
-    """Return a claim's random rank: the lowest ranks are drawn."""
-    if chance >= 1.0:
-        return -1.0
+    """Return a claim's random rank, 0.0 for a certain one: the lowest ranks are drawn."""
     # 48 bits are exact in a float and below 1; `hash` and `random` may differ between Pythons.
     number = int.from_bytes(sha256(f"{seed} {item}".encode()).digest()[:6], "big") / 2**48
     return number / (1 - number) * (1 - chance) / chance
