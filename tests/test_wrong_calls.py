@@ -40,7 +40,7 @@ RULE: Any = Gate(Recall >= 0.9)
 
 
 def own(text: str, count: Any, base: type = Measure) -> type:
-    """Return a measure of a user's own."""
+    """Return a user-defined measure."""
     return type("Own", (base,), {"text": text, "count": count})
 
 

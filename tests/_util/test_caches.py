@@ -110,5 +110,5 @@ def test_no_judge_keeps_texts_by_their_number() -> None:
                 size = next(word.value.value for word in node.keywords if word.arg == "maxsize")
                 if size is None or size > FEW:
                     large.append((path.name, size))
-    # Single characters, folded, and their scripts; the forms of IDs.
+    # These caches keep folded characters, scripts of characters, and the words of IDs.
     assert large == [("evidence.py", 4_096), ("languages.py", 4_096), ("words.py", 65_536)]

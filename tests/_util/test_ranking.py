@@ -1,4 +1,4 @@
-"""Texts are ranked by BM25, computed here by its formula."""
+"""`Ranking` ranks texts by BM25; the expected scores are computed by the formula."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def bm25(term: str, own: list[str]) -> float:
 
 
 def test_scores_are_those_of_the_formula() -> None:
-    """The weights of the question's words add up; a word that no text has adds nothing."""
+    """A text's score is the sum of the weights of the question's words in that text."""
     expected = [bm25("bridg", own) + bm25("harbor", own) for own in CONTENT]
     found = Ranking(TEXTS).scores("Which bridge has a harbor, or a lighthouse?")
     assert found.tolist() == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_best_come_first_and_equal_ones_in_their_order() -> None:
-    """Texts without a common word are left out, even if fewer than k remain."""
+def test_the_best_come_first_and_ties_keep_their_order() -> None:
+    """The best texts come first, and texts without a common word are left out."""
     ranking = Ranking(TEXTS)
     assert ranking.best("bridge", 5) == [1, 3, 0]
     assert ranking.best("bridge", 2) == [1, 3]
@@ -38,6 +38,6 @@ def test_the_best_come_first_and_equal_ones_in_their_order() -> None:
     assert Ranking(["of the", ""]).best("of", 3) == []
 
 
-def test_terms_may_be_of_ones_own() -> None:
-    """Such as letters, which split texts in scripts without spaces."""
+def test_terms_may_be_split_by_a_function() -> None:
+    """Terms may be letters, which split texts in scripts without spaces."""
     assert Ranking(["ab", "bc"], terms=list).best("c", 2) == [1]

@@ -132,10 +132,10 @@ def test_an_empty_artifact_of_a_tool_is_a_search_without_results(program: Any) -
 
 
 @pytest.mark.parametrize("printed", ["[]", "nothing was found"])
-def test_an_empty_list_of_a_tool_that_searched_before_is_an_empty_search(
+def test_an_empty_list_after_a_search_is_an_empty_search(
     program: Any, docs: Any, printed: str
 ) -> None:
-    """A text is a result that cannot be read."""
+    """After a search, an empty list means an empty search, but a text is an unreadable result."""
     program.function("search", None, [docs["a"]], kind="tool")
     program.function("search", None, printed, kind="tool")
     contexts = [call.contexts for call in program.retrieval().calls]

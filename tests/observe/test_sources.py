@@ -311,8 +311,8 @@ def test_a_call_of_weave_that_names_no_kind() -> None:
     assert sample.retrieved_contexts is None
 
 
-def test_a_reranker_that_tells_ids_alone_has_the_texts_of_the_search() -> None:
-    """Its documents are those of the search, even if its input was not traced."""
+def test_a_reranker_that_records_only_ids_has_the_texts_of_the_search() -> None:
+    """A reranker that records only IDs has the search's documents, even without a traced input."""
     ids = {f"reranker.output_documents.{n}.document.id": own for n, own in enumerate("ba")}
     attributes = {"openinference.span.kind": "RERANKER", "input.value": "q", **ids}
     sample = read(ROOT, retriever(2, 1, "a", "b"), span(3, "rerank", 1, attributes=attributes))

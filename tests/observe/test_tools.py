@@ -172,7 +172,7 @@ def test_parallel_tasks_are_ordered_by_their_number(path: object, number: str) -
 
 
 def test_a_streamed_step_began_before_the_steps_that_it_called() -> None:
-    """Its input is known only when it ends; each caller began just before what it called."""
+    """A step whose input is known only at its end counts as begun just before its calls."""
     log = StepLog(ValueReader())
     log.begin("outer", None, "chain", "outer")
     log.begin("inner", "outer", "chain", "inner")

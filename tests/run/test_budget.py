@@ -106,8 +106,8 @@ def test_tokens_are_bounded_by_what_earlier_requests_took(max_concurrency: int) 
         assert spent == 7_700
 
 
-def test_a_prompt_is_expected_to_take_as_much_as_earlier_ones() -> None:
-    """A second request of 5,100 tokens is not sent, although so short a prompt has 700 at first."""
+def test_the_size_of_a_prompt_is_estimated_from_earlier_ones() -> None:
+    """A second prompt is expected to take 5,100 tokens as the first did, so it is not sent."""
     model = Slow((5_000, 100))
     report = run(model, Budget(tokens=8_000), max_concurrency=1)
     assert len(model.requests) == 1

@@ -368,7 +368,7 @@ def page(
     last = opened[-1]
     causes = None
     if corpus is not None or retriever is not None:
-        from fullrecall.page import diagnosed  # loaded only here
+        from fullrecall.page import diagnosed  # needed only for causes
 
         causes = diagnosed(
             last,

@@ -65,7 +65,8 @@ def difference(text: str, other: str) -> str:
     from rapidfuzz import fuzz
 
     missing, added = sorted(ours.words - theirs.words), sorted(theirs.words - ours.words)
-    # Words that exclude each other are known for English only: elsewhere any other word does.
+    # Words that exclude each other are known for English only: in other languages, any other word
+    # does.
     is_english = language_of(text) in (None, "en")
     for word in missing:
         excluded = rivals().get(word, frozenset()) | opposites().get(word, frozenset())

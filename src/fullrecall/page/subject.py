@@ -26,7 +26,7 @@ ComparedRows: TypeAlias = "tuple[Row | None, ...]"
 
 
 class Column(NamedTuple):
-    """One score.
+    """A column of the page, which shows one score.
 
     `letter` is its short name, `positions[side]` the index of its results in a row of that side's
     report, and `measures[choice]` its measure for a choice of the reader.
