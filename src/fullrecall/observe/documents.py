@@ -171,11 +171,7 @@ class TrackedDocuments:
     def _known(self, copy: DocumentCopy, view: StepDocuments, nth: int) -> TrackedDocument | None:
         # The object alone is not enough: retrievers reuse objects for other documents.
         document = self._by_object.get(copy.token) if copy.token else None
-        if document is not None and (
-            copy.text == document.text
-            or copy.id in document.ids
-            or _contains(*map(_spaced_words, (copy.text, document.text)))
-        ):
+        if document is not None and (copy.text == document.text or copy.id in document.ids):
             return document
         if copy.id is not None:
             document = self._by_copy.get((copy.id, copy.text)) or self._by_copy.get((copy.id, ""))
@@ -222,10 +218,6 @@ class StepDocuments:
             texts.setdefault(passage.text, {})[passage.document] = None
         return texts
 
-    @cached_property
-    def _ids(self) -> dict[str, DocumentText]:
-        return {own: each for each in self.passages for own in each.document.ids}
-
     def of_text(self, text: str) -> Sequence[TrackedDocument]:
         """Return the documents in view that have this text."""
         return list(self._texts.get(text, ())) if text else []
@@ -237,8 +229,9 @@ class StepDocuments:
         return documents[min(nth, len(documents) - 1)] if documents else None
 
     def with_id(self, own_id: str | None) -> DocumentText | None:
-        """Return the last passage in view of a document with this ID."""
-        return self._ids.get(own_id or "")
+        """Return a passage of the last document in view with this ID."""
+        documents = self._by_id.get(own_id or "")
+        return self._known.first(documents[-1]) if documents else None
 
     def alone_with_id(self, own_id: str | None) -> TrackedDocument | None:
         """Return the only document in view with this ID, where a step has rewritten its text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fullrecall.observe.documents import TrackedDocument
@@ -13,11 +13,11 @@ from fullrecall.observe.step import Step
 
 @dataclass(slots=True)
 class _Asked:
-    """The documents and pieces in the prompts of one step that answers, or in one prompt."""
+    """The documents and pieces in one prompt; `answers` if a step that answers sent it."""
 
     answers: bool
     documents: dict[TrackedDocument, None]
-    pieces: dict[str, None]
+    pieces: tuple[str, ...]
 
 
 class ModelPrompts:
@@ -25,7 +25,7 @@ class ModelPrompts:
 
     def __init__(self, state: FlowState) -> None:
         self._state = state
-        self._asked: dict[Hashable, _Asked] = {}
+        self._asked: list[_Asked] = []
 
     @property
     def seen(self) -> bool:
@@ -38,7 +38,7 @@ class ModelPrompts:
         If earlier prompts showed all documents of the last prompt, they served to choose them: then
         only the earlier prompts of answering steps count.
         """
-        units = list(self._asked.values())
+        units = self._asked
         before = {document for unit in units[:-1] for document in unit.documents}
         chose = bool(units[-1].documents) and units[-1].documents.keys() <= before
         counting = (unit for unit in units if not chose or unit.answers or unit is units[-1])
@@ -47,11 +47,8 @@ class ModelPrompts:
     def read(self, step: Step, scope: Scope) -> None:
         """Note the documents sent to a model; replaced lists among them are in use again."""
         shown = self._shown_in(step.prompt or ())
-        answering = [over for over in self._state.tree.above(step) if over.answers]
-        unit = (answering or [step])[-1]
-        asked = self._asked.setdefault(unit.id, _Asked(bool(answering), {}, {}))
-        asked.documents |= shown
-        asked.pieces |= dict.fromkeys(step.prompt or ())
+        answers = any(over.answers for over in self._state.tree.above(step))
+        self._asked.append(_Asked(answers, shown, step.prompt or ()))
         for document in shown:
             for handed in reversed(scope.nearest(document)):
                 if handed.read:

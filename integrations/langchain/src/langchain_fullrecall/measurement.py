@@ -52,13 +52,10 @@ class Measured(NamedTuple):
 def measure(case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
     """Return the result of a sample; without an observed retrieval, ask a `retriever`."""
     if retriever is not None and case.may_be_asked:
+        if is_asynchronous(retriever):
+            return asyncio.run(ameasure(case, scorer, retriever))
         try:
-            found = (
-                asyncio.run(retriever.aretrieve(case.sample))
-                if is_asynchronous(retriever)
-                else retriever.retrieve(case.sample)
-            )
-            case = case.answered(as_retrieval(found))
+            case = case.answered(as_retrieval(retriever.retrieve(case.sample)))
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             case = case.answered(failed(error))
     if case.unseen or case.problem:

@@ -1,40 +1,32 @@
-"""Graphs of LangGraph, and workflows of its functional API."""
+"""Graphs of LangGraph: one path, graders and routers, fan-out."""
 
 from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from threading import Event
 from typing import Annotated, Any, Literal
 
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import HumanMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import PromptTemplate
 from langchain_core.tools import create_retriever_tool
-from langgraph.cache.memory import InMemoryCache
-from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
-from langgraph.store.memory import InMemoryStore
-from langgraph.types import CachePolicy, Command, RetryPolicy, Send, interrupt
+from langgraph.types import Command, Send
 from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from fullrecall.measures import Recall
 from fullrecall.measures import calls as first
-from langchain_apps.application import Stated, function, keyed, messages, runnable
+from langchain_apps.application import Stated, keyed, messages, runnable
 from langchain_apps.parts import (
-    ANSWER,
     PROMPT,
     QUESTION,
     TEXTS,
     joined,
     model,
-    search_tool,
     searches,
     shelf,
     store,
@@ -52,14 +44,15 @@ class State(TypedDict, total=False):
     answer: str
 
 
-def _answer(state: Any) -> dict[str, Any]:
+def answer_node(state: Any) -> dict[str, Any]:
+    """Answer from the documents in the state."""
     said = (PROMPT | model()).invoke(
         {"context": joined(state["documents"]), "question": state["question"]}
     )
     return {"answer": said.text}
 
 
-def _in_turn(schema: Any, *nodes: Any, **options: Any) -> Any:
+def in_turn(schema: Any, *nodes: Any, **options: Any) -> Any:
     """Return a graph of nodes, one after another."""
     graph = StateGraph(schema)
     graph.add_sequence(list(nodes))
@@ -67,7 +60,9 @@ def _in_turn(schema: Any, *nodes: Any, **options: Any) -> Any:
     return graph.compile(**options)
 
 
-def _searching(retriever: Any, name: str = "retrieve") -> Any:
+def search_node(retriever: Any, name: str = "retrieve") -> Any:
+    """Return a node of this name that puts documents into the state."""
+
     def retrieve(state: Any) -> dict[str, Any]:
         return {"documents": retriever.invoke(state["question"])}
 
@@ -89,7 +84,7 @@ def _searching(retriever: Any, name: str = "retrieve") -> Any:
 )
 def retrieve_and_generate() -> Any:
     """The two nodes of the RAG tutorial."""
-    return _in_turn(State, _searching(shelf("cafe timetable")), _answer)
+    return in_turn(State, search_node(shelf("cafe timetable")), answer_node)
 
 
 class _Search(BaseModel):
@@ -126,7 +121,7 @@ def query_analysis() -> Any:
 
         search: _Search
 
-    return _in_turn(Analyzed, analyze, retrieve, _answer)
+    return in_turn(Analyzed, analyze, retrieve, answer_node)
 
 
 class _Best(BaseModel):
@@ -152,7 +147,7 @@ def reranked_by_a_model() -> Any:
         best = chosen.invoke({"texts": joined(state["documents"])})
         return {"documents": [state["documents"][number] for number in best.numbers]}
 
-    return _in_turn(State, _searching(shelf("cafe bicycles timetable")), rerank, _answer)
+    return in_turn(State, search_node(shelf("cafe bicycles timetable")), rerank, answer_node)
 
 
 @runnable(
@@ -176,7 +171,7 @@ def private_documents() -> Any:
         question: str
 
     graph = StateGraph(State, input_schema=In, output_schema=Out)
-    graph.add_sequence([_searching(shelf("timetable bicycles")), _answer])
+    graph.add_sequence([search_node(shelf("timetable bicycles")), answer_node])
     graph.add_edge(START, "retrieve")
     return graph.compile()
 
@@ -201,7 +196,7 @@ def dataclass_state() -> Any:
     def retrieve(state: _Fields) -> dict[str, Any]:
         return {"documents": shelf("timetable cafe").invoke(state.question)}
 
-    return _in_turn(_Fields, retrieve)
+    return in_turn(_Fields, retrieve)
 
 
 class _Model(BaseModel):
@@ -225,7 +220,7 @@ def hits_in_a_pydantic_state() -> Any:
         found = shelf("timetable bicycles").invoke(state.question)
         return {"hits": [{"document": each, "score": 0.5} for each in found]}
 
-    return _in_turn(_Model, retrieve)
+    return in_turn(_Model, retrieve)
 
 
 @runnable(
@@ -247,7 +242,7 @@ def documents_as_json() -> Any:
         said = (PROMPT | model()).invoke({"context": context, "question": state["question"]})
         return {"answer": said.text}
 
-    return _in_turn(State, retrieve, answer)
+    return in_turn(State, retrieve, answer)
 
 
 @runnable(
@@ -278,7 +273,7 @@ def ids_and_context() -> Any:
         )
         return {"answer": said.text}
 
-    return _in_turn(Slim, retrieve, answer)
+    return in_turn(Slim, retrieve, answer)
 
 
 @runnable(
@@ -296,7 +291,7 @@ def command_with_documents() -> Any:
 
     graph = StateGraph(State)
     graph.add_node("retrieve", retrieve, destinations=("answer",))
-    graph.add_node("answer", _answer)
+    graph.add_node("answer", answer_node)
     graph.add_edge(START, "retrieve")
     return graph.compile()
 
@@ -338,10 +333,10 @@ def corrective_rag() -> Any:
         return "answer" if len(state["documents"]) > 1 else "web_search"
 
     graph = StateGraph(State)
-    graph.add_node("retrieve", _searching(shelf("timetable cafe")))
+    graph.add_node("retrieve", search_node(shelf("timetable cafe")))
     graph.add_node("grade", grade)
     graph.add_node("web_search", web_search)
-    graph.add_node("answer", _answer)
+    graph.add_node("answer", answer_node)
     graph.add_edge(START, "retrieve")
     graph.add_edge("retrieve", "grade")
     graph.add_conditional_edges("grade", is_enough, ["answer", "web_search"])
@@ -362,7 +357,7 @@ def corrective_rag_with_joined_results() -> Any:
         found = shelf("cafe dogs").invoke("price of a bicycle")
         return {"documents": [Document(joined(found)), *state["documents"]]}
 
-    return _in_turn(State, _searching(shelf("timetable")), web_search, _answer)
+    return in_turn(State, search_node(shelf("timetable")), web_search, answer_node)
 
 
 @runnable(
@@ -396,7 +391,7 @@ def self_rag() -> Any:
 
     graph = StateGraph(Rewritten)
     graph.add_node("retrieve", retrieve)
-    graph.add_node("generate", _answer)
+    graph.add_node("generate", answer_node)
     graph.add_node("rewrite", rewrite)
     graph.add_edge(START, "retrieve")
     graph.add_edge("retrieve", "generate")
@@ -420,10 +415,10 @@ def _adaptive(source: Literal["handbook", "web", "none"]) -> Any:
         return {"answer": model().invoke(state["question"]).text}
 
     graph = StateGraph(State)
-    graph.add_node("handbook", _searching(shelf("timetable cafe")))
-    graph.add_node("web", _searching(shelf("dogs bicycles")))
+    graph.add_node("handbook", search_node(shelf("timetable cafe")))
+    graph.add_node("web", search_node(shelf("dogs bicycles")))
     graph.add_node("none", from_memory)
-    graph.add_node("answer", _answer)
+    graph.add_node("answer", answer_node)
     graph.add_conditional_edges(START, route, ["handbook", "web", "none"])
     graph.add_edge("handbook", "answer")
     graph.add_edge("web", "answer")
@@ -510,7 +505,7 @@ class _Gathered(TypedDict, total=False):
     answer: str
 
 
-_BY_QUERY = {"boats": "timetable cafe", "costs": "cafe bicycles"}
+BY_QUERY = {"boats": "timetable cafe", "costs": "cafe bicycles"}
 
 
 def _plan(state: Any) -> dict[str, Any]:
@@ -532,12 +527,12 @@ def sent_queries() -> Any:
         return [Send("search", {"query": each}) for each in state["queries"]]
 
     def search(state: Any) -> dict[str, Any]:
-        return {"documents": shelf(by_query=_BY_QUERY).invoke(state["query"])}
+        return {"documents": shelf(by_query=BY_QUERY).invoke(state["query"])}
 
     graph = StateGraph(_Gathered)
     graph.add_node("plan", _plan)
     graph.add_node("search", search)
-    graph.add_node("answer", _answer)
+    graph.add_node("answer", answer_node)
     graph.add_edge(START, "plan")
     graph.add_conditional_edges("plan", send, ["search"])
     graph.add_edge("search", "answer")
@@ -578,7 +573,7 @@ def research_subgraph() -> Any:
         return [Send("search", {"query": each}) for each in state["queries"]]
 
     def search(state: Any) -> dict[str, Any]:
-        return {"documents": shelf(by_query=_BY_QUERY).invoke(state["query"])}
+        return {"documents": shelf(by_query=BY_QUERY).invoke(state["query"])}
 
     inner = StateGraph(Research)
     inner.add_node("plan", _plan)
@@ -587,7 +582,7 @@ def research_subgraph() -> Any:
     inner.add_conditional_edges("plan", send, ["search"])
     graph = StateGraph(Whole)
     graph.add_node("research", inner.compile())
-    graph.add_node("answer", _answer)
+    graph.add_node("answer", answer_node)
     graph.add_edge(START, "research")
     graph.add_edge("research", "answer")
     return graph.compile()
@@ -629,12 +624,12 @@ def fused_branches() -> Any:
         return {"documents": [known[each] for each in sorted(scores, key=lambda n: -scores[n])]}
 
     graph = StateGraph(Branches)
-    for node in (by_words, by_vectors, fuse, _answer):
+    for node in (by_words, by_vectors, fuse, answer_node):
         graph.add_node(node.__name__, node)
     graph.add_edge(START, "by_words")
     graph.add_edge(START, "by_vectors")
     graph.add_edge(["by_words", "by_vectors"], "fuse")
-    graph.add_edge("fuse", "_answer")
+    graph.add_edge("fuse", "answer_node")
     return graph.compile()
 
 
@@ -744,523 +739,11 @@ def graphs_made_at_run_time() -> Any:
     def work(state: Any) -> dict[str, Any]:
         said = []
         for query, found in (("boats", "timetable cafe"), ("costs", "bicycles dogs")):
-            made = _in_turn(State, _searching(shelf(found), f"search_{query}"), _answer)
+            made = in_turn(State, search_node(shelf(found), f"search_{query}"), answer_node)
             said.append(made.invoke({"question": query})["answer"])
         return {"answers": said}
 
     def answer(state: Any) -> dict[str, Any]:
         return {"answer": model().invoke("\n".join(state["answers"])).text}
 
-    return _in_turn(Answers, work, answer)
-
-
-# Agents as graphs
-
-
-@runnable(
-    expects="timetable bicycles fares",
-    right={Recall: 2 / 3, Recall @ 1: 2 / 3, Recall @ first(1): 1 / 3, Recall @ first(2): 2 / 3},
-    as_input=messages,
-    output="messages",
-    designed=dict.fromkeys(
-        ("strings", "function"), Stated("messages have texts, and no documents")
-    ),
-)
-def supervisor_graph() -> Any:
-    """A supervisor node names the next worker; each worker searches, and reports by a message."""
-
-    def supervise(state: MessagesState) -> Command[Any]:
-        done = [each.name for each in state["messages"]]
-        waiting = [each for each in ("times", "prices") if each not in done]
-        return Command(goto=waiting[0] if waiting else END)
-
-    def worker(name: str, found: str) -> Any:
-        def work(state: MessagesState) -> Command[Any]:
-            context = joined(shelf(found).invoke(name))
-            said = (PROMPT | model(f"Report of {name}.")).invoke(
-                {"context": context, "question": state["messages"][0].text}
-            )
-            message = HumanMessage(said.text, name=name)
-            return Command(update={"messages": [message]}, goto="supervise")
-
-        return work
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("supervise", supervise, destinations=("times", "prices", END))
-    graph.add_node("times", worker("times", "timetable cafe"), destinations=("supervise",))
-    graph.add_node("prices", worker("prices", "bicycles dogs"), destinations=("supervise",))
-    graph.add_edge(START, "supervise")
-    return graph.compile()
-
-
-class _Task(TypedDict, total=False):
-    """The state of plan and execute."""
-
-    question: str
-    plan: list[str]
-    past: Annotated[list[tuple[str, str]], operator.add]
-    answer: str
-
-
-@runnable(
-    expects="timetable bicycles fares",
-    right={Recall: 2 / 3, Recall @ 1: 2 / 3, Recall @ first(1): 1 / 3, Recall @ first(2): 2 / 3},
-    as_input=keyed("question"),
-)
-def plan_and_execute() -> Any:
-    """An agent carries out a plan's steps one after another."""
-    by_query = {"find times": "timetable cafe", "find prices": "bicycles dogs"}
-
-    def plan(state: Any) -> dict[str, Any]:
-        return {"plan": ["find times", "find prices"]}
-
-    def execute(state: Any) -> dict[str, Any]:
-        step = state["plan"][len(state.get("past", []))]
-        bot = _tool_graph(by_query, step)
-        said = bot.invoke({"messages": [HumanMessage(f"Your step: {step}")]})
-        return {"past": [(step, said["messages"][-1].text)]}
-
-    def replan(state: Any) -> dict[str, Any]:
-        return {} if len(state["past"]) < len(state["plan"]) else {"answer": ANSWER}
-
-    graph = StateGraph(_Task)
-    graph.add_sequence([("plan", plan), ("execute", execute), ("replan", replan)])
-    graph.add_edge(START, "plan")
-    graph.add_conditional_edges("replan", lambda s: END if s.get("answer") else "execute")
-    return graph.compile()
-
-
-def _tool_graph(by_query: dict[str, str], query: str) -> Any:
-    """Return a graph of a model and its tools, as one writes it without `create_agent`."""
-
-    def respond(state: MessagesState) -> dict[str, Any]:
-        done = isinstance(state["messages"][-1], ToolMessage)
-        said = model("Done.") if done else model(searches(query))
-        return {"messages": [said.invoke(state["messages"])]}
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("respond", respond)
-    graph.add_node("tools", ToolNode([search_tool(by_query=by_query)]))
-    graph.add_edge(START, "respond")
-    graph.add_conditional_edges("respond", tools_condition)
-    graph.add_edge("tools", "respond")
-    return graph.compile()
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=messages,
-    output="messages",
-)
-def tool_node_graph() -> Any:
-    """A model and a `ToolNode`, wired by hand."""
-    return _tool_graph({"boats": "timetable cafe"}, "boats")
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=messages,
-    output="messages",
-)
-def agent_as_a_node() -> Any:
-    """An agent is a node between a guard of its input and a node that signs its answer."""
-
-    def guard(state: MessagesState) -> dict[str, Any]:
-        return {}
-
-    def sign(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [AIMessage(f"{state['messages'][-1].text} (Ferry office)")]}
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("guard", guard)
-    graph.add_node("bot", _tool_graph({"boats": "timetable cafe"}, "boats"))
-    graph.add_node("sign", sign)
-    graph.add_edge(START, "guard")
-    graph.add_edge("guard", "bot")
-    graph.add_edge("bot", "sign")
-    return graph.compile()
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5},
-    as_input=keyed("question"),
-)
-def interviews() -> Any:
-    """Two personas question an expert in turn, with a search for each question (a small STORM)."""
-
-    class Article(TypedDict, total=False):
-        """The state of the whole article."""
-
-        question: str
-        sections: Annotated[list[str], operator.add]
-        answer: str
-
-    class Section(TypedDict):
-        """The output of an interview."""
-
-        sections: list[str]
-
-    class Interview(TypedDict, total=False):
-        """The state of one persona's interview."""
-
-        persona: str
-        talk: Annotated[list[AnyMessage], add_messages]
-        sections: list[str]
-
-    by_query = {"captain's question": "timetable bicycles", "cyclist's question": "dogs"}
-
-    def ask(state: Any) -> dict[str, Any]:
-        return {"talk": [AIMessage(f"{state['persona']}'s question", name=state["persona"])]}
-
-    def expert(state: Any) -> dict[str, Any]:
-        found = shelf(by_query=by_query).invoke(state["talk"][-1].text)
-        said = model("An answer.").invoke(f"Answer from {joined(found)}").text
-        return {"talk": [AIMessage(said, name="expert")]}
-
-    def section(state: Any) -> dict[str, Any]:
-        return {"sections": [f"Section by {state['persona']}"]}
-
-    def write(state: Any) -> dict[str, Any]:
-        return {"answer": model().invoke("\n".join(state["sections"])).text}
-
-    inner = StateGraph(Interview, output_schema=Section)
-    inner.add_sequence([ask, expert, section])
-    inner.add_edge(START, "ask")
-    graph = StateGraph(Article)
-    graph.add_node("interview", inner.compile())
-    graph.add_node("write", write)
-    graph.add_conditional_edges(
-        START,
-        lambda state: [Send("interview", {"persona": each}) for each in ("captain", "cyclist")],
-        ["interview"],
-    )
-    graph.add_edge("interview", "write")
-    return graph.compile()
-
-
-# Interrupts and threads
-
-
-def _resumed(graph: Any, *answers: Any) -> Any:
-    def ask(question: str) -> Any:
-        state = graph.invoke({"question": question}, THREAD)
-        for each in answers:
-            state = graph.invoke(Command(resume=each), THREAD)
-        return {key: value for key, value in state.items() if key != "__interrupt__"}
-
-    return ask
-
-
-@function(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    output="documents",
-    in_notes=True,
-)
-def clarified_query() -> Any:
-    """The graph asks back before it searches, and is resumed with the answer."""
-
-    def clarify(state: Any) -> dict[str, Any]:
-        return {"question": f"{state['question']} ({interrupt('Which season?')})"}
-
-    retriever = shelf(by_query={f"{QUESTION} (winter)": "timetable cafe"})
-    graph = _in_turn(State, clarify, _searching(retriever), _answer, checkpointer=InMemorySaver())
-    return _resumed(graph, "winter")
-
-
-@function(
-    expects="timetable bicycles fares",
-    right={Recall: 2 / 3, Recall @ 1: 1 / 3},
-    output="documents",
-    in_notes=True,
-)
-def chosen_by_a_human() -> Any:
-    """Documents are found, a human chooses some of them, and the graph goes on."""
-
-    def choose(state: Any) -> dict[str, Any]:
-        kept = interrupt([each.id for each in state["documents"]])
-        return {"documents": [each for each in state["documents"] if each.id in kept]}
-
-    retriever = shelf("timetable cafe bicycles fares")
-    graph = _in_turn(State, _searching(retriever), choose, _answer, checkpointer=InMemorySaver())
-    return _resumed(graph, ["timetable", "bicycles"])
-
-
-@function(
-    expects="timetable bicycles fares",
-    right={Recall: 1.0, Recall @ 1: 2 / 3, Recall @ 2: 1.0},
-    output="messages",
-    designed=dict.fromkeys(
-        ("strings", "function"), Stated("messages have texts, and no documents")
-    ),
-)
-def second_search_after_approval() -> Any:
-    """One search runs before the interrupt and another after it, both for the question."""
-
-    def first_search(state: MessagesState) -> dict[str, Any]:
-        found = shelf("timetable fares").invoke("boats")
-        return {"messages": [AIMessage(model("Noted.").invoke(joined(found)).text)]}
-
-    def approve(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [AIMessage(f"approved: {interrupt('Go on?')}")]}
-
-    def second_search(state: MessagesState) -> dict[str, Any]:
-        found = shelf("bicycles cafe").invoke("costs")
-        return {"messages": [model().invoke(joined(found))]}
-
-    graph = _in_turn(
-        MessagesState, first_search, approve, second_search, checkpointer=InMemorySaver()
-    )
-
-    def ask(question: str) -> Any:
-        graph.invoke(messages(question), THREAD)
-        return graph.invoke(Command(resume="yes"), THREAD)
-
-    return ask
-
-
-@function(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.0},
-    output="documents",
-)
-def state_edited_at_a_breakpoint() -> Any:
-    """The graph stops before the search, its state is changed from outside, and it continues."""
-    retriever = shelf(by_query={QUESTION: "timetable", "bicycle costs": "fares bicycles"})
-    graph = _in_turn(
-        State,
-        _searching(retriever),
-        _answer,
-        checkpointer=InMemorySaver(),
-        interrupt_before=["retrieve"],
-    )
-
-    def ask(question: str) -> Any:
-        graph.invoke({"question": question}, THREAD)
-        graph.update_state(THREAD, {"question": "bicycle costs"})
-        return graph.invoke(None, THREAD)
-
-    return ask
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=keyed("question"),
-    observing={"config": None},
-    config=THREAD,
-    output="documents",
-    in_notes=True,
-)
-def graph_with_a_thread() -> Any:
-    """A checkpointed graph: each question that is observed needs a thread of its own."""
-    retrieve = _searching(shelf("timetable cafe"))
-    return _in_turn(State, retrieve, _answer, checkpointer=InMemorySaver())
-
-
-@function(
-    expects="timetable fares",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    output="documents",
-)
-def second_turn_of_a_thread() -> Any:
-    """A thread keeps the documents of an earlier turn, until the node replaces them."""
-    retriever = shelf(by_query={"What does a ticket cost?": "fares", QUESTION: "timetable cafe"})
-    graph = _in_turn(State, _searching(retriever), _answer, checkpointer=InMemorySaver())
-
-    def ask(question: str) -> Any:
-        graph.invoke({"question": "What does a ticket cost?"}, THREAD)
-        return graph.invoke({"question": question}, THREAD)
-
-    return ask
-
-
-@function(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    designed={"spans": Stated("the span of a chain does not say that it retrieves")},
-    output="documents",
-    in_notes=True,
-)
-def cached_search() -> Any:
-    """The node's result comes from a cache that an earlier run has filled."""
-    graph = StateGraph(State)
-    graph.add_node("retrieve", _searching(shelf("timetable cafe")), cache_policy=CachePolicy())
-    graph.add_node("answer", _answer)
-    graph.add_edge(START, "retrieve")
-    graph.add_edge("retrieve", "answer")
-    app = graph.compile(cache=InMemoryCache())
-    app.invoke({"question": QUESTION})
-
-    def ask(question: str) -> Any:
-        return app.invoke({"question": question})
-
-    return ask
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=keyed("question"),
-    output="documents",
-    read=0.5,
-)
-def memories_beside_documents() -> Any:
-    """The prompt has memories of the user from LangGraph's store, which are not documents."""
-    memory = InMemoryStore()
-    memory.put(("user",), "1", {"text": "The user travels with a folding bicycle."})
-
-    def recall(state: Any) -> dict[str, Any]:
-        remembered = [item.value["text"] for item in memory.search(("user",))]
-        return {"question": f"{state['question']} Known: {remembered[0]}"}
-
-    return _in_turn(State, recall, _searching(shelf("timetable cafe")), _answer)
-
-
-# Failures with a retry or a fallback
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=keyed("question"),
-    output="documents",
-)
-def retried_node() -> Any:
-    """The node's store fails once, and LangGraph runs the node again."""
-    policy = RetryPolicy(initial_interval=0.0, jitter=False, max_attempts=2)
-    graph = StateGraph(State)
-    retrieve = _searching(shelf("timetable cafe", failures=1))
-    graph.add_node("retrieve", retrieve, retry_policy=policy)
-    graph.add_edge(START, "retrieve")
-    return graph.compile()
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.0},
-    as_input=keyed("question"),
-    output="documents",
-    designed={
-        "spans": Stated("spans do not tell that a retry or a fallback made up for a failure"),
-        "stored": Stated("docs: a fallback that is not tagged in a stored run"),
-        "stored output": Stated("docs: a fallback that is not tagged in a stored run"),
-    },
-)
-def node_with_a_fallback() -> Any:
-    """A node's runnable has a fallback to another store."""
-    retriever = shelf("timetable", failures=9).with_fallbacks([shelf("cafe bicycles")])
-    return _in_turn(State, _searching(retriever), _answer)
-
-
-# The functional API
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5},
-    output="documents",
-    read=1.0,
-)
-def functional_workflow() -> Any:
-    """A workflow runs two tasks: search, then answer."""
-    retriever = shelf("timetable bicycles")
-
-    @task
-    def retrieve(question: str) -> list[Document]:
-        return retriever.invoke(question)
-
-    @task
-    def answer(question: str, found: list[Document]) -> str:
-        return (PROMPT | model()).invoke({"context": joined(found), "question": question}).text
-
-    @entrypoint()
-    def workflow(question: str) -> dict[str, Any]:
-        found = retrieve(question).result()
-        return {"answer": answer(question, found).result(), "documents": found}
-
-    return workflow
-
-
-_MIXED_UP = (
-    {"stored": "this version stores the number of one task with another that runs at once"}
-    if version("langgraph").startswith("1.0.")
-    else {}
-)
-
-
-@runnable(
-    expects="timetable",
-    right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(1): 1.0},
-    in_notes=True,
-    skips=_MIXED_UP,
-)
-def parallel_tasks() -> Any:
-    """Two tasks search at once; the second is faster, and the first keeps its place."""
-    searched = Event()
-    times, prices = shelf("timetable cafe"), shelf("bicycles dogs")
-
-    @task
-    def search_times(question: str) -> str:
-        searched.wait(30)
-        return joined(times.invoke(question))
-
-    @task
-    def search_prices(question: str) -> str:
-        found = joined(prices.invoke(question))
-        searched.set()
-        return found
-
-    @entrypoint()
-    def workflow(question: str) -> str:
-        waiting = [search_times(question), search_prices(question)]
-        context = "\n\n".join(each.result() for each in waiting)
-        return (PROMPT | model()).invoke({"context": context, "question": question}).text
-
-    return workflow
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 3: 0.5, Recall @ 4: 1.0},
-    output="documents",
-)
-def merged_tasks() -> Any:
-    """A workflow adds the lists of two tasks, and returns them."""
-
-    @task
-    def search(query: str) -> list[Document]:
-        return shelf(by_query=_BY_QUERY).invoke(query)
-
-    @entrypoint()
-    def workflow(question: str) -> list[Document]:
-        waiting = [search(each) for each in _BY_QUERY]
-        return [found for each in waiting for found in each.result()]
-
-    return workflow
-
-
-@function(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5},
-    output="documents",
-    in_notes=True,
-)
-def functional_review() -> Any:
-    """A workflow is interrupted for a review, and its finished task is not run again."""
-    retriever = shelf("timetable bicycles")
-
-    @task
-    def retrieve(question: str) -> list[Document]:
-        return retriever.invoke(question)
-
-    @entrypoint(checkpointer=InMemorySaver())
-    def workflow(inputs: dict[str, Any]) -> dict[str, Any]:
-        found = retrieve(inputs["question"]).result()
-        verdict = interrupt([each.id for each in found])
-        return {"documents": found, "answer": f"{verdict}: {ANSWER}"}
-
-    return _resumed(workflow, "good")
+    return in_turn(Answers, work, answer)

@@ -1,0 +1,500 @@
+"""Agents whose tools return JSON, mappings, lists, or text that the agent wrote itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from langchain.agents.middleware import TodoListMiddleware
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.tools import tool
+from pydantic import BaseModel
+
+from fullrecall.measures import Recall
+from fullrecall.measures import calls as first
+from langchain_apps.agents import agent, hits
+from langchain_apps.application import messages, runnable
+from langchain_apps.parts import ANSWER, QUESTION, TEXTS, Query, calls, search_tool, searches
+
+# Tools that return JSON, mappings and lists: MCP and HTTP
+
+
+def _json_agent(result: Any, name: str = "search") -> Any:
+    def run(query: str) -> Any:
+        return result(query) if callable(result) else result
+
+    made = tool(name, description="Search the company's knowledge base.", args_schema=Query)(run)
+    return agent([made], calls((name, {"query": "boats"})), ANSWER)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 0.5},
+    as_input=messages,
+    output="messages",
+    in_notes=True,
+    streams=True,
+)
+def json_list_of_hits() -> Any:
+    """A tool returns JSON text: a list of objects with `id` and `text`."""
+    return _json_agent(json.dumps(hits("timetable cafe bicycles")))
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.0, Recall @ 2: 0.5},
+    as_input=messages,
+    output="messages",
+    in_notes=True,
+)
+def dict_with_results() -> Any:
+    """A tool returns a mapping with `results`, each with `id` and `content`."""
+    results = hits("cafe timetable bicycles", "content")
+    return _json_agent({"query": "boats", "results": results, "took": 3})
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 1.0},
+    as_input=messages,
+    output="messages",
+    in_notes=True,
+)
+def list_of_dicts() -> Any:
+    """A tool returns a list of mappings with `id` and `page_content`."""
+    return _json_agent(hits("bicycles timetable", "page_content"))
+
+
+@runnable(
+    expects="https://skerry.example/timetable https://skerry.example/bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.0, Recall @ 2: 0.5},
+    as_input=messages,
+    options={"id_key": "url"},
+    output="messages",
+)
+def web_search_results() -> Any:
+    """A web search in Tavily's shape: URL, title, content and score, no ID."""
+    found = [
+        {
+            "url": f"https://skerry.example/{name}",
+            "title": name.title(),
+            "content": TEXTS[name],
+            "score": 0.9,
+        }
+        for name in ("cafe", "timetable")
+    ]
+    return _json_agent({"query": "boats", "answer": None, "images": [], "results": found})
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=messages,
+    output="messages",
+)
+def mcp_text_block() -> Any:
+    """An MCP server's tool: the message's content is a block of text that holds JSON."""
+
+    @tool(args_schema=Query, response_format="content_and_artifact")
+    def search(query: str) -> tuple[list[dict[str, Any]], None]:
+        """Search the documents."""
+        return [{"type": "text", "text": json.dumps({"documents": hits("timetable cafe")})}], None
+
+    return agent([search], searches("boats"), ANSWER)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 1.0},
+    as_input=messages,
+    output="messages",
+)
+def mcp_block_for_each_hit() -> Any:
+    """An MCP server that returns a list: one block of JSON text for each of its items."""
+
+    @tool(args_schema=Query, response_format="content_and_artifact")
+    def search(query: str) -> tuple[list[dict[str, Any]], None]:
+        """Search the documents."""
+        return [
+            {"type": "text", "text": json.dumps(hit)} for hit in hits("bicycles timetable")
+        ], None
+
+    return agent([search], searches("boats"), ANSWER)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=messages,
+    output="messages",
+)
+def mcp_structured_content() -> Any:
+    """An MCP server's structured content, which the adapter library makes the artifact."""
+
+    @tool(args_schema=Query, response_format="content_and_artifact")
+    def search(query: str) -> tuple[str, dict[str, Any]]:
+        """Search the documents."""
+        found = hits("timetable cafe", "content")
+        return json.dumps({"result": found}), {"structured_content": {"result": found}}
+
+    return agent([search], searches("boats"), ANSWER)
+
+
+def _source_of(answer: Any) -> Any:
+    answer = json.loads(answer) if isinstance(answer, str) else answer
+    return [{"id": hit["_id"], "text": hit["_source"]["body"]} for hit in answer["hits"]["hits"]]
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.0, Recall @ 2: 0.5},
+    as_input=messages,
+    options={"tool_documents": {"search": _source_of}},
+    output="messages",
+    in_notes=True,
+)
+def elasticsearch_answer() -> Any:
+    """A tool returns Elasticsearch's form, which the user's function reads: `tool_documents`."""
+    found = [
+        {"_id": name, "_score": 3.1, "_source": {"body": TEXTS[name]}}
+        for name in ("cafe", "timetable")
+    ]
+    return _json_agent({"took": 4, "hits": {"total": {"value": 2}, "hits": found}})
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 0.5, Recall @ 3: 1.0},
+    as_input=messages,
+    output="messages",
+)
+def matches_with_metadata() -> Any:
+    """A vector database's answer: `matches` with `id` and `score`, the text in the metadata."""
+    found = [
+        {"id": name, "score": 0.8, "values": [], "metadata": {"text": TEXTS[name]}}
+        for name in ("timetable", "cafe", "bicycles")
+    ]
+    return _json_agent({"matches": found, "namespace": "ferries"})
+
+
+def _rows_of(answer: Any) -> Any:
+    answer = json.loads(answer) if isinstance(answer, str) else answer
+    pairs = zip(answer["ids"][0], answer["documents"][0], strict=True)
+    return [{"id": name, "text": text} for name, text in pairs]
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 0.5, Recall @ 3: 1.0},
+    as_input=messages,
+    options={"tool_documents": {"search": _rows_of}},
+    output="messages",
+)
+def columns_of_a_query() -> Any:
+    """A vector database's client returns columns: IDs in one list, texts in another."""
+    names = ["timetable", "cafe", "bicycles"]
+    texts = [TEXTS[name] for name in names]
+    return _json_agent({"ids": [names], "documents": [texts], "distances": [[0.1, 0.2, 0.3]]})
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.0, Recall @ 1: 0.0},
+    as_input=messages,
+    output="messages",
+)
+def json_without_hits() -> Any:
+    """An HTTP tool returns its usual envelope with an empty list."""
+    return _json_agent(json.dumps({"results": [], "total": 0}))
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ first(1): 1.0},
+    as_input=messages,
+    output="messages",
+)
+def search_then_fetch() -> Any:
+    """A deep-research server: `search` returns IDs and titles, `fetch` one whole document."""
+
+    @tool(args_schema=Query)
+    def search(query: str) -> str:
+        """Search; returns IDs."""
+        found = [{"id": name, "title": name.title()} for name in ("cafe", "timetable", "bicycles")]
+        return json.dumps({"results": found})
+
+    @tool
+    def fetch(id: str) -> str:  # noqa: A002 - so in OpenAI's specification
+        """Fetch one document."""
+        return json.dumps({"id": id, "title": id.title(), "text": TEXTS[id], "metadata": {}})
+
+    script = [searches("boats"), calls(("fetch", {"id": "bicycles"})), ANSWER]
+    return agent([search, fetch], *script)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(1): 0.5},
+    as_input=messages,
+    output="messages",
+)
+def json_beside_documents() -> Any:
+    """One tool returns an artifact of documents, another one JSON of an API."""
+
+    @tool
+    def prices(query: str) -> str:
+        """Look prices up."""
+        return json.dumps({"data": hits("bicycles fares")})
+
+    script = [searches("boats"), calls(("prices", {"query": "bicycle"})), ANSWER]
+    return agent([search_tool("timetable cafe"), prices], *script)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=messages,
+    options={"other_tools": ["account"]},
+    output="messages",
+)
+def json_that_is_no_retrieval() -> Any:
+    """A tool that is listed in `other_tools` returns the caller's account as JSON with an ID."""
+
+    @tool
+    def account() -> str:
+        """Return the caller's account."""
+        return json.dumps(
+            {"id": "bicycles", "name": "Ada", "text": "A member since 2019, no debts."}
+        )
+
+    return agent(
+        [search_tool("timetable cafe"), account], calls(("account", {})), searches("b"), ANSWER
+    )
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.5},
+    as_input=messages,
+    output="messages",
+)
+def ticket_tool() -> Any:
+    """A tool opens a ticket and returns its ID and status as JSON, which is not a search."""
+
+    @tool
+    def open_ticket(subject: str) -> str:
+        """Open a ticket."""
+        return json.dumps({"id": "T-17", "status": "open"})
+
+    script = [calls(("open_ticket", {"subject": "Lost bicycle"})), searches("boats"), ANSWER]
+    return agent([open_ticket, search_tool("timetable cafe")], *script)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={},
+    as_input=messages,
+    output="messages",
+    unscorable="a tool returned a long text that contains no known document",
+)
+def faq_that_repeats_the_question() -> Any:
+    """An FAQ's answer repeats most words of the query, and counts as retrieved."""
+
+    @tool(args_schema=Query)
+    def faq(query: str) -> str:
+        """Look a question up."""
+        return f"Question: {query}\nAnswer: 16:10 from pier two."
+
+    return agent([faq], calls(("faq", {"query": QUESTION})), ANSWER)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={},
+    as_input=messages,
+    output="messages",
+    unscorable="a tool returned a long text that contains no known document",
+)
+def prose_of_a_database() -> Any:
+    """A tool returns rows of a database as prose that names no document."""
+    rows = "The crossings table has 214 rows; the last one of December 12 is at 16:10, platform B."
+    return _json_agent(rows, "query_database")
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=messages,
+    options={"other_tools": ["forecast"]},
+    output="messages",
+    skips={"spans": "spans have no such option"},
+)
+def weather_tool() -> Any:
+    """A forecast is a long text; the user lists its tool among those that do not retrieve."""
+
+    @tool
+    def forecast(city: str) -> str:
+        """Return the forecast."""
+        return f"In {city} it will be cold tomorrow, with rain in the morning and a fresh breeze."
+
+    script = [calls(("forecast", {"city": "Holm"})), searches("boats"), ANSWER]
+    return agent([forecast, search_tool("timetable cafe")], *script)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=messages,
+    output="messages",
+)
+def calculator() -> Any:
+    """One tool returns a number, and another one searches."""
+
+    @tool
+    def add(first: float, second: float) -> float:
+        """Add two numbers."""
+        return first + second
+
+    script = [searches("boats"), calls(("add", {"first": 11, "second": 3})), ANSWER]
+    return agent([add, search_tool("timetable cafe")], *script)
+
+
+# Text that the agent wrote itself
+
+_TODOS = [
+    {"content": "Find the winter timetable of the ferry to Skerry", "status": "in_progress"},
+    {"content": "Find what a bicycle costs on the ferry to Skerry", "status": "pending"},
+]
+_THOUGHT = (
+    "I have the timetable of the ferry to Skerry; the price of a bicycle is missing, so that one "
+    "more search for bicycles is needed before I answer."
+)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.5},
+    as_input=messages,
+    output="messages",
+    in_notes=True,
+    streams=True,
+)
+def todo_list() -> Any:
+    """The agent calls the middleware's `write_todos`, then searches."""
+    script = [calls(("write_todos", {"todos": _TODOS})), searches("boats"), ANSWER]
+    return agent([search_tool("timetable cafe")], *script, middleware=[TodoListMiddleware()])
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(2): 1.0},
+    as_input=messages,
+    output="messages",
+    in_notes=True,
+)
+def think_tool() -> Any:
+    """A tool that says a thought back, between two searches."""
+
+    @tool
+    def think(reflection: str) -> str:
+        """Reflect on the facts found so far."""
+        return f"Reflection recorded: {reflection}"
+
+    search = search_tool(by_query={"boats": "timetable cafe", "bicycles": "bicycles"})
+    script = [
+        searches("boats"),
+        calls(("think", {"reflection": _THOUGHT})),
+        searches("bicycles"),
+        ANSWER,
+    ]
+    return agent([search, think], *script)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.5},
+    as_input=messages,
+    output="messages",
+    in_notes=True,
+)
+def notes_in_files() -> Any:
+    """A deep agent writes notes into a file of its own, and reads them again."""
+    files: dict[str, str] = {}
+
+    @tool
+    def write_file(path: str, content: str) -> str:
+        """Write a file."""
+        files[path] = content
+        return f"Updated file {path}"
+
+    @tool
+    def read_file(path: str) -> str:
+        """Read a file, with line numbers."""
+        lines = files[path].splitlines()
+        return "\n".join(f"{number:6}\t{line}" for number, line in enumerate(lines, start=1))
+
+    script = [
+        searches("boats"),
+        calls(("write_file", {"path": "/notes.md", "content": _THOUGHT})),
+        calls(("read_file", {"path": "/notes.md"})),
+        ANSWER,
+    ]
+    return agent([search_tool("timetable cafe"), write_file, read_file], *script)
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.5},
+    as_input=messages,
+    output="messages",
+)
+def found_text_in_files() -> Any:
+    """The agent copies a found text into a file and reads it again."""
+    files: dict[str, str] = {}
+
+    @tool
+    def write_file(path: str, content: str) -> str:
+        """Write a file."""
+        files[path] = content
+        return f"Updated file {path}"
+
+    @tool
+    def read_file(path: str) -> str:
+        """Read a file."""
+        return files[path]
+
+    script = [
+        searches("boats"),
+        calls(("write_file", {"path": "/found.md", "content": TEXTS["timetable"]})),
+        calls(("read_file", {"path": "/found.md"})),
+        ANSWER,
+    ]
+    return agent([search_tool("timetable cafe"), write_file, read_file], *script)
+
+
+class _Reply(BaseModel):
+    """A structured reply."""
+
+    departure: str
+    bicycle: str
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.5},
+    as_input=messages,
+    output="messages",
+    in_notes=True,
+)
+def structured_response() -> Any:
+    """The answer is a call of a tool that LangChain adds for the response's schema."""
+    reply = {
+        "departure": "The last boat leaves at ten past four on every winter day.",
+        "bicycle": "A bicycle costs three crowns, and stands on deck.",
+    }
+    return agent(
+        [search_tool("timetable cafe")],
+        searches("boats"),
+        calls(("_Reply", reply)),
+        response_format=ToolStrategy(_Reply),
+    )
