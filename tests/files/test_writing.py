@@ -79,6 +79,7 @@ def test_what_a_format_does_not_keep_is_told() -> None:
     for name, notes in {
         "ragas": ["grades are left out: every reference counts alike"],
         "deepeval": ["reference IDs are left out"],
+        "qrels": ["questions are left out", "reference answers are left out"],
         "beir": [
             "reference answers are left out",
             "the corpus is empty: pass documents= to fill it",
