@@ -222,6 +222,13 @@ def test_a_retriever_that_has_not_ended(program: Any, docs: Any) -> None:
     assert program.retrieval().error == "slow has not ended"
 
 
+def test_a_chain_that_has_not_ended(program: Any, docs: Any) -> None:
+    """The documents that were retrieved in an open stream so far are its record."""
+    with program.step("chain", "stream"):
+        program.retrieve(docs["a"])
+        assert program.ids() == ["a"]
+
+
 def test_branches_stand_in_the_order_of_their_construct(program: Any, docs: Any) -> None:
     """Parallel branches keep the order of their construct, even if they do not overlap."""
     with program.call():

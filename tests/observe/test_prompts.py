@@ -46,6 +46,16 @@ def test_prompt_revives_a_replaced_list(program: Any, docs: Any) -> None:
     assert program.ids() == ["a", "b"]
 
 
+def test_prompt_revives_the_list_that_it_shows_most_of(program: Any, docs: Any) -> None:
+    """A longer list, of which the prompt shows only a part, stays replaced."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"], docs["c"])
+        cut = program.function("cut", found, found[1:])
+        program.function("scores", cut, [docs["c"]])
+        call.returns(program.ask(joined(cut)))
+    assert program.ids() == ["b", "c"]
+
+
 def test_read(program: Any, docs: Any) -> None:
     """The record says of each context whether the prompt had it."""
     with program.call() as call:
