@@ -13,8 +13,8 @@ from fullrecall.errors import ParameterError
 Unit: TypeAlias = Literal["calls", "tokens", "seconds"]
 
 # ASCII only: `\d` matches the digits of every script.
-_FORM = re.compile(r"(?P<amount>\d+(?:\.\d+)?)(?P<unit>calls?|tokens?|s|seconds?)", re.ASCII)
-_WRITTEN = re.compile(r"(?P<unit>calls|tokens|seconds)\((?P<amount>\d+(?:\.\d+)?)\)", re.ASCII)
+_FORM = r"(?a)(?P<amount>\d+(?:\.\d+)?)(?P<unit>calls?|tokens?|s|seconds?)"
+_WRITTEN = r"(?a)(?P<unit>calls|tokens|seconds)\((?P<amount>\d+(?:\.\d+)?)\)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +74,7 @@ def parse_budget(text: str) -> CutBudget | None:
 
     Raises `ParameterError` for an amount out of range.
     """
-    match = _FORM.fullmatch(text) or _WRITTEN.fullmatch(text)
+    match = re.fullmatch(_FORM, text) or re.fullmatch(_WRITTEN, text)
     if match is None:
         return None
     unit, amount = match["unit"], float(match["amount"])

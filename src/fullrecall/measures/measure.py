@@ -115,10 +115,10 @@ class Measure:
         The value is NaN, too, if it is unknown which contexts a budget pays for.
         """
         if isinstance(self.k, CutBudget):
-            from fullrecall.measures import paid
+            from fullrecall.measures.paid import within
 
             # Contexts beyond the budget are removed first, so that no formula depends on costs.
-            left, is_known = paid.within(outcomes, self.k)
+            left, is_known = within(outcomes, self.k)
             values: Floats = self.whole.values(left)
             values[~is_known] = float("nan")
             return values

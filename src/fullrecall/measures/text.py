@@ -55,17 +55,18 @@ SPELLINGS: dict[str, Measure] = {
 }
 """The measure for each name in another tool."""
 
-_FORM = re.compile(r"(?P<name>[\w.-]+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?")
+# As texts: compiled when a measure is first parsed, which many programs never do.
+_FORM = r"(?P<name>[\w.-]+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?"
 
-_CUT_NAME = re.compile(r"(?P<name>.+?)_(?P<k>\d+)")
+_CUT_NAME = r"(?P<name>.+?)_(?P<k>\d+)"
 """trec_eval's `P_5`."""
 
-_LEVEL = re.compile(r"-l(\d+)$")
+_LEVEL = r"-l(\d+)$"
 """The least grade in ranx, as `recall@5-l2`."""
 
 _SHARES = (
-    (re.compile(r"iprec(?:_at_recall_|@)([\d.]+)", re.IGNORECASE), "recall"),  # trec_eval
-    (re.compile(r"rbp(\.\d+)", re.IGNORECASE), "p"),  # ranx
+    (r"(?i)iprec(?:_at_recall_|@)([\d.]+)", "recall"),  # trec_eval
+    (r"(?i)rbp(\.\d+)", "p"),  # ranx
 )
 
 
@@ -99,15 +100,15 @@ def parse(text: str) -> Measure:
     choices.
     """
     for form, name in _SHARES:
-        if share := form.fullmatch(text.strip()):
+        if share := re.fullmatch(form, text.strip()):
             kind: Measure = ranking.InterpolatedPrecision if name == "recall" else ranking.RBP
             return kind(**{name: _number(share[1])})
-    level = _LEVEL.search(text.strip())
-    match = _FORM.fullmatch(_LEVEL.sub("", text.strip()))
+    level = re.search(_LEVEL, text.strip())
+    match = re.fullmatch(_FORM, re.sub(_LEVEL, "", text.strip()))
     if match is None:
         raise ParameterError(f"expected a measure such as recall@5, got {text!r}")
     name, inside, k = match["name"], match["inside"] or "", match["k"]
-    named, cut = _named(name), _CUT_NAME.fullmatch(name)
+    named, cut = _named(name), re.fullmatch(_CUT_NAME, name)
     if named is None and cut is not None:
         named, k = _named(cut["name"]), k or cut["k"]
     if named is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any, NamedTuple
 
 from fullrecall.samples.context import Context
@@ -140,4 +139,6 @@ def _has_moved(context: Context, index: CorpusIndex) -> bool:
 def _hash(text: str) -> str:
     # Half an emoji is legal in JSON input. With 64 bits, the chance that any two of a million texts
     # share a digest is 3 in 100 million.
+    from hashlib import sha256  # not before: it loads OpenSSL
+
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

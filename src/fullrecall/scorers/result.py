@@ -194,11 +194,11 @@ class Result:
         Returns all findings, by rank, for a measure without a budget, and if costs are unknown.
         """
         if isinstance(measure.k, CutBudget) and self._sample is not None:
-            from fullrecall.measures import paid
+            from fullrecall.measures.paid import findings_of, within
 
-            left, is_known = paid.within(self._outcomes, measure.k)
+            left, is_known = within(self._outcomes, measure.k)
             if is_known[0]:
-                return paid.findings_of(left, 0, self.findings)
+                return findings_of(left, 0, self.findings)
         return self.ranked
 
     @property

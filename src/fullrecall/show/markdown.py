@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from fullrecall.show.sheet import Cell, CellLike, Line, Sheet, cell_of
 from fullrecall.show.text import printable
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-!|~&@:])")
+_SPECIAL = r"([\\`*_{}\[\]<>()#+\-!|~&@:])"
 
-_MENTION = re.compile(r"(?<!\w)\\@(?=\w)|\\#(?=\w)")
+_MENTION = r"(?<!\w)\\@(?=\w)|\\#(?=\w)"
 
 
 def text_of(title: str, *sheets: Sheet) -> str:
@@ -30,10 +30,10 @@ def folded(sheet: Sheet, summary: str) -> str:
 
 def escaped(text: str) -> str:
     """Return `text` as one line that Markdown shows literally, links and HTML included."""
-    line = _SPECIAL.sub(r"\\\1", " ".join(printable(text).split())).replace("www.", r"www\.")
+    line = re.sub(_SPECIAL, r"\\\1", " ".join(printable(text).split())).replace("www.", r"www\.")
     # A backslash does not stop mentions and references: GitHub finds them after it has read the
     # Markdown. The comment separates the sign from its name.
-    return _MENTION.sub(lambda match: f"{match[0][1]}<!-- -->", line)
+    return re.sub(_MENTION, lambda match: f"{match[0][1]}<!-- -->", line)
 
 
 def _sheet_text(sheet: Sheet) -> str:

@@ -13,10 +13,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fullrecall._util.ports import plugged
-from fullrecall.measures import DEFAULT_KS, Measure, calls, paid
+from fullrecall.measures import DEFAULT_KS, Measure, calls
 from fullrecall.measures.costs import Costs
 from fullrecall.measures.found import SCORED, UNDEFINED, UNJUDGED, UNSCORED
 from fullrecall.measures.lists import Integers
+from fullrecall.measures.paid import within as paid_within
 from fullrecall.samples.corpus import STALE
 from fullrecall.scorers.result import Method
 from fullrecall.show.text import between
@@ -85,7 +86,7 @@ def _new_targets(table: Table, score: int, count: int) -> Integers:
     for part in table.parts:
         columns = part.outcomes(score)
         for number in range(1, count + 1):
-            within, is_known = paid.within(columns, calls(number))
+            within, is_known = paid_within(columns, calls(number))
             counts[number] += int(within.found_within(None)[is_known].sum())
     new: Integers = np.diff(counts)
     return new
@@ -112,11 +113,11 @@ _ROWS_READ = 40
 _DEEPEST = 50
 """Contexts of each of them that are looked at."""
 
-_MOMENTARY = re.compile(r"\b0x[0-9a-f]{6,}\b|\b\d{10,}\b", re.IGNORECASE)
+_MOMENTARY = r"(?i)\b0x[0-9a-f]{6,}\b|\b\d{10,}\b"
 """Addresses and thread IDs in what libraries raise: they alone make no other reason."""
 
 
-_STALE = re.compile(rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has other words than )")
+_STALE = rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has other words than )"
 """Stale labels are one reason, whichever they are; a row says which."""
 
 
@@ -300,7 +301,7 @@ def _reasons(notes: Mapping[str, int]) -> dict[str, int]:
     """Return the most frequent reasons with their counts; the rest are counted together."""
     counts: Counter[str] = Counter()
     for note, count in notes.items():
-        counts[_STALE.sub(r"\1…", _MOMENTARY.sub("…", note))] += count
+        counts[re.sub(_STALE, r"\1…", re.sub(_MOMENTARY, "…", note))] += count
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     frequent = dict(ordered[:_REASONS_SHOWN])
     others = sum(count for _, count in ordered[_REASONS_SHOWN:])

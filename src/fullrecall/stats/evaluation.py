@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from random import Random
 from typing import TYPE_CHECKING, NoReturn, Self, TypeVar, overload
 
 import numpy as np
@@ -129,6 +128,8 @@ class Evaluation:
         A mean over them estimates the mean over all, with its own interval. Raises
         `ParameterError` for an `n` below 1.
         """
+        from random import Random
+
         count = min(check_k(n, "n"), len(self))
         rows = Random(seed).sample(range(len(self)), count)  # noqa: S311 - no secret
         return self.selected(sorted(rows))
