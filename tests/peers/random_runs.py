@@ -21,7 +21,7 @@ def qrels_and_run(rng: Random, queries: int, *, least_grade: int = -1) -> tuple[
         if rng.random() < 0.9:
             qrels[query] = {name: rng.choice(grades) for name in judged}
         returned = rng.sample(documents, rng.randint(1, len(documents)))
-        # Few scores make ties; some differ in double precision alone.
+        # Few distinct scores make ties; two of them differ in double precision alone.
         scores = [rng.choice((0.5, 1, 1 + 1e-9, 2, -3.25)) for _ in returned]
         if rng.random() < 0.3:
             scores = [rng.random() for _ in returned]

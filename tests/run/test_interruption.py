@@ -216,8 +216,8 @@ class _SignalAtLine:
 def test_ctrl_c_before_any_line(kind: str) -> None:
     """Ctrl-C before any line ends the run at once, though its retriever or model never answers.
 
-    A loop that waits for a model wakes up every second, so its lines have no end: 300 reach into
-    the wait.
+    A loop that waits for a model never stops executing lines, since it wakes up every second; the
+    first 300 lines include a part of the wait.
     """
     for nth in range(1, 301) if kind == "judge" else count(1):
         over = threading.Event()

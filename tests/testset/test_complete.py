@@ -152,7 +152,7 @@ def test_everything_labeled_is_exact(world: World) -> None:
 
 
 def test_a_relevant_outside_the_yeses_needs_a_second_person(world: World) -> None:
-    """A pair labeled by one person widens the interval, and a second person gets it again."""
+    """A pair labeled by one person widens the interval, and is given to a second person."""
     world.judge.wrong = {(q, text) for q, texts in world.relevant.items() for text in texts}
     alone = done(world)
     labels = labels_of(world, alone, 400)

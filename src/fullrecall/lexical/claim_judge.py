@@ -36,7 +36,7 @@ class Judged(NamedTuple):
         def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
             return tuple(Citation(index, self.alone[index].quote) for index in indices)
 
-        # All of them, not only the best: the target is found at each of their ranks.
+        # Cite all of these contexts, not only the best: the target is found at each of their ranks.
         enough = [index for index, best in enumerate(self.alone) if best.support >= threshold]
         support = max((best.support for best in self.alone), default=0.0)
         if enough:

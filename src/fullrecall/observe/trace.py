@@ -161,7 +161,7 @@ class Trace:
     def _take_off_repeats(self) -> None:
         """Remove the data that a span repeats from its caller.
 
-        These are the graph's task, and the lists of a retriever's inner method.
+        The repeated data are the graph's task, and the lists of a retriever's inner method.
         """
         tasks = {own: span.step.task for own, span in self._spans.items()}
         for parent, spans in self._below.items():

@@ -129,7 +129,7 @@ def copies_of(value: object) -> tuple[DocumentCopy, ...]:
 
 
 class _Translation:
-    """One span in translation."""
+    """The translation of one span into a step."""
 
     def __init__(self, span: Span) -> None:
         self._span = span

@@ -57,8 +57,8 @@ def document(
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
         "trusted-types 'none'"
     )
-    # Both come from this package, and `script_json` escapes every character that HTML could read as
-    # markup.
+    # Script and style come from this package, and `script_json` escapes every character that HTML
+    # could read as markup.
     inlined = {
         "script": Markup(script),  # noqa: S704
         "style": Markup(style),  # noqa: S704

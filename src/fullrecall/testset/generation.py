@@ -320,8 +320,8 @@ class _Generation:
 
     def _elsewhere(self) -> Plan[Any, None]:
         """Ask for each other place of a quote whether it answers the question there."""
-        # Equal words do not prove it: 1.9 % of the quotes of CLAPNQ's answers, and 12 % of those
-        # from Python's docstrings, occur in several documents, such as the same warranty for
+        # Equal words do not prove an answer: 1.9 % of the quotes of CLAPNQ's answers, and 12 % of
+        # those from Python's docstrings, occur in several documents, such as the same warranty for
         # another product.
         good = [draft for draft in self.drafts if draft.rejection is None]
         quotes = {backed.quote for draft in good for backed in draft.claims}
