@@ -37,8 +37,8 @@ _CUT = re.compile(  # a sentence that ends in one of these always continues
     r"ggf|usw|ул|им|стр|рис|[тТ]\.\s?е|[тТ]\.\s?д|z\.\s?B|d\.\s?h|u\.\s?a|o\.\s?ä|"
     r"e\.\s?g|i\.\s?e|p\.\s?ej|p\.\s?ex)\.$"
 )
-_MAY_END = re.compile(r"[^\x00-\x7f]|[.!?\n]\s*+\S")
-"""A mark that may end a sentence before the end of its paragraph."""
+_MAY_END = re.compile(r"[.!?\n](?!\Z)")
+"""A mark that may end a sentence before the end of a text without space at its end."""
 _BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)++)\1")
 _FENCES = ("```", "~~~")
 _SHELL = re.compile(r"(?:```|~~~)\s*(?:bash|sh|shell|console|zsh|powershell|cmd)\s*$")
@@ -223,7 +223,7 @@ def begins_item(stripped: str) -> bool:
 def _segments(text: str, whole_text: str) -> Iterator[str]:
     """Yield the splitter's segments; it reads one piece at a time, since its time is quadratic."""
     # Most claims need neither the splitter nor their language.
-    if len(text) <= _PIECE and not _MAY_END.search(text):
+    if len(text) <= _PIECE and text.isascii() and not _MAY_END.search(text.rstrip()):
         yield text
         return
     from sentencex import segment
