@@ -17,6 +17,7 @@ from llama_index.core.schema import NodeWithScore
 from pydantic import PrivateAttr
 
 from fullrecall import ClaimRecall, LLMJudge
+from fullrecall.errors import InputError
 from fullrecall.measures import Recall
 from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluator, report_of
@@ -106,6 +107,20 @@ def test_one_failing_judge_call_costs_one_result(error: Exception, scored: Nodes
     assert (claims[Recall].mean, claims.scored, claims.unscored) == (1.0, 2, 1)
     assert (ids[Recall].mean, ids.scored, ids.unscored) == (1.0, 3, 0)
     assert report.rows[1].results[0].reason == failed.invalid_reason
+
+
+def test_results_that_make_no_report_are_refused(scored: Nodes) -> None:
+    """A report has a row for each sample, with a result of each evaluator."""
+    response = Response("x", scored("place"))
+    result = RecallEvaluator().evaluate_response("q", response, expected_ids=["place"])
+    wrong: list[tuple[Any, str]] = [
+        ({"one": [result], "two": [result, result]}, "results of different numbers of samples"),
+        ({"one": []}, "expected results of a RecallEvaluator, got none"),
+        ("results", "results must be lists of results"),
+    ]
+    for given, problem in wrong:
+        with pytest.raises(InputError, match=problem):
+            report_of(given)
 
 
 def test_a_runtime_error_never_becomes_advice_on_event_loops(scored: Nodes) -> None:

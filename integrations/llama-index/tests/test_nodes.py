@@ -31,6 +31,7 @@ from fullrecall.diagnosis import id_hint
 from fullrecall.errors import InputError, ParameterError
 from llama_index.evaluation.fullrecall import contexts
 from llama_index.evaluation.fullrecall.nodes import NodeReader
+from llama_index.evaluation.fullrecall.reader import stands_for_object
 
 
 def test_retrieved_nodes_become_contexts_in_their_order(index: VectorStoreIndex) -> None:
@@ -280,3 +281,23 @@ def test_the_option_that_would_have_matched_is_named(expected: str, option: str 
     hint = id_hint(sample, reader.other_ids([node]))
     told = f"the references are in other fields: {option} would find them"
     assert hint == (told if option else option)
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata", "is_object"),
+    [
+        ("<message role='user'>Hello</message>", {"session_id": "s"}, True),
+        ("<message role='user'>Hello</message>", {}, False),
+        ("Hello", {"session_id": "s"}, False),
+        ("Tool name: add\nTool description: Adds.", {"name": "add"}, True),
+        ("Tool name: add\nTool description: Adds.", {"name": "other"}, False),
+        ("Hello", {"sub_dicts": [{"role": "user"}]}, True),
+        ("Hello", {"sub_dicts": [{"role": "user"}, "x"]}, False),
+        ("Hello", {"sub_dicts": "role"}, False),
+    ],
+)
+def test_nodes_of_tools_and_messages_are_no_documents(
+    text: str, metadata: dict[str, Any], *, is_object: bool
+) -> None:
+    """LlamaIndex indexes tools, objects and chat messages as nodes, in forms of its own."""
+    assert stands_for_object(TextNode(text=text, metadata=metadata), text) == is_object
