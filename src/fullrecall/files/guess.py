@@ -147,8 +147,6 @@ class _Guess(ReferencesPlan):
 
     def _question(self) -> None:
         """Use the column with a question's name, else the only column with a similar name."""
-        if "user_input" in self.fields:
-            return
         free = [each for each in self.free() if "[" not in each.path]
         inputs = [each for each in free if each.above and each.above.name in usual.INPUTS]
         texts = [each for each in inputs if each.name in ("text", "content")]
@@ -223,8 +221,6 @@ class _Guess(ReferencesPlan):
         return is_plain and not self.may_be_ids(column) and not self.is_bare(column)
 
     def _answerable(self) -> None:
-        if "answerable" in self.fields:
-            return
         for names, mark in ((usual.REFUSALS, "!"), (usual.ANSWERABLE, "")):
             for column in self.named(names):
                 if column.are_flags or (column.is_all(int) and set(column.items) <= {0, 1}):
