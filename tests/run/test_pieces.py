@@ -15,7 +15,8 @@ from rapidfuzz.distance import Levenshtein
 
 from fullrecall import IdRecall, Sample, TextRecall, aevaluate, evaluate
 from fullrecall._util.pieces import pause, watched
-from fullrecall.scorers import Unmeasured, similarity
+from fullrecall.scorers import Unmeasured
+from fullrecall.scorers import text as text_recall
 from fullrecall.scorers.text import BoundedSimilarity
 
 
@@ -40,7 +41,7 @@ def counting(at: int, then: Callable[[], Any]) -> tuple[list[int], Callable[[str
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pause after each comparison."""
-    monkeypatch.setattr(similarity, "_PIECE", 0.0)
+    monkeypatch.setattr(text_recall, "_PIECE", 0.0)
 
 
 @pytest.mark.usefixtures("small_pieces")
@@ -114,7 +115,7 @@ def test_a_pause_outside_of_a_run_is_nothing() -> None:
     pause()
 
 
-NAMES = sorted(similarity._by_name())
+NAMES = sorted(text_recall._by_name())
 
 
 def test_pieces_change_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,8 +133,8 @@ def test_pieces_change_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
         compared = BoundedSimilarity(name, threshold)
         plain = [[compared(reference, text) for text in texts] for reference in references]
         for piece, long in ((0.0, 1e8), (50.0, 1e8), (400.0, 1e8), (2e9, 10.0), (2e9, 1e8)):
-            monkeypatch.setattr(similarity, "_PIECE", piece)
-            monkeypatch.setattr(similarity, "_LONG", long)
+            monkeypatch.setattr(text_recall, "_PIECE", piece)
+            monkeypatch.setattr(text_recall, "_LONG", long)
             assert compared.rows(references, texts) == plain
 
 
@@ -141,8 +142,8 @@ def test_pieces_change_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_texts_over_the_bound_are_unscored(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason names both lengths; texts that differ only in a short part are compared."""
     most = {"hamming": 9e-6, "damerau_levenshtein": 270.0}
-    monkeypatch.setattr(similarity, "_MOST", most.get(name, 9.0))
-    monkeypatch.setattr(similarity, "_LONG", 0.0)
+    monkeypatch.setattr(text_recall, "_MOST", most.get(name, 9.0))
+    monkeypatch.setattr(text_recall, "_LONG", 0.0)
     scorer = TextRecall(similarity=name)
     middle = sample(["x" * 50 + "abcd" + "y" * 50], ["x" * 50 + "efgh" + "y" * 50])
     assert scorer.score(middle).score is None, "4 characters each are 16 cells"
@@ -157,8 +158,8 @@ def test_texts_over_the_bound_are_unscored(name: str, monkeypatch: pytest.Monkey
 
 def test_lengths_that_decide_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """A book and a sentence are compared, since their lengths alone decide."""
-    monkeypatch.setattr(similarity, "_MOST", 100.0)
-    monkeypatch.setattr(similarity, "_LONG", 0.0)
+    monkeypatch.setattr(text_recall, "_MOST", 100.0)
+    monkeypatch.setattr(text_recall, "_LONG", 0.0)
     book = "abcdefghij" * 100
     result = TextRecall().score(sample(["klmnopqrst uvwxyz"], [book]))
     assert result.score == Levenshtein.normalized_similarity(
