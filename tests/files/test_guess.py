@@ -79,6 +79,15 @@ ORDINARY: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"question": "Who {n}?", "expected_doc_ids": ["d{n}"], "answer_points": ["Ann", "at noon"]},
      {"user_input": "question", "reference_context_ids": "expected_doc_ids",
       "reference_claims": "answer_points"}),
+    # The name of an ID is not mistyped.
+    ({"q_id": "{n}", "question": "Who {n}?", "gold_node_ids": ["d{n}"]},
+     {"user_input": "question", "reference_context_ids": "gold_node_ids", "id": "q_id"}),
+    # IDs of documents are the references, or the retrieval beside other references.
+    ({"query": "Who {n}?", "documents": ["doc-{n}"]},
+     {"user_input": "query", "reference_context_ids": "documents"}),
+    ({"query": "Who {n}?", "documents": ["doc-7", "doc-{n}"], "gold_doc": "doc-{n}"},
+     {"user_input": "query", "reference_context_ids": "gold_doc",
+      "retrieved_context_ids": "documents"}),
     # Beside a retrieval, an answer is the generated one.
     ({"question": "Who {n}?", "retrieved_sources": ["d2"], "expected_sources": ["d{n}"],
       "answer": "Ann {n}"},

@@ -67,12 +67,17 @@ class ReferencesPlan(PartialPlan):
         """Note a doubt about fields whose name a column's name resembles."""
         from difflib import get_close_matches  # Few files need this module.
 
+        names = [name for name, field in FIELDS.items() if field != "id"]
         known = {*FIELDS, *usual.ANSWERS, "context"}
         used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
         near = [each for each in self.free() if each.name not in known | used]
         for column in near:
-            meant = get_close_matches(column.name, FIELDS, n=1, cutoff=0.85)
-            if column.words & (usual.OTHERS - {"retrieved"}) or not meant:
+            meant = get_close_matches(column.name, names, n=1, cutoff=0.85)
+            if (
+                column.words & (usual.OTHERS - {"retrieved"})
+                or not meant
+                or FIELDS[meant[0]] == "id"
+            ):
                 continue
             if f"{column.name}s" not in meant and FIELDS[meant[0]] not in self.fields:
                 self.doubt(FIELDS[meant[0]], f"{column.path} may be mistyped", column.path)
@@ -168,11 +173,14 @@ class ReferencesPlan(PartialPlan):
             self.doubt(field, why, path)
 
     def _retrieved(self, columns: Sequence[ColumnValues]) -> None:
-        """Use the columns of the retrieved contexts or IDs."""
+        """Use the columns of the retrieved contexts or IDs, such as `documents` beside gold IDs."""
+        gold = usual.GOLD - {"answer"}
+        has_gold = IDS in self.fields or any(each.words & gold for each in columns)
         for column in columns:
             is_result = "result" in column.words and column.has_lists and _are_documents(column)
             is_count = column.are_numbers and not column.has_lists
             is_named = is_result or (column.words & {"retrieved", "hit"} and not is_count)
+            is_named = is_named or (has_gold and FIELDS.get(column.name) == "retrieved_contexts")
             if is_named and not column.words & (usual.GOLD | {"gt"}):
                 found = of_objects(column) if column.is_all(Mapping) else {}
                 if column.form == "ids":

@@ -26,7 +26,7 @@ ANSWERS: reference ground_truth ground_truths reference_answer expected_answer g
   ideal answer answers answer_expected answer_correct answer_reference a solution resolution
   completion reply
 RESPONSES: response actual_output prediction generated_answer model_answer output
-IDS: id _id qid query_id question_id sample_id case_id test_id task_id example_id item_id
+IDS: id _id qid q_id query_id question_id sample_id case_id test_id task_id example_id item_id
   request_id span_id trace_id
 INPUTS: inputs input vars query question request
 OUTPUTS: outputs expected_output expected_outputs expectations expected expect ground_truth
