@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from tests.page.page_source import Parsed, cells_of, rows_of
 
 from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall.errors import ReportError
 from fullrecall.measures import RR, Recall, nDCG
+from fullrecall.page import page
 from fullrecall.page.subject import Subject, columns, reading_of, turns_of
 from fullrecall.page.tables import Curve, CurveMean, chart
 from fullrecall.show.text import between
@@ -54,6 +57,15 @@ def test_a_page_begins_with_the_mean_and_the_misses() -> None:
         "0.500 id_recall@1 over 6 questions (95% interval .118–.882); "
         "3 of 6 questions miss something" in text
     )
+
+
+def test_a_page_of_too_many_samples_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says how to write a page of some of them; the limit itself is no error."""
+    monkeypatch.setattr(page, "MOST_ROWS", 2)
+    report = evaluate([Sample(retrieved_ids=["a"], expected_ids=["a"])] * 3, IdRecall())
+    with pytest.raises(ReportError, match=r"at most 2 samples, got 3: .*report\.drawn\(2\)"):
+        report.to_html()
+    assert "over 2 questions" in report.drawn(2).to_html()
 
 
 def test_misses_are_counted_for_each_score_apart(report: Report) -> None:
