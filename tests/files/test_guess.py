@@ -289,6 +289,16 @@ def test_references_of_an_unusual_form_are_asked_for(
     assert "reference_context_ids" in plan_for([{"question": "Who?", **columns}], tmp_path).line
 
 
+@pytest.mark.parametrize(("words", "field"), [(6, "claims"), (60, "contexts")])
+def test_sentences_are_never_proposed_as_ids(words: int, field: str, tmp_path: Path) -> None:
+    """The advice for lists of sentences names claims, or texts if they are long."""
+    sentences = [f"Step {n} comes {'before the next one ' * (words // 4)}here." for n in range(3)]
+    plan = plan_for([{"question": f"What is {n}?", "steps": sentences} for n in "abc"], tmp_path)
+    assert [(each.field, each.paths) for each in plan.doubts] == [
+        (f"reference_{field}", ("steps",))
+    ]
+
+
 def test_lists_that_no_field_takes_are_asked_for(tmp_path: Path) -> None:
     """A file without known references is read only if no column may hold references."""
     assert not plan_for([{"question": "Who?", "authorities": ["A 1", "B 2"]}], tmp_path).certain

@@ -14,6 +14,7 @@ from fullrecall.files.plans import FIELDS, REFERENCES, snake
 from fullrecall.files.usual_names import usual
 
 CLAIMS = "reference_claims"
+_MOST_CLAIM_WORDS = 40  # longer texts are passages
 _WEAK = ("title", "source", "source_id", "name", "ref")
 """The last names of `usual.ID_KEYS`, which may hold a remark."""
 
@@ -113,7 +114,13 @@ class ReferencesPlan(PartialPlan):
         ]
         paths += [each.path for each in lists if not (each.is_all(Mapping) and of_objects(each))]
         if paths and not any(name.startswith("retriev") for name in self.fields):
-            self.doubt(IDS, f"{' or '.join(paths)} may hold references", *paths)
+            field, why = IDS, "references"
+            if all(each.form == "texts" for each in lists):  # sentences are no IDs
+                items = [item for each in lists for item in each.items]
+                are_claims = all(len(item.split()) <= _MOST_CLAIM_WORDS for item in items)
+                field = CLAIMS if are_claims else TEXTS
+                why = f"claims ({CLAIMS}) or texts ({TEXTS})"
+            self.doubt(field, f"{' or '.join(paths)} may hold {why}", *paths)
 
     def is_test_set(self) -> bool:
         """Return whether a column is one that generators of test sets write."""
