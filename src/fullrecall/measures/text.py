@@ -64,10 +64,7 @@ _CUT_NAME = r"(?P<name>.+?)_(?P<k>\d+)"
 _LEVEL = r"-l(\d+)$"
 """The least grade in ranx, as `recall@5-l2`."""
 
-_SHARES = (
-    (r"(?i)iprec(?:_at_recall_|@)([\d.]+)", "recall"),  # trec_eval
-    (r"(?i)rbp(\.\d+)", "p"),  # ranx
-)
+_SHARE = r"(?i)iprec(?:_at_recall_|@)(?P<recall>[\d.]+)|rbp(?P<p>\.\d+)"  # trec_eval; ranx
 
 
 def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
@@ -99,10 +96,10 @@ def parse(text: str) -> Measure:
     `precisionAt(5)`. Raises `ParameterError` for another name, parameter or value, naming the
     choices.
     """
-    for form, name in _SHARES:
-        if share := re.fullmatch(form, text.strip()):
-            kind: Measure = ranking.InterpolatedPrecision if name == "recall" else ranking.RBP
-            return kind(**{name: _number(share[1])})
+    if share := re.fullmatch(_SHARE, text.strip()):
+        if share["p"]:
+            return ranking.RBP(p=_number(share["p"]))
+        return ranking.InterpolatedPrecision(recall=_number(share["recall"]))
     level = re.search(_LEVEL, text.strip())
     match = re.fullmatch(_FORM, re.sub(_LEVEL, "", text.strip()))
     if match is None:
