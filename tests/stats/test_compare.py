@@ -125,6 +125,7 @@ class TestPairs:
         with pytest.raises(ReportError, match=message):
             compare(one, two)
 
+    @pytest.mark.rooms
     def test_scores_that_were_computed_differently_are_refused(self) -> None:
         """Scores of the same name are refused if their parameters or their main measures differ."""
         texts = [Sample(retrieved_contexts=["a b"], reference_contexts=["a b"])]
