@@ -104,7 +104,7 @@ class PrefixRecall(DeterministicScorer):
 ''',
             ),
             "scorers/__init__.py": Edit(
-                "    from fullrecall.scorers.claims",
+                "    from fullrecall.scorers.claims import ClaimRecall",
                 "    from fullrecall.scorers.prefixes import PrefixRecall as PrefixRecall\n",
             ),
         },
