@@ -64,7 +64,7 @@ class Sizes:
     diagnosed: int = 10_000
 
 
-COARSELY = Sizes(samples=20, rounds=3, saved=200_000, loaded=500, diagnosed=2_000)
+COARSELY = Sizes(samples=20, rounds=3, loaded=500, diagnosed=2_000)
 
 
 def rows(sizes: Sizes, *, peers: bool = True) -> list[Row]:
