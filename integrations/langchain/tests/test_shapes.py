@@ -146,7 +146,7 @@ def gathered() -> Any:
 
 
 def two_stores() -> Any:
-    """Two stores of one class in a loop with `try`, one of which is down."""
+    """A loop with `try` searches two stores of one class; one store is down."""
 
     def search(question: str) -> list[Document]:
         found: list[Document] = []

@@ -414,7 +414,7 @@ def test_langchains_own_chain_keeps_the_score(
 
 
 def test_the_signature_tells_what_it_takes() -> None:
-    """The sync and async methods take the same named arguments, none of which is required."""
+    """The sync and async methods take the same named arguments, all optional."""
     parameters = inspect.signature(RecallStringEvaluator.evaluate_strings).parameters
     assert parameters == inspect.signature(RecallStringEvaluator.aevaluate_strings).parameters
     assert list(parameters) == [

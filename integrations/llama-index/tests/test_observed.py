@@ -428,7 +428,7 @@ def test_a_retriever_that_raises_is_unscored_with_its_reason() -> None:
 
 
 def test_a_functions_result_counts_without_a_record() -> None:
-    """Nodes, texts and mappings that a function returns are read if nothing was recorded."""
+    """Nodes, texts and mappings that a function returns are read if no retrieval was recorded."""
     sample = Sample(user_input="q")
     node = NodeWithScore(node=TextNode(id_="a", text="x"))
     assert listed(observed(lambda _: [node]).retrieve(sample)) == "a"

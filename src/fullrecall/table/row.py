@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+from fullrecall.errors import ParameterError
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Result
 
@@ -12,13 +13,38 @@ if TYPE_CHECKING:
     from fullrecall.table.part import Part
 
 
+class RowResults(tuple[Result, ...]):
+    """The results of a row, by the order of the scorers or by the name of a score."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, key: SupportsIndex | str) -> Result: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Result, ...]: ...
+    def __getitem__(self, key: SupportsIndex | slice | str) -> Result | tuple[Result, ...]:
+        """Return a result, or a slice; raise `ParameterError` for an unknown name of a score."""
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        by_name = {result.method.name: result for result in self}
+        if key not in by_name:
+            raise ParameterError(f"no score {key!r}: choose one of {', '.join(by_name)}")
+        return by_name[key]
+
+
 @dataclass(frozen=True, repr=False)
 class Row:
-    """One sample with the results of all scorers, in their order. `position` counts from 1."""
+    """One sample with the results of all scorers. `position` counts from 1.
+
+    `results` are in the order of the scorers: `row.results[0]`, or `row.results["id_recall"]`.
+    """
 
     position: int
     sample: Sample
-    results: tuple[Result, ...]
+    results: RowResults | tuple[Result, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "results", RowResults(self.results))
 
     if not TYPE_CHECKING:  # Type checkers would accept any attribute.
 
@@ -50,5 +76,6 @@ def row_view(position: int, results: tuple[Result, ...], part: Part, index: int)
     """Return a row of a part, whose sample is made when it is first read."""
     row = object.__new__(Row)
     own = row.__dict__
-    own["position"], own["results"], own["_part"], own["_index"] = position, results, part, index
+    own["position"], own["results"] = position, RowResults(results)
+    own["_part"], own["_index"] = part, index
     return row

@@ -68,7 +68,7 @@ def test_known_failures_are_checks() -> None:
 
 
 def test_the_suite_has_many_new_applications() -> None:
-    """The suite has at least 60 applications, half of which are not in the field notes."""
+    """The suite has at least 60 applications; half are not in the field notes."""
     new = [name for name, each in APPLICATIONS.items() if not each.in_notes]
     assert len(APPLICATIONS) >= 60
     assert 2 * len(new) >= len(APPLICATIONS)

@@ -490,7 +490,7 @@ def structured_response() -> Any:
     """The answer is a call of a tool that LangChain adds for the response's schema."""
     reply = {
         "departure": "The last boat leaves at ten past four on every winter day.",
-        "bicycle": "A bicycle costs three crowns, and stands on deck.",
+        "bicycle": "A bicycle costs three crowns, and travels on deck.",
     }
     return agent(
         [search_tool("timetable cafe")],
