@@ -86,7 +86,8 @@ def test_a_folder_that_no_list_has(*, enough: bool) -> None:
         assert found.counts() == {Cause.NOT_SEARCHED: 20}
         assert found.misses[0].detail == "in the corpus, but no list has anything of 'b/'"
         (change,) = found.changes
-        assert change.action == "search what no list has: 'b/' (gain: as other targets)"
+        action = "search the sources that no list has: 'b/' (gain: as other targets)"
+        assert change.action == action
         assert change.gain == pytest.approx(0.4)
     else:
         assert Cause.NOT_SEARCHED not in found.counts()

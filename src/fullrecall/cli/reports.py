@@ -286,8 +286,8 @@ def diagnose(
     k: Annotated[
         Any,
         options.k(
-            help="Diagnose what the first K contexts miss, or a budget such as 3calls. Default: "
-            "all retrieved contexts."
+            help="Diagnose the misses of the first K contexts, or of a budget such as 3calls. "
+            "Default: all retrieved contexts."
         ),
     ] = None,
     corpus: options.DiagnosedCorpusOption = None,

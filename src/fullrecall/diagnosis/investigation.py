@@ -172,7 +172,8 @@ def index_proposals(
     if after:
         listed = [repr(name) for name, _ in names.most_common(_NAMED)]
         rest = ["…"] if len(names) > _NAMED else []
-        action = f"search what no list has: {', '.join([*listed, *rest])} (gain: as other targets)"
+        sources = ", ".join([*listed, *rest])
+        action = f"search the sources that no list has: {sources} (gain: as other targets)"
         yield Proposal(ChangeKind.SEARCH_ALL, action, after)
 
 
