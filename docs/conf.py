@@ -61,6 +61,7 @@ nitpick_ignore = [  # internal classes, in signatures of public ones
     ("py:class", "fullrecall.stats.totals.Totals"),
     ("py:class", "fullrecall.samples.references.SingleIds"),
     ("py:class", "fullrecall.scorers.result.ResultSource"),
+    ("py:class", "fullrecall.table.row.RowResults"),
     ("py:class", "fullrecall.table.table.Table"),
     ("py:class", "fullrecall.testset.pool.PooledPair"),
     ("py:class", "fullrecall.observe.translation.TracedStep"),

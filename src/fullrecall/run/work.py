@@ -86,7 +86,7 @@ class Work:
             result or unscored(scorer, INTERRUPTED)
             for scorer, result in zip(scorers, self.results, strict=True)
         )
-        return Row(self.position, self.sample, tuple(results))
+        return Row(self.position, self.sample, results)
 
 
 @dataclass

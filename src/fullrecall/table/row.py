@@ -10,6 +10,8 @@ from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fullrecall.table.part import Part
 
 
@@ -32,7 +34,7 @@ class RowResults(tuple[Result, ...]):
         return by_name[key]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Row:
     """One sample with the results of all scorers. `position` counts from 1.
 
@@ -41,10 +43,10 @@ class Row:
 
     position: int
     sample: Sample
-    results: RowResults | tuple[Result, ...]
+    results: RowResults
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "results", RowResults(self.results))
+    def __init__(self, position: int, sample: Sample, results: Iterable[Result]) -> None:
+        self.__dict__.update(position=position, sample=sample, results=RowResults(results))
 
     if not TYPE_CHECKING:  # Type checkers would accept any attribute.
 
