@@ -52,6 +52,11 @@ ROW: dict[str, Any] = {
         ("{text: a.b[0], start: span[0], end: span[1]}", {"text": 1, "start": 5, "end": 9}),
         ("empty[].x", []),
         ("null", MISSING),
+        ("[Gold Chunk, span, null]", ["c-1", 5, 9]),
+        ('["a.b", a.b[0]]', ["dotted", 1]),
+        ("[span, a.b][0]", 5),
+        ("[docs, pairs][].id", ["x", "y", "z"]),
+        ("[null, nothing]", MISSING),
     ],
 )  # fmt: skip
 def test_values_of_paths(path: str, value: object) -> None:

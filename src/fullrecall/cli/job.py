@@ -65,7 +65,9 @@ def fail_unless_scored(scores: Summary) -> None:
         )
     if reasons and all(reason.startswith(UNOBSERVED) for reason in reasons):
         reasons.append(
-            "Add what your retriever returned to each sample, or have it asked: "
+            "Add the retrieved contexts to each sample; or name the columns that have them, "
+            "--field retrieved_context_ids=COLUMN or '[COLUMN_1, COLUMN_2]'; or have the retriever "
+            "asked: "
             "--retriever app.py:search"
         )
     fail("nothing could be scored", *reasons[:4])

@@ -11,6 +11,7 @@ from fullrecall._util.dataframes import is_missing
 from fullrecall.files.cells import TRUTHS, items_of
 from fullrecall.files.columns import ColumnValues, asks, given_values, is_number
 from fullrecall.files.formats import RawRow
+from fullrecall.files.numbered import with_lists
 from fullrecall.files.objects import IDS, of_objects
 from fullrecall.files.paths import MISSING, condition_of, path_of, quoted
 from fullrecall.files.plans import Doubt, Given
@@ -37,12 +38,9 @@ class PartialPlan:
         self.above = frozenset().union(*(getattr(row, "above", ()) for row in rows))
         self.left_out = {name for name in self.names if self._is_index(name)} | given.left_out
         used = frozenset().union(*(columns_at(field, path) for field, path in given.fields.items()))
-        self.columns = {
-            name: ColumnValues(quoted(name), name, self._values(name))
-            for name in self.names
-            if name not in self.left_out and name not in used
-        }
-
+        free = [name for name in self.names if name not in self.left_out and name not in used]
+        columns = {name: ColumnValues(quoted(name), name, self._values(name)) for name in free}
+        self.columns = with_lists(columns, self.rows[:HEAD])
         self.top = list(self.columns.values())
         self.parts: list[ColumnValues] = []
         """The parts of columns that were opened."""

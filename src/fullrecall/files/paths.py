@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise, product
 from typing import Any, TypeAlias
 
+from fullrecall._util.dataframes import is_missing
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.cells import is_parallel, items_of, opened
@@ -20,10 +21,11 @@ from fullrecall.files.cells import is_parallel, items_of, opened
 MISSING: Any = object()
 """The value of a path that a row does not have."""
 
-_STEP = re.compile(r'\.?(?:"((?:[^"]|"")*)"|([^.\[\]{}"]+))|\[([^\[\]]*)\]')
-_PLAIN = re.compile(r"[^.\[\]{}\"!=]+")
+_STEP = re.compile(r'\.?(?:"((?:[^"]|"")*)"|([^.\[\]{}"]+))|\[((?:[^\[\]]|\[[^\[\]]*\])*)\]')
+_PLAIN = re.compile(r"[^.,\[\]{}\"!=]+")
 _OBJECT = re.compile(r"\{\s*\w+\s*:.*\}", re.DOTALL)
 _PART = re.compile(r"\{([^{}]*)\}")
+_LISTED = re.compile(r'(?:"(?:[^"]|"")*"|[^",])+')
 _FALSE = frozenset({"", "0", "false", "no"})
 
 
@@ -70,7 +72,19 @@ class Each:
     condition: Condition | None = None
 
 
-PathStep: TypeAlias = str | int | Each
+@dataclass(frozen=True)
+class ListOf:
+    """`[a, b]`: the values of several columns as one list; lists in it are joined."""
+
+    paths: tuple[RowPath, ...]
+
+    def value(self, row: object) -> Any:
+        """Return the list of a row's values, without blank ones; `MISSING` if it has none."""
+        values = [value for path in self.paths for value in _listed(path.value(row))]
+        return [value for value in values if not is_missing(value) and value != ""] or MISSING
+
+
+PathStep: TypeAlias = str | int | Each | ListOf
 
 
 @dataclass(frozen=True)
@@ -89,7 +103,9 @@ class RowPath:
     def columns(self) -> frozenset[str]:
         """The columns of a row that the path reads."""
         if self.steps:
-            return frozenset({str(self.steps[0])})
+            first = self.steps[0]
+            several = first.paths if isinstance(first, ListOf) else ()
+            return frozenset().union(*(path.columns for path in several)) or frozenset({str(first)})
         parts = self.template.values() if isinstance(self.template, Mapping) else self.template
         paths = [part for part in parts or () if isinstance(part, RowPath)]
         return frozenset().union(*(path.columns for path in paths))
@@ -171,19 +187,24 @@ def _walk(value: Any, steps: Sequence[PathStep]) -> Iterator[Any]:
     if not steps:
         yield value
         return
-    step, rest = steps[0], steps[1:]
+    for below in _values_at(value, steps[0]):
+        yield from _walk(below, steps[1:])
+
+
+def _values_at(value: Any, step: PathStep) -> list[Any]:
+    """Return the values to which one step leads."""
     if isinstance(step, Each):
-        for item in items_of(value):
-            if step.condition is None or step.condition.holds(item):
-                yield from _walk(item, rest)
-        return
+        items = items_of(value)
+        return items if step.condition is None else [*filter(step.condition.holds, items)]
+    if isinstance(step, ListOf):
+        values = step.value(value)
+        return [] if values is MISSING else [values]
     value = opened(value)
     if isinstance(step, int):
         value = items_of(value) if is_parallel(value) else value
-        if isinstance(value, (list, tuple)) and -len(value) <= step < len(value):
-            yield from _walk(value[step], rest)
-    elif isinstance(value, Mapping):
-        yield from _walk(value.get(step), rest)
+        is_inside = isinstance(value, (list, tuple)) and -len(value) <= step < len(value)
+        return [value[step]] if is_inside else []
+    return [value.get(step)] if isinstance(value, Mapping) else []
 
 
 @lru_cache(maxsize=512)
@@ -224,13 +245,15 @@ def _steps(text: str, whole: str) -> Iterator[PathStep]:
         if step is None:
             raise PathError(
                 f"{whole!r}: cannot read {text[position:]!r}; a path is such as a.b, a[].b, a[0], "
-                'a[flag].b, a[].{b}#{c}; quotes hold names with such marks ("a.b")'
+                'a[flag].b, a[].{b}#{c}, [a, b]; quotes hold names with such marks ("a.b")'
             )
         in_quotes, name, inside = step.groups()
         if inside is None:
             yield name if in_quotes is None else in_quotes.replace('""', '"')
         elif inside.removeprefix("-").isdigit():
             yield int(inside)
+        elif len(several := _LISTED.findall(inside)) > 1 and "=" not in inside:
+            yield ListOf(tuple(path_of(name.strip()) for name in several))
         else:
             yield Each(condition_of(inside) if inside else None)
         position = step.end()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fullrecall.files.paths import Each, PathStep, path_of
+from fullrecall.files.paths import Each, ListOf, PathStep, path_of
 
 
 def place(row: dict[str, Any], text: str, value: Any) -> None:
     """Put a value into a row at a path, so that the path finds it there.
 
-    At `[]` the value is a list, and each item gets its own object. The values of a template's
+    At `[]` the value is a list, and each item gets its own object; at `[a, b]` it is a list with a
+    value for each path. The values of a template's
     fields are put at the fields' paths.
     """
     path = path_of(text)
@@ -30,6 +31,10 @@ def _put(at: Any, steps: Sequence[PathStep], value: Any, names: Mapping[str, Any
         for each in values:
             at.append(_of_condition(step))
             _end(at[-1], rest, each, names)
+        return
+    if isinstance(step, ListOf):
+        for path, each in zip(step.paths, value, strict=True):
+            _put(at, path.steps, each, None)
         return
     if not rest and names is None:
         _set(at, step, value)

@@ -317,7 +317,7 @@ class Given(NamedTuple):
             if not isinstance(path, str):
                 raise ParameterError(
                     f"{name}: expected one path as a text, or None, got {path!r}: "
-                    "join several columns in the rows first",
+                    "several columns are one path, '[a, b]'",
                     option,
                 )
             if field in paths:

@@ -18,7 +18,7 @@ from fullrecall.files.columns import looks_gold
 from fullrecall.files.formats import RawRow
 from fullrecall.files.guess import guessed
 from fullrecall.files.judgments import JudgmentTable
-from fullrecall.files.paths import MISSING, Each, condition_of, path_of
+from fullrecall.files.paths import MISSING, Each, ListOf, RowPath, condition_of, path_of
 from fullrecall.files.plans import (
     FIELDS,
     NOTHING_GIVEN,
@@ -88,7 +88,9 @@ class PlannedRows:
         self._given, self._id_key, self._cell, self._file = given, id_key, cell, file
         self._plans: dict[frozenset[str], ReadPlan] = {}
         self._columns: dict[str, None] = {}
-        self._unmet = dict(given.fields)
+        self._unmet = [
+            path for name, text in given.fields.items() for path in _paths_in(name, text)
+        ]
         self._is_table = is_table
 
     def samples(self, records: NumberedRows) -> Iterator[Sample]:
@@ -219,9 +221,7 @@ class PlannedRows:
     def _meet(self, row: RawRow) -> None:
         """Note the columns of a row, and the user's paths that it has."""
         self._columns |= dict.fromkeys(row)
-        for name, text in [*self._unmet.items()]:
-            if _reaches(row, name, text):
-                del self._unmet[name]
+        self._unmet = [path for path in self._unmet if not _reaches(row, path)]
 
     def _sure(self, plan: ReadPlan, columns: Iterable[str]) -> ReadPlan:
         if not plan.certain:
@@ -247,10 +247,10 @@ class PlannedRows:
             raise InputError(f"no record has a row at {path!r}: leave it out, or name another list")
 
     def _check_met(self) -> None:
-        for path in self._unmet.values():
+        for path in self._unmet:
             listed = ", ".join(map(repr, self._columns))
-            problem = f"no row has anything at {path!r}: the columns are {listed}"
-            raise InputError(problem, field=path)
+            problem = f"no row has anything at {path.text!r}: the columns are {listed}"
+            raise InputError(problem, field=path.text)
 
     _rows: str | None = None
     _has_records: bool = False
@@ -258,9 +258,15 @@ class PlannedRows:
     _planned: frozenset[str] = frozenset()
 
 
-def _reaches(row: RawRow, name: str, text: str) -> bool:
-    """Return whether a row has a value, or null, at a user's path."""
+def _paths_in(name: str, text: str) -> Sequence[RowPath]:
+    """Return the paths that a user's path for a field must find: each one of a list."""
     path = condition_of(text).path if name in TRUTHS else path_of(text)
+    first = path.steps[0] if path.steps else None
+    return first.paths if isinstance(first, ListOf) else [path]
+
+
+def _reaches(row: RawRow, path: RowPath) -> bool:
+    """Return whether a row has a value, or null, at a user's path."""
     is_plain = path.template is None and not any(isinstance(step, Each) for step in path.steps)
     if is_plain and path.columns <= row.keys():
         return True
