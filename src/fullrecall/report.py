@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.run.budget import Budget
     from fullrecall.run.evaluate import CorpusLike, Sink
     from fullrecall.run.retrievers import RetrieverLike
-    from fullrecall.samples.hits import IdKey
+    from fullrecall.samples.id_keys import IdKey
     from fullrecall.samples.retrieval import View
     from fullrecall.scorers.scorer import Scorer
     from fullrecall.stats.bounds import Interval as Interval

@@ -14,7 +14,8 @@ import pytest
 
 from fullrecall import Context, Sample
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.samples.hits import check_id_key, contexts_of
+from fullrecall.samples.hits import contexts_of
+from fullrecall.samples.id_keys import check_id_key
 
 
 @dataclass

@@ -11,7 +11,7 @@ from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.plans import Given
 from fullrecall.files.rows import FileSamples, PlannedRows, Rename, SampleChunk, T
-from fullrecall.samples.hits import IdKey
+from fullrecall.samples.id_keys import IdKey
 from fullrecall.samples.sample import Sample
 
 

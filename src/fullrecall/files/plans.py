@@ -25,7 +25,8 @@ from fullrecall.files.paths import (
 )
 from fullrecall.files.usual_names import singular
 from fullrecall.samples.context import CONTEXT_KEYS
-from fullrecall.samples.hits import IdKey, contexts_of, ids_alone
+from fullrecall.samples.hits import contexts_of
+from fullrecall.samples.id_keys import IdKey, ids_alone
 from fullrecall.samples.sample import Sample
 
 

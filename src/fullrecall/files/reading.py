@@ -21,7 +21,7 @@ from fullrecall.files.reports.signature import is_report
 from fullrecall.files.rows import FileSamples, PlannedRows, Rename, in_file
 from fullrecall.files.text_files import STANDARD_INPUT, FilePath, existing_file, way_out
 from fullrecall.observe.sources import is_span_row
-from fullrecall.samples.hits import IdKey
+from fullrecall.samples.id_keys import IdKey
 from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from fullrecall.files.row_paths import (
     rows_in,
     spread_rows,
 )
-from fullrecall.samples.hits import IdKey, check_id_key
+from fullrecall.samples.id_keys import IdKey, check_id_key
 from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from fullrecall.observe.reading import ToolDocuments
 from fullrecall.observe.sources import spans_in
 from fullrecall.observe.trace import Trace, TraceReading
 from fullrecall.observe.translation import TracedStep, step_of
-from fullrecall.samples.hits import IdKey
+from fullrecall.samples.id_keys import IdKey
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 from fullrecall.samples.sample import Sample
 

@@ -13,7 +13,7 @@ from fullrecall.observe.step import Step
 from fullrecall.observe.tree import Tree
 from fullrecall.observe.words import words_of
 from fullrecall.samples.context import Context
-from fullrecall.samples.hits import IDS, INNER, SCORES, TEXTS
+from fullrecall.samples.hit_fields import IDS, INNER, SCORES, TEXTS
 
 _MAY_BE_EMPTY = ("data", "content", "kwargs")
 _ENVELOPES = ("results", "documents", "hits", "matches", "structuredContent", *_MAY_BE_EMPTY)

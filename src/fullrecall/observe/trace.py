@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from fullrecall.observe import DocumentCopy, DocumentList, Step, StepReading
 from fullrecall.observe.translation import TracedStep, TraceValueReader, number_events
 from fullrecall.samples.context import Context
-from fullrecall.samples.hits import IdKey, id_at
+from fullrecall.samples.id_keys import IdKey, id_at
 from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample

@@ -22,7 +22,7 @@ from fullrecall.run.evaluate import EvaluateOptions, as_samples, evaluated
 from fullrecall.run.limits import Limits
 from fullrecall.run.race import QuestionValue, Race, RaceRecord, question_key
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
-from fullrecall.samples.hits import IdKey
+from fullrecall.samples.id_keys import IdKey
 from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.scorers.result import Status
 from fullrecall.scorers.scorer import Scorer

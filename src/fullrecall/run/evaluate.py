@@ -30,7 +30,7 @@ from fullrecall.measures import Measure
 from fullrecall.run.interruption import interruptible
 from fullrecall.run.limits import Limits
 from fullrecall.samples.corpus import CorpusIndex
-from fullrecall.samples.hits import IdKey, check_id_key
+from fullrecall.samples.id_keys import IdKey, check_id_key
 from fullrecall.samples.retrieval import View
 from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.scorers.scorer import Scorer

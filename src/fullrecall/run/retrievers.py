@@ -19,7 +19,8 @@ from typing import Any, TypeAlias
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe.failures import brief
-from fullrecall.samples.hits import IdKey, check_id_key, contexts_of
+from fullrecall.samples.hits import contexts_of
+from fullrecall.samples.id_keys import IdKey, check_id_key
 from fullrecall.samples.retrieval import Retrieval, Retriever
 from fullrecall.samples.sample import Sample
 

@@ -13,7 +13,8 @@ from fullrecall.errors import InputError
 from fullrecall.samples.calls import Stage
 from fullrecall.samples.context import ID, Context, ContextLike
 from fullrecall.samples.fields import SAMPLE_FIELDS, translated
-from fullrecall.samples.hits import IdKey, contexts_of, ids_alone, named_by
+from fullrecall.samples.hits import contexts_of
+from fullrecall.samples.id_keys import IdKey, ids_alone, named_by
 from fullrecall.samples.references import (
     Claim,
     Reference,

@@ -12,7 +12,7 @@ from fullrecall._util.pieces import paused
 from fullrecall.measures import CutBudget, Measure
 from fullrecall.measures.findings import CreditStep, Finding, Target, found_at_once
 from fullrecall.measures.row import FoundRow
-from fullrecall.samples.hits import field_paths
+from fullrecall.samples.id_keys import field_paths
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Result, ResultSource, Status, result_view
 from fullrecall.scorers.scorer import (

@@ -19,7 +19,7 @@ from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Measure
 from fullrecall.measures.found import UNSCORED
 from fullrecall.measures.lists import Integers
-from fullrecall.samples.hits import values_by_path
+from fullrecall.samples.hit_fields import values_by_path
 from fullrecall.samples.sample import Sample
 from fullrecall.show.sheet import Line, Section, Sheet
 from fullrecall.show.shown import Shown

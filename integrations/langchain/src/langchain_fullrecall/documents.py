@@ -15,7 +15,8 @@ from fullrecall import Context
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.samples.context import ID
-from fullrecall.samples.hits import IdKey, at_path, check_id_key, id_by
+from fullrecall.samples.hit_fields import at_path
+from fullrecall.samples.id_keys import IdKey, check_id_key, id_by
 from fullrecall.samples.identifiers import as_id, as_list
 from fullrecall.samples.retrieval import by_id
 

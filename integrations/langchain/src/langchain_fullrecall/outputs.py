@@ -9,7 +9,7 @@ from typing import Any
 from fullrecall import Context, Sample
 from fullrecall.errors import InputError
 from fullrecall.observe import ROOT, StepLog
-from fullrecall.samples.hits import is_list
+from fullrecall.samples.hit_fields import is_list
 from langchain_fullrecall.documents import DocumentReader
 
 _NAMES = Sample.names()

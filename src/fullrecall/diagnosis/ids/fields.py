@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from fullrecall._util.naming import parameter
 from fullrecall.diagnosis.ids.matching import CHANCE, Groups, differences, matches_of, tail
 from fullrecall.samples.context import ID, Context
-from fullrecall.samples.hits import values_by_path
+from fullrecall.samples.hit_fields import values_by_path
 from fullrecall.samples.identifiers import as_id
 from fullrecall.samples.sample import Sample
 from fullrecall.stats.estimates import Rewrite

@@ -16,7 +16,7 @@ from fullrecall import Retrieval
 from fullrecall.observe import DocumentCopy, Step, ToolDocuments
 from fullrecall.observe.captured import Captured
 from fullrecall.observe.documents import is_made
-from fullrecall.samples.hits import IdKey
+from fullrecall.samples.id_keys import IdKey
 from fullrecall.samples.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.listening import recording
 from llama_index.evaluation.fullrecall.record import UNSEEN, LlamaIndexReading, nodes_in

@@ -19,7 +19,7 @@ from fullrecall.measures import Measure
 from fullrecall.observe import ToolDocuments, brief
 from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
 from fullrecall.run.work import ascore_alone, score_alone
-from fullrecall.samples.hits import IdKey
+from fullrecall.samples.id_keys import IdKey
 from fullrecall.samples.retrieval import FailedCalls, View
 from fullrecall.scorers import Result, Scorer, Status
 from fullrecall.show.text import first_of

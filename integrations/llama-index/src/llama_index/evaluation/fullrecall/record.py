@@ -11,7 +11,7 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
 from fullrecall.observe import DocumentCopy, Step, StepReading
-from fullrecall.samples.hits import IdKey
+from fullrecall.samples.id_keys import IdKey
 from llama_index.evaluation.fullrecall.nodes import NodeReader
 from llama_index.evaluation.fullrecall.reader import NodeCopy
 

@@ -26,7 +26,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.observe import ROOT, ToolDocuments, joined
 from fullrecall.observe.messages import message_of
 from fullrecall.run.retrievers import as_retrieval, asked_of, history_of, is_awaited, takes_history
-from fullrecall.samples.hits import IdKey
+from fullrecall.samples.id_keys import IdKey
 from fullrecall.samples.identifiers import is_texts
 from fullrecall.samples.retrieval import FailedCalls
 from llama_index.evaluation.fullrecall.capture import answer_text

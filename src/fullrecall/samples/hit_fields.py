@@ -1,0 +1,175 @@
+"""The names of fields in the results of other libraries, and the values of these fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from operator import index
+from typing import Any
+
+LISTS = (
+    ("points",),  # Qdrant
+    ("matches",),  # Pinecone
+    ("result", "hits"),  # Pinecone's search
+    ("hits", "hits"),  # Elasticsearch, OpenSearch
+    ("body", "hits", "hits"),  # Elasticsearch's response object
+    ("objects",),  # Weaviate
+    ("hits",),  # Vespa, Meilisearch
+    ("source_documents",),  # LangChain's chains
+    ("documents",),  # Haystack
+    ("source_nodes",),  # LlamaIndex
+    ("passages",),  # DSPy
+    ("retrieved_contexts",),  # ragas
+    ("retrieval_context",),  # deepeval
+    ("contexts",),
+    ("context",),
+    ("results",),
+    ("chunks",),
+    ("nodes",),
+    ("docs",),
+    ("sources",),
+    ("value",),  # Azure AI Search
+    ("data",),
+)
+"""The fields in which a result keeps its rows: one name inside of another."""
+
+INNER = ("document", "node", "payload", "_source", "properties", "fields", "entity")
+"""The fields of a row that hold the user's own: Qdrant, Elasticsearch, Weaviate, Vespa, Milvus."""
+
+IDS = (
+    "id",
+    "_id",
+    "id_",
+    "node_id",
+    "uuid",
+    "doc_id",
+    "chunk_id",
+    "docid",
+    "document_id",
+    "passage_id",
+    "rowid",
+    "pk",
+)
+
+TEXTS = (
+    "text",
+    "page_content",
+    "content",
+    "document",
+    "chunk_text",
+    "chunk",
+    "passage",
+    "contents",
+    "body",
+)
+
+SCORES = ("score", "_score", "relevance", "relevance_score", "_relevance_score")
+"""Distances are not scores: a smaller one is better."""
+
+METADATA = ("metadata", "meta", "payload", "_source", "properties", "fields")
+
+MOST_SHOWN = 12
+"""Fields of a context that an error names."""
+
+
+def values_by_path(metadata: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of metadata by their names, those of nested metadata by a dotted path."""
+    for name, value in metadata.items():
+        if isinstance(value, Mapping):
+            yield from values_by_path(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
+
+
+def at_path(holder: Any, path: str) -> Any:
+    """Return the field at a dotted path; a field whose name has dots comes first."""
+    value = field_of(holder, path)
+    return nested(holder, path.split(".")) if value is None else value
+
+
+def nested(holder: Any, path: Sequence[str]) -> Any:
+    """Return the field at a path of names, one inside of another; None without it."""
+    for name in path:
+        holder = field_of(holder, name)
+    return holder
+
+
+def is_list(value: object) -> bool:
+    """Return whether a value may be a list of documents: ordered, not a text, not a model."""
+    # A model's iterator yields its fields, a set has no order, and a text is one item.
+    return (
+        isinstance(value, Iterable)
+        and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping, AbstractSet))
+        and not hasattr(type(value), "model_fields")
+    )
+
+
+def whole_number(value: object) -> int | None:
+    """Return a whole number, NumPy's too; None for anything else."""
+    if isinstance(value, (bool, str)):
+        return None
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def first_field(row: object, names: Sequence[str]) -> Any:
+    """Return the first value that a row has under one of the names; None without any."""
+    values = (field_of(row, name) for name in names)
+    return next((value for value in values if value is not None and value != ""), None)
+
+
+def field_of(row: object, name: str) -> Any:
+    """Return the field of a mapping or an object; None without it."""
+    if row is None or isinstance(row, (str, bytes, int, float)):
+        return None
+    if isinstance(row, Mapping):
+        value = row.get(name)
+        return _opened(value) if name in METADATA and isinstance(value, str) else value
+    if isinstance(row, (list, tuple)) and not hasattr(row, "_fields"):
+        return None
+    value = getattr(row, name, None)
+    return None if callable(value) else value  # A method with the name is not a field.
+
+
+def _opened(text: str) -> Any:
+    """Return the object of a text of JSON, as some drivers return such a column; else the text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict) else text
+
+
+def has_fields(value: object) -> bool:
+    """Return whether a value may be an object or a mapping: not a plain value, not a list."""
+    return value is not None and not isinstance(value, (str, bytes, int, float, list, tuple, bool))
+
+
+def is_numeric(value: object) -> bool:
+    """Return whether a value is a number, of any library; a text or a flag is none."""
+    if isinstance(value, (bool, str)):
+        return False
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def unreadable(row: object) -> str:
+    """Return the message for a row that is no context."""
+    # The message has only the type and the names: a thousand samples then share one reason.
+    size, way = "", 'return {"id": …, "text": …}, or pass id_key='
+    if isinstance(row, (tuple, list)) and not any(isinstance(cell, Mapping) for cell in row):
+        size = f" of {len(row)}"
+        way += "; of one list for each search, Retrieval.of_calls((query, list), …)"
+    elif isinstance(row, (tuple, list)):
+        size = f" of {len(row)}"
+        way += " a function of it, or name its columns, as dict_row does"
+    if isinstance(row, Mapping):
+        size = f" with {', '.join(map(repr, list(row)[:5])) or 'no key'}"
+    kind = f"a {type(row).__name__}{size}"
+    return f"expected a text, a Context, or a result with an id or a text, got {kind}: {way}"
