@@ -80,7 +80,7 @@ def one_row(row: object, scorer: Any) -> Result:
 
 
 def judge_that_leaves_out() -> tuple[ClaimRecall, ScriptedChatModel]:
-    """Return claim recall by a judge that supports the first claim and omits the others."""
+    """Return claim recall by a judge that supports the first claim and omits the other claims."""
     first = {"id": 1, "verdict": "supported", "together": False}
     cited = {**first, "citations": [{"context": 1, "quote": "c"}]}
     model = ScriptedChatModel([json.dumps({"verdicts": [cited]})])

@@ -233,7 +233,7 @@ def test_the_hosted_documentation_installs_what_nox_does() -> None:
 
 
 def test_each_fragment_of_the_changelog_has_a_kind() -> None:
-    """Each changelog fragment has a known kind, since towncrier ignores others."""
+    """Each changelog fragment has a known kind, since towncrier ignores other kinds."""
     settings = CORE["tool"]["towncrier"]
     kinds = [each["directory"] for each in settings["type"]]
     folder = ROOT / settings["directory"]

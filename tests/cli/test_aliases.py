@@ -57,7 +57,7 @@ AS_ELSEWHERE = {
 
 @pytest.mark.parametrize(("text", "measure"), AS_ELSEWHERE.items(), ids=list(AS_ELSEWHERE))
 def test_the_spellings_of_other_tools(text: str, measure: Measure | None) -> None:
-    """The spellings of trec_eval, ir_measures, ranx and Spark are read; others are errors."""
+    """The spellings of trec_eval, ir_measures, ranx and Spark are read, and no other spellings."""
     if measure is None:
         with pytest.raises(ParameterError):
             parse(text)

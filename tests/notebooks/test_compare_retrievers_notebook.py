@@ -47,7 +47,7 @@ def test_the_comparison_is_of_the_same_means(
 
 
 def test_choose_drops_the_worst_and_cannot_tell_the_others(notebook: Any) -> None:
-    """One retriever is dropped early, and 60 questions do not separate the others."""
+    """One retriever is dropped early, and 60 questions do not separate the other retrievers."""
     told = notebook.shown_by("choose(asked")
     assert "CANNOT TELL" in told
     assert re.search(r"^BM25 .*dropped$", told, re.MULTILINE)

@@ -329,7 +329,7 @@ def test_the_endpoint_gets_what_it_needs(faulty: FaultyEndpoint) -> None:
 
 
 def test_no_secret_is_in_a_pickle(faulty: FaultyEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pickled model has no key: workers read it from their environment; others are refused."""
+    """A model with a key of its own is not pickled; workers read keys from their environment."""
     url = faulty.base_url.replace("//", f"//user:{quote(PASSWORD, safe='')}@")
     model = OpenAIChatModel("m", base_url=faulty.base_url, api_key=ASCII_KEY)
     with pytest.raises(ParameterError, match=r"api_key holds secrets.*set OPENAI_API_KEY here"):

@@ -94,7 +94,7 @@ class TestNotMeasured:
         assert reason.endswith("id_key= (it has 'source')")
 
     def test_some_contexts_without_id_are_counted(self) -> None:
-        """If some contexts have an ID the sample is scored, and the reason counts the others."""
+        """A sample is scored if some contexts have an ID; the reason counts those without one."""
         result = IdRecall().score(
             retrieved_contexts=[Context("t", id="a"), "bare"], reference_context_ids=["a"]
         )

@@ -147,7 +147,7 @@ class TestCsv:
         assert not _runs_in_a_spreadsheet(str(cell(text)))
 
     def test_semicolons_where_a_comma_is_decimal(self, tmp_path: Path) -> None:
-        """Semicolons are allowed as delimiters, for decimal commas; others are refused."""
+        """Semicolons may delimit columns, for decimal commas; other delimiters are refused."""
         report = report_of(SAMPLES)
         report.to_csv(tmp_path / "r.csv", delimiter=";")
         with (tmp_path / "r.csv").open(encoding="utf-8-sig", newline="") as file:
