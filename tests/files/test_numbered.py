@@ -52,6 +52,7 @@ def test_a_spreadsheet_of_one_run_is_scored_as_it_is(tmp_path: Path) -> None:
         {"gold_docs": ["d-1"], "gold_docs_1": "d-2", "gold_docs_2": "d-3"},
         {"gold_docs_1": ["d-1"], "gold_docs_2": ["d-2"]},  # of two annotators
         {"question_1": "Who?", "question_2": "When?", "gold_doc": "d-1"},
+        {"turn_1": "Hello", "turn_2": "Who?", "gold_doc": "d-1"},
         {"score_1": "a-1", "score_2": "b-1", "gold_doc": "d-1"},
         {"gold_doc": "d-1", "negative_doc_1": "d-7", "negative_doc_2": "d-9"},
     ],

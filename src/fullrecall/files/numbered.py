@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from fullrecall.files.columns import ColumnValues, asks
 from fullrecall.files.formats import RawRow
 from fullrecall.files.paths import MISSING, path_of, quoted
+from fullrecall.files.plans import snake
+from fullrecall.files.usual_names import usual
 
 _NUMBERED = re.compile(r"(.{,100}[^\W\d_])[\s_.-]{,3}(\d{1,3})")
 
@@ -18,7 +20,7 @@ def with_lists(
     """Return columns, those that are numbered from 0 or 1 as one column with the lists of rows.
 
     Columns that hold lists stay apart: each may be the result of another run. Numbered questions
-    stay apart too.
+    and turns stay apart too.
     """
     found = dict(columns)
     for name, members in _groups(columns).items():
@@ -45,7 +47,13 @@ def _groups(columns: Mapping[str, ColumnValues]) -> dict[str, list[str]]:
             [*range(len(numbers))],
             [*range(1, len(numbers) + 1)],
         )
-        is_free = columns.keys().isdisjoint((stem, whole)) and not asks(stem)
-        if is_counted and is_free and not any(columns[name].has_lists for name in members):
+        is_free = columns.keys().isdisjoint((stem, whole))
+        is_asked = asks(stem) or snake(whole) in usual.TURNS
+        if (
+            is_counted
+            and is_free
+            and not is_asked
+            and not any(columns[name].has_lists for name in members)
+        ):
             groups[whole] = members
     return groups
