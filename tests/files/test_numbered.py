@@ -52,7 +52,6 @@ def test_a_spreadsheet_of_one_run_is_scored_as_it_is(tmp_path: Path) -> None:
         {"gold_docs": ["d-1"], "gold_docs_1": "d-2", "gold_docs_2": "d-3"},
         {"gold_docs_1": ["d-1"], "gold_docs_2": ["d-2"]},  # of two annotators
         {"question_1": "Who?", "question_2": "When?", "gold_doc": "d-1"},
-        {"turn_1": "Hello", "turn_2": "Who?", "gold_doc": "d-1"},
         {"score_1": "a-1", "score_2": "b-1", "gold_doc": "d-1"},
         {"gold_doc": "d-1", "negative_doc_1": "d-7", "negative_doc_2": "d-9"},
     ],
@@ -64,6 +63,13 @@ def test_other_numbers_in_names_make_no_list(columns: dict[str, Any], tmp_path: 
     plan = plan_of(file)
     proposals = [path for doubt in plan.doubts for path in doubt.paths]
     assert not any("," in path for path in (*plan.fields.values(), *proposals))
+
+
+def test_numbered_turns_are_no_question(tmp_path: Path) -> None:
+    """Turns in numbered columns are not proposed as one question."""
+    file = tmp_path / "golden.json"
+    file.write_text(json.dumps([{"turn_1": "Hello", "turn_2": "Who is it?", "gold_doc": "d-1"}]))
+    assert [doubt.paths for doubt in plan_of(file).doubts] == [("turn_2",)]
 
 
 def test_a_column_that_no_row_has_is_named() -> None:
