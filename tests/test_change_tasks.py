@@ -37,7 +37,7 @@ TASKS = {
     "measure": Task(
         {
             "measures/sets.py": Edit(
-                "Recall = RecallMeasure()",
+                "Precision = PrecisionMeasure()",
                 '''
 class MostFoundMeasure(GradedMeasure):
     """1.0 if at least half of the targets are found in full within the first k contexts."""
@@ -53,7 +53,8 @@ MostFound = MostFoundMeasure()
 ''',
             ),
             "measures/__init__.py": Edit(
-                "__all__ = [", "from fullrecall.measures.sets import MostFound\n"
+                "    from fullrecall.measures.text import MEASURES",
+                "    from fullrecall.measures.sets import MostFound as MostFound\n",
             ),
         },
         """

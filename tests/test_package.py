@@ -128,6 +128,13 @@ print(report.summary())
     loaded = modules_after(program)
     assert "fullrecall.scorers.ids" in loaded
     assert loaded & asking == set()
+    # They were loaded once, and made the start of a small program slow.
+    unused = {
+        "secrets", "fractions", "fullrecall.measures.ranking", "fullrecall.measures.counts",
+        "fullrecall.measures.text", "fullrecall.stats.slices", "fullrecall.stats.smallest_k",
+        "fullrecall.table.verdicts",
+    }  # fmt: skip
+    assert loaded & unused == set()
 
 
 def after_commands(*commands: list[str]) -> set[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from fullrecall._util import lazy
@@ -19,10 +18,11 @@ from fullrecall.samples.sample import SampleLike
 from fullrecall.show.output import written
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.evaluation import Evaluation
-from fullrecall.stats.exports import scores_of
 from fullrecall.stats.summary import summary_markdown
 
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
+    from pathlib import Path
+
     from fullrecall.calibration import HumanLabels, ToLabel
     from fullrecall.diagnosis import Diagnosis
     from fullrecall.judge.models.retries import Retries
@@ -111,6 +111,8 @@ class Report(Evaluation):
         why. Raises `ParameterError` for another backend, and `MissingExtraError` if the library is
         not installed.
         """
+        from fullrecall.stats.exports import scores_of
+
         return frame_of(*scores_of(self.table, measures), backend, "Report.to_frame()")
 
     def to_csv(
@@ -128,6 +130,7 @@ class Report(Evaluation):
         or a tab.
         """
         from fullrecall.show import spreadsheet
+        from fullrecall.stats.exports import scores_of
 
         columns, rows = scores_of(self.table, measures)
         text = spreadsheet.table([[*columns], *rows], delimiter)

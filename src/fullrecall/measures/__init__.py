@@ -6,76 +6,63 @@ it is typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`
 """
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from fullrecall._util.parameters import all_public
+from fullrecall._util import lazy
 from fullrecall.errors import ParameterError
-from fullrecall.measures.budgets import CutBudget, calls, seconds, tokens
-from fullrecall.measures.counts import Judged, Leak, Relevant, RelevantRetrieved, Retrieved
-from fullrecall.measures.measure import GradedMeasure, Measure, Threshold
-from fullrecall.measures.ranking import (
-    AP,
-    ERR,
-    RBP,
-    RR,
-    BPref,
-    InterpolatedPrecision,
-    MeanPrecision,
-    RPrecision,
-    nDCG,
-)
-from fullrecall.measures.sets import F1, AllFound, FBeta, Hit, Precision, Recall
-from fullrecall.measures.text import MEASURES, as_measures, as_shares, parse, parse_threshold
 
-__all__ = [
-    "AP",
-    "DEFAULT_KS",
-    "ERR",
-    "F1",
-    "MEASURES",
-    "RBP",
-    "RR",
-    "AllFound",
-    "BPref",
-    "CutBudget",
-    "FBeta",
-    "GradedMeasure",
-    "Hit",
-    "InterpolatedPrecision",
-    "Judged",
-    "Leak",
-    "MeanPrecision",
-    "Measure",
-    "Precision",
-    "RPrecision",
-    "Recall",
-    "Relevant",
-    "RelevantRetrieved",
-    "Retrieved",
-    "Threshold",
-    "as_measures",
-    "as_shares",
-    "calls",
-    "nDCG",
-    "parse",
-    "parse_threshold",
-    "seconds",
-    "tokens",
-]
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
+    from fullrecall.measures.budgets import CutBudget as CutBudget
+    from fullrecall.measures.budgets import calls as calls
+    from fullrecall.measures.budgets import seconds as seconds
+    from fullrecall.measures.budgets import tokens as tokens
+    from fullrecall.measures.counts import Judged as Judged
+    from fullrecall.measures.counts import Leak as Leak
+    from fullrecall.measures.counts import Relevant as Relevant
+    from fullrecall.measures.counts import RelevantRetrieved as RelevantRetrieved
+    from fullrecall.measures.counts import Retrieved as Retrieved
+    from fullrecall.measures.given import as_measures as as_measures
+    from fullrecall.measures.given import as_shares as as_shares
+    from fullrecall.measures.measure import GradedMeasure as GradedMeasure
+    from fullrecall.measures.measure import Measure as Measure
+    from fullrecall.measures.measure import Threshold as Threshold
+    from fullrecall.measures.ranking import AP as AP
+    from fullrecall.measures.ranking import ERR as ERR
+    from fullrecall.measures.ranking import RBP as RBP
+    from fullrecall.measures.ranking import RR as RR
+    from fullrecall.measures.ranking import BPref as BPref
+    from fullrecall.measures.ranking import InterpolatedPrecision as InterpolatedPrecision
+    from fullrecall.measures.ranking import MeanPrecision as MeanPrecision
+    from fullrecall.measures.ranking import RPrecision as RPrecision
+    from fullrecall.measures.ranking import nDCG as nDCG
+    from fullrecall.measures.recall_measure import Recall as Recall
+    from fullrecall.measures.sets import F1 as F1
+    from fullrecall.measures.sets import AllFound as AllFound
+    from fullrecall.measures.sets import FBeta as FBeta
+    from fullrecall.measures.sets import Hit as Hit
+    from fullrecall.measures.sets import Precision as Precision
+    from fullrecall.measures.text import MEASURES as MEASURES
+    from fullrecall.measures.text import parse as parse
+    from fullrecall.measures.text import parse_threshold as parse_threshold
 
 DEFAULT_KS = (1, 3, 5, 10)
 """Where a report reads recall unless told otherwise."""
 
-all_public(__name__)
-
 
 def __getattr__(name: str) -> object:
-    from fullrecall._util.lazy import missing
+    try:
+        return lazy.names(__name__, "DEFAULT_KS")(name)
+    except AttributeError as error:
+        if not name.startswith("_"):
+            from fullrecall.measures.text import parse
 
-    error = missing(__name__, name, __all__)
-    if not name.startswith("_"):
-        # The text of an `AttributeError` is lost in `from fullrecall.measures import MRR`.
-        with suppress(ParameterError):
-            raise ImportError(f"{__name__} has no {name}: import {parse(name)!r}")
-        if "did you mean" in str(error):
-            raise ImportError(str(error))
-    raise error
+            # The text of an `AttributeError` is lost in `from fullrecall.measures import MRR`.
+            with suppress(ParameterError):
+                raise ImportError(f"{__name__} has no {name}: import {parse(name)!r}") from None
+            if "did you mean" in str(error):
+                raise ImportError(str(error)) from None
+        raise
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *lazy.exports(__name__)})

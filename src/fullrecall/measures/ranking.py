@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from fullrecall._util.parameters import check_choice, check_positive, check_share
 from fullrecall.errors import ParameterError
 from fullrecall.measures.measure import GradedMeasure, Measure
+from fullrecall.measures.recall_measure import RecallDenominator
 from fullrecall.measures.row import FoundRow
-from fullrecall.measures.sets import RecallDenominator
 
 if TYPE_CHECKING:
     from fullrecall.measures.found import FoundColumns
@@ -105,9 +105,9 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
         if isinstance(row, FoundRow):
             added, ideal = row.discounted_gains(self.top)
         else:
-            from fullrecall.measures import gains
+            from fullrecall.measures.gains import discounted_gains
 
-            added, ideal = gains.discounted_gains(row, self.top, self.gain)  # type: ignore[assignment]
+            added, ideal = discounted_gains(row, self.top, self.gain)  # type: ignore[assignment]
         share: Floats = row.share(added.sums, ideal.sums)
         return share
 
@@ -171,15 +171,15 @@ class ERRMeasure(Measure):
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the sum of each context's chance to be the last one read, over its rank."""
-        from fullrecall.measures import gains
+        from fullrecall.measures.gains import added_gains, exponential_grades
 
         highest = outcomes.weights("grade").max(initial=0.0)
         if highest > self.max_grade:
             raise ParameterError(
                 f"{self!r} reads a target of grade {highest:g}: write ERR(max_grade={highest:g})"
             )
-        worths = gains.exponential_grades(outcomes, self.max_grade)
-        stops, ranks = gains.added_gains(outcomes, self.top, worths)
+        worths = exponential_grades(outcomes, self.max_grade)
+        stops, ranks = added_gains(outcomes, self.top, worths)
         chances = stops._replace(values=stops.values.clip(max=1.0))
         return chances._replace(values=chances.values * chances.passed / ranks).sums
 

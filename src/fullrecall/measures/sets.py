@@ -5,49 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from fullrecall._util.parameters import check_choice, check_positive
-from fullrecall.errors import ParameterError
 from fullrecall.measures.measure import GradedMeasure
+from fullrecall.measures.recall_measure import recall
 
 if TYPE_CHECKING:
     from fullrecall.measures.found import FoundColumns
     from fullrecall.measures.lists import Floats
 
-Weight = Literal["equal", "grade", "size"]
 Denominator = Literal["retrieved", "k"]
-RecallDenominator = Literal["targets", "k"]
-
-
-class RecallMeasure(GradedMeasure):
-    """The share of the targets' credit that the first k contexts earn.
-
-    - `weight`: the weight of a target: "equal" (1 each, the default), its "grade", or its "size",
-      the characters of a passage.
-    - `denominator`: "targets" divides by all targets; "k" by as many as k contexts can hold, if
-      that is fewer, so that 1.0 can be reached (k for each list, where several were united).
-
-    Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval" (2008), eq. 8.2,
-    with credit for membership and weights for counts.
-    """
-
-    weight: Weight = "equal"
-    denominator: RecallDenominator = "targets"
-
-    text = "recall"
-    plain = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice(self.weight, "weight", get_args(Weight))
-        check_choice(self.denominator, "denominator", get_args(RecallDenominator))
-        if self.denominator == "k" and self.weight != "equal":
-            raise ParameterError('denominator="k" counts targets: leave weight out')
-
-    def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the weighted mean of the credits."""
-        if self.denominator == "targets" or self.top is None:
-            return recall(outcomes, self.top, self.weight)
-        # Example: 5 contexts hold at most 5 of 20 targets, so plain recall@5 could not exceed 0.25.
-        return outcomes.share(outcomes.credit_sums(self.top), outcomes.attainable(self.top))
 
 
 class PrecisionMeasure(GradedMeasure):
@@ -136,14 +101,6 @@ class AllFoundMeasure(GradedMeasure):
         return 1.0 * all_found  # type: ignore[no-any-return]
 
 
-def recall(outcomes: FoundColumns, k: int | None, weight: Weight = "equal") -> Floats:
-    """Return the mean credit of the targets within the first `k` ranks, by their weight."""
-    weights = None if weight == "equal" else getattr(outcomes, weight)
-    whole = outcomes.targets if weights is None else outcomes.sums(weights)
-    return outcomes.share(outcomes.credit_sums(k, weights), whole)
-
-
-Recall = RecallMeasure()
 Precision = PrecisionMeasure()
 F1 = F1Measure()
 FBeta = FBetaMeasure()

@@ -3,55 +3,58 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import sys
 from dataclasses import fields
 from typing import Any
 
 from fullrecall.errors import ParameterError
-from fullrecall.measures import counts, ranking, sets
 from fullrecall.measures.budgets import Cut, parse_budget
+from fullrecall.measures.counts import Leak, Relevant, RelevantRetrieved, Retrieved
 from fullrecall.measures.measure import Measure, Threshold
+from fullrecall.measures.ranking import AP, RBP, RR, InterpolatedPrecision, RPrecision, nDCG
+from fullrecall.measures.recall_measure import Recall
+from fullrecall.measures.sets import F1, AllFound, Hit, Precision
 
 MEASURES: dict[str, Measure] = {
     value.text: value
-    for module in (sets, ranking, counts)
-    for value in vars(module).values()
+    for module in ("recall_measure", "sets", "ranking", "counts")
+    for value in vars(sys.modules[f"fullrecall.measures.{module}"]).values()
     if isinstance(value, Measure)
 }
 """Each measure by its name in text form. Add your own to have `parse` read it."""
 
 SPELLINGS: dict[str, Measure] = {
     # trec_eval and ir_measures: P divides by k, even if fewer contexts were retrieved.
-    "p": sets.Precision(denominator="k"),
-    "r": sets.Recall,
-    "success": sets.Hit,
-    "map": ranking.AP,
-    "map_cut": ranking.AP,
-    "ndcg_cut": ranking.nDCG,
-    "recip_rank": ranking.RR,
-    "rprec": ranking.RPrecision,
-    "set_p": sets.Precision,
-    "set_r": sets.Recall,
-    "set_recall": sets.Recall,
-    "set_f": sets.F1,
-    "num_ret": counts.Retrieved,
-    "num_rel": counts.Relevant,
-    "num_rel_ret": counts.RelevantRetrieved,
-    "map_at": ranking.AP,  # mteb, which calls trec_eval
-    "mrr_at": ranking.RR,
+    "p": Precision(denominator="k"),
+    "r": Recall,
+    "success": Hit,
+    "map": AP,
+    "map_cut": AP,
+    "ndcg_cut": nDCG,
+    "recip_rank": RR,
+    "rprec": RPrecision,
+    "set_p": Precision,
+    "set_r": Recall,
+    "set_recall": Recall,
+    "set_f": F1,
+    "num_ret": Retrieved,
+    "num_rel": Relevant,
+    "num_rel_ret": RelevantRetrieved,
+    "map_at": AP,  # mteb, which calls trec_eval
+    "mrr_at": RR,
     # ranx
-    "mrr": ranking.RR,
-    "hit_rate": sets.Hit,
-    "hits": counts.RelevantRetrieved,
-    "ndcg_burges": ranking.nDCG(gain="exponential"),
+    "mrr": RR,
+    "hit_rate": Hit,
+    "hits": RelevantRetrieved,
+    "ndcg_burges": nDCG(gain="exponential"),
     # Spark, whose metrics end in At or AtK
-    "precision_at": sets.Precision(denominator="k"),
-    "recall_at": sets.Recall,
-    "ndcg_at": ranking.nDCG,
-    "mean_average_precision": ranking.AP,
-    "mean_average_precision_at": ranking.AP(denominator="k"),
-    "perfect": sets.AllFound,
-    "leak_rate": counts.Leak,
+    "precision_at": Precision(denominator="k"),
+    "recall_at": Recall,
+    "ndcg_at": nDCG,
+    "mean_average_precision": AP,
+    "mean_average_precision_at": AP(denominator="k"),
+    "perfect": AllFound,
+    "leak_rate": Leak,
 }
 """The measure for each name in another tool."""
 
@@ -67,28 +70,6 @@ _LEVEL = r"-l(\d+)$"
 _SHARE = r"(?i)iprec(?:_at_recall_|@)(?P<recall>[\d.]+)|rbp(?P<p>\.\d+)"  # trec_eval; ranx
 
 
-def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
-    """Return measures; parse those that are text.
-
-    Raises `ParameterError` for anything else, and for a text that is not a measure.
-    """
-    measures = []
-    for value in values:
-        if not isinstance(value, (str, Measure)):
-            raise ParameterError(f"expected a measure such as Recall @ 5, got {value!r}")
-        measures.append(parse(value) if isinstance(value, str) else value)
-    return tuple(measures)
-
-
-def as_shares(values: Iterable[object]) -> tuple[Measure, ...]:
-    """Return measures from 0 to 1; raise `ParameterError` for a count."""
-    measures = as_measures(values)
-    for measure in measures:
-        if measure.is_count:
-            raise ParameterError(f"{measure!r} is a count: read it of a summary or a result")
-    return measures
-
-
 def parse(text: str) -> Measure:
     """Return the measure that `text` names, as `Measure.name` or Python writes it.
 
@@ -98,8 +79,8 @@ def parse(text: str) -> Measure:
     """
     if share := re.fullmatch(_SHARE, text.strip()):
         if share["p"]:
-            return ranking.RBP(p=_number(share["p"]))
-        return ranking.InterpolatedPrecision(recall=_number(share["recall"]))
+            return RBP(p=_number(share["p"]))
+        return InterpolatedPrecision(recall=_number(share["recall"]))
     level = re.search(_LEVEL, text.strip())
     match = re.fullmatch(_FORM, re.sub(_LEVEL, "", text.strip()))
     if match is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullrecall._util.parameters import check_k, check_seconds
@@ -62,6 +61,8 @@ def _free_descriptors() -> int:
         from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
     except ImportError:
         return 8_192  # This is the limit of the C library of Windows.
+    from pathlib import Path
+
     most, _ = getrlimit(RLIMIT_NOFILE)
     if most == RLIM_INFINITY:
         return 2**16

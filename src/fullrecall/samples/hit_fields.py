@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import index
@@ -136,6 +135,8 @@ def field_of(row: object, name: str) -> Any:
 
 def _opened(text: str) -> Any:
     """Return the object of a text of JSON, as some drivers return such a column; else the text."""
+    import json
+
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

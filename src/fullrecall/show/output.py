@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fullrecall._util.counts import counted
 from fullrecall._util.parameters import as_path
-from fullrecall._util.whole_files import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Text(str):
@@ -25,6 +27,8 @@ def written(text: str, path: str | Path | None, mark: str = "") -> str:
     """
     if path is None:
         return text
+    from fullrecall._util.whole_files import write_whole  # It loads OpenSSL, for a random name.
+
     # The text is written as bytes: lines of CSV already end in CRLF, which a Windows text file
     # would double.
     write_whole(as_path(path), (mark + text).encode("utf-8", "backslashreplace"))

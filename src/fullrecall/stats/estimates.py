@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,9 @@ from fullrecall.stats.named import ByMeasure
 from fullrecall.stats.plain import plain, plain_of
 from fullrecall.stats.totals import RunningTotals, Totals
 from fullrecall.table.table import Table
-from fullrecall.table.verdicts import Referred, VerdictSums
+
+if TYPE_CHECKING:
+    from fullrecall.table.verdicts import Referred, VerdictSums
 
 _MOST_CALLS = 30
 """Calls after which a curve is no longer read call by call."""
@@ -256,7 +258,11 @@ def score_summary(
         judged.append(part.verdicts(score))
         finds_any = finds_any or columns.finds_any
     estimates = {each.measure: _estimate(each) for each in running}
-    sums = VerdictSums.joined(judged)
+    sums = None
+    if any(judged):
+        from fullrecall.table.verdicts import VerdictSums
+
+        sums = VerdictSums.joined(judged)
     return ScoreSummary(
         method,
         estimates,

@@ -20,16 +20,16 @@ from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.estimates import default_measures
 from fullrecall.stats.missed import Leaked, MissedTargets, leaked
 from fullrecall.stats.named import index_of
-from fullrecall.stats.slices import By, Slices, parted, slices_of
-from fullrecall.stats.smallest_k import SmallestK, smallest_k
 from fullrecall.stats.summary import Summary
 from fullrecall.table.origin import Origin
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
-from fullrecall.table.tokens import with_tokens
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from fullrecall.stats.slices import By, Slices
+    from fullrecall.stats.smallest_k import SmallestK
 
 
 _INSTEAD = {
@@ -150,6 +150,8 @@ class Evaluation:
         if it is None; `score` may be left out if there is only one. Raises `ReportError` for a
         field that no sample has.
         """
+        from fullrecall.stats.slices import slices_of
+
         index = index_of(self.methods, score)
         measure = measure or self.methods[index].headline
         return slices_of(self.table, by, index, measure, confidence)
@@ -241,6 +243,8 @@ class Evaluation:
         counted once; all samples are in memory. Raises `ParameterError` for a count that is not a
         whole number of at least 0, and for a tokenizer without a name.
         """
+        from fullrecall.table.tokens import with_tokens
+
         counted = type(self)(self.methods, table=with_tokens(self.table, count, tokenizer))
         counted.stopped, counted.origin, counted.spent = self.stopped, self.origin, self.spent
         return counted
@@ -265,6 +269,8 @@ class Evaluation:
         Raises `ReportError` if the report does not have the score, `ParameterError` for a value
         out of range, and for a measure that may be smaller at a larger k, such as `Precision`.
         """
+        from fullrecall.stats.smallest_k import smallest_k
+
         index, (share,) = index_of(self.methods, score), as_shares([measure])
         return smallest_k(self.table, index, target, share, confidence=confidence, unit=unit)
 
@@ -335,6 +341,8 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 
 def sliced(reports: Sequence[Evaluation], by: str) -> dict[str, list[Evaluation]]:
     """Return the part of each report for each value of a field that the first one has."""
+    from fullrecall.stats.slices import parted
+
     rows = [parted(each.table, by, required=not number)[0] for number, each in enumerate(reports)]
     return {
         value: [each.selected(own.get(value, ())) for each, own in zip(reports, rows, strict=True)]

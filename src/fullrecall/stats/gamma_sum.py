@@ -135,21 +135,25 @@ def _along(
         y = width * np.sinh(u)
         root = np.hypot(1, 2 * bend * y / _SLOPE)
         x = 2 * bend * y**2 / (1 + root)
-        along, across = np.outer(x, tilted), np.outer(y, tilted)
+        along, across = x[:, None] * tilted, y[:, None] * tilted
         logarithm = -0.5 * (np.log1p(along**2 + across**2 - 2 * along) @ shapes)
         if logarithm.max() > 1:
             return None
         phase = np.arctan2(across, 1 - along) @ shapes
         size = np.exp(logarithm) * width * np.cosh(u)
         values = size * np.exp(1j * phase) * (1 - 2j * bend * y / root) / (theta - x - 1j * y)
-        turns = np.diff(phase, prepend=turned)
-        if (abs(turns[abs(values) > _UNRESOLVED * start]) > pi).any():
+        turns = phase.copy()
+        turns[0] -= turned
+        turns[1:] -= phase[:-1]
+        sizes = abs(values)
+        if (abs(turns[sizes > _UNRESOLVED * start]) > pi).any():
             return None
-        values[u == 0] /= 2  # The lower half of the path mirrors the upper one.
+        if u[0] == 0:
+            values[0] /= 2  # The lower half of the path mirrors the upper one.
         total += float(values.real.sum())
         # No fixed end: if one term outweighs the rest, the integrand falls like 1/y², and an end at
         # u = 4 had an error of 2e-3.
-        if abs(values[-1]) < _NEGLIGIBLE * start:
+        if sizes[-1] < _NEGLIGIBLE * start:
             return step * total
         u, turned = u + _BLOCK * step, phase[-1]
     return None

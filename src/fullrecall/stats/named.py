@@ -7,7 +7,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from fullrecall._util.naming import parameter
 from fullrecall.errors import ParameterError, ReportError
-from fullrecall.measures import Measure, Recall, parse
+from fullrecall.measures import Measure, Recall, as_measures
 from fullrecall.scorers.result import Method
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class ByMeasure(Mapping[Measure, T], Generic[T]):
 
     def __getitem__(self, measure: Measure | str) -> T:
         try:
-            return self.measured[parse(measure) if isinstance(measure, str) else measure]
+            return self.measured[as_measures([measure])[0] if isinstance(measure, str) else measure]
         except (KeyError, ParameterError):
             names = ", ".join(map(repr, self.measured))
             raise KeyError(f"no measure {measure!r} in this {self.kind}: it has {names}") from None

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, Final
 
 from fullrecall._util.counts import counted
-from fullrecall.measures import CutBudget, Leak, Measure
+from fullrecall.measures import CutBudget, Measure
 from fullrecall.samples.context import Context
 from fullrecall.samples.corpus import STALE
 from fullrecall.samples.sample import Sample
@@ -55,9 +55,7 @@ class Summary(Shown, ByName[ScoreSummary]):
         }
         # Leaks are read sample by sample, so only on request.
         self.leaked = {
-            measure: list(leaked(table, measure.top))
-            for measure in measures
-            if measure.whole == Leak and not isinstance(measure.k, CutBudget)
+            measure: list(leaked(table, measure.top)) for measure in measures if _is_leak(measure)
         }
         """The leaked contexts within the k of each requested `Leak`."""
         self.unanswerable, self.empty = table.unanswerable()
@@ -95,6 +93,13 @@ class Summary(Shown, ByName[ScoreSummary]):
     def sheets(self) -> Sequence[Sheet]:
         """The scores side by side, with their numbers of samples."""
         return [summary_sheet(self)]
+
+
+def _is_leak(measure: Measure) -> bool:
+    """Return whether a measure is `Leak`, at a number of contexts or at all of them."""
+    from fullrecall.measures import Leak
+
+    return measure.whole == Leak and not isinstance(measure.k, CutBudget)
 
 
 def summary_sheet(summary: Summary) -> Sheet:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -316,6 +315,8 @@ class MemoryPart(Part):
 def straddles(metadata: Any, k: int) -> bool:
     """Return whether equal scores in a sample's metadata, a mapping or JSON, straddle rank `k`."""
     if isinstance(metadata, str):
+        import json
+
         metadata = json.loads(metadata) if TIED in metadata else {}
     ties = metadata.get(TIED, ()) if isinstance(metadata, Mapping) else ()
     return any(first <= k < last for first, last in ties)

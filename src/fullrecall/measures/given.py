@@ -1,0 +1,36 @@
+"""The measures that a caller passes, as values or texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fullrecall.errors import ParameterError
+from fullrecall.measures.measure import Measure
+
+
+def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
+    """Return measures; parse those that are text.
+
+    Raises `ParameterError` for anything else, and for a text that is not a measure.
+    """
+    measures = []
+    for value in values:
+        if not isinstance(value, (str, Measure)):
+            raise ParameterError(f"expected a measure such as Recall @ 5, got {value!r}")
+        measures.append(value if isinstance(value, Measure) else _parsed(value))
+    return tuple(measures)
+
+
+def as_shares(values: Iterable[object]) -> tuple[Measure, ...]:
+    """Return measures from 0 to 1; raise `ParameterError` for a count."""
+    measures = as_measures(values)
+    for measure in measures:
+        if measure.is_count:
+            raise ParameterError(f"{measure!r} is a count: read it of a summary or a result")
+    return measures
+
+
+def _parsed(text: str) -> Measure:
+    from fullrecall.measures.text import parse  # It loads all measures.
+
+    return parse(text)
