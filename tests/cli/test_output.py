@@ -198,6 +198,16 @@ def test_an_interrupt_shows_what_was_scored(tmp_path: Path) -> None:
     assert len(Report.load(saved)) == scored
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_an_interrupt_after_the_output_leaves_no_traceback() -> None:
+    """Ctrl-C while Python shuts down ends the process, which has printed everything."""
+    at_exit = "import atexit, os, signal; atexit.register(os.kill, os.getpid(), signal.SIGINT); "
+    start = at_exit + command()[-1]
+    done = subprocess.run([sys.executable, "-c", start, "-h"], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
+    assert b"Usage: fullrecall" in done.stdout
+
+
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 def test_an_interrupt_at_any_moment_leaves_no_traceback(

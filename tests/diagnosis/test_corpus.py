@@ -82,6 +82,18 @@ def test_a_passage_of_a_document_cut_into_chunks(
     check(corpus, passage, min_run)
 
 
+def test_neighbors_hold_the_ends_that_chunk_borders_cut_off() -> None:
+    """Ends shorter than any run are found before and after the chunk with the rest, only there."""
+    middle = "the pump of the third engine does not start"
+    passage = Passage.of(Context(f"If {middle} on Monday"))
+    before, after = "A page ends here. If", "on Monday, look at page five."
+    corpus = [Context(text) for text in (after, "Nothing.", before, middle, after, before)]
+    held = Corpus(corpus).holders(passage)
+    assert all(each.context is own for each, own in zip(held, corpus[2:5], strict=True))
+    parts = [Overlap(edges=((0, 2),)), Overlap(runs=((2, 37),)), Overlap(edges=((37, 45),))]
+    assert [each.overlap for each in held] == parts
+
+
 def test_a_line_that_stands_in_every_chunk_is_no_part_of_each() -> None:
     """A heading that every chunk has does not make every chunk a holder of the passage."""
     head = "Manual of the pump. Chapter 7: what to do if it does not start. "

@@ -10,7 +10,7 @@ import pytest
 from tests.observe.prompting import joined
 
 from fullrecall import Context, IdRecall, Retrieval, Sample
-from fullrecall.observe import reading
+from fullrecall.observe import ValueReader, reading
 
 
 def test_lost_ids_are_repaired(program: Any, docs: Any) -> None:
@@ -162,3 +162,19 @@ def test_joined_chunks_of_one_id_are_one_document(program: Any) -> None:
         first, second, third = program.retrieve(*chunks)
         call.returns([Context(f"{first.text}\n{third.text}", id="times"), second])
     assert program.ids() == ["times", "bicycles"]
+
+
+def test_a_document_is_copied_again_only_when_it_changed() -> None:
+    """A document that is read twice is kept once; a retriever may change its ID or its text."""
+    reader, document = ValueReader(), {"id": "a", "text": "one"}
+    first = reader.copy(document)
+    size = reader.size
+    assert reader.copy(document) is first
+    assert reader.size == size
+    for change in ({"id": "b"}, {"text": "two"}):
+        document |= change
+        again = reader.copy(document)
+        assert again is not None
+        assert (again.id, again.text) == (document["id"], document["text"])
+        assert reader.size > size
+        assert reader.copy(document) is again

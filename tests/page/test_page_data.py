@@ -204,3 +204,43 @@ def test_where_targets_are_lost() -> None:
     whole = sample.with_retrieval(contexts)
     page = evaluate([whole], IdRecall(), progress=False).to_html()
     assert "Where targets are lost" not in page
+
+
+def test_a_page_has_the_given_fields_and_no_others() -> None:
+    """Empty fields, ranks of full credit and weights of 1 are left out of the data."""
+    place = {"source": "doc", "start": 3, "end": 7, "metadata": {"page": 2}}
+    bare = Sample(id="bare", retrieved_context_ids=["a", "b"], reference_context_ids=["b", "c"])
+    full = Sample(
+        id="full",
+        user_input="q",
+        response="an answer",
+        reference="r",
+        group="g",
+        metadata={"kind": 1},
+        retrieved_contexts=[Context("pump", id="a", score=0.5, **place)],
+        reference_context_ids={"a": 2},
+    )
+    page = evaluate([bare, full], [IdRecall()], progress=False).to_html(measures=[Recall])
+    assert items_of(page, "texts") == [
+        *(
+            "b",
+            "c",
+            "to find the cause, pass corpus= and retriever=",
+            "1 of 2 found in 2 retrieved",
+        ),
+        *("q", "r", '{\n "kind": 1\n}', "an answer", "a", "1 of 1 found in 1 retrieved"),
+        *("pump", "doc", '{\n "page": 2\n}'),
+    ]
+    missed = {"t": 1, "u": 0, "d": 2}
+    found = {"t": 8, "n": [1], "g": 2.0}
+    shown = {"r": 7, "c": [2], "o": [0.5], "f": [{"w": 9, "t": [found]}]}
+    assert items_of(page, "details") == [
+        {"x": [{"c": [0, 1], "f": [{"w": 3, "t": [{"t": 0, "n": [2]}, missed]}]}]},
+        {"q": 4, "a": 5, "m": 6, "x": [shown]},
+    ]
+    contexts = [{"i": 8}, {"i": 0}, {"t": 10, "i": 8, "d": 11, "m": 12, "p": 3, "e": 7}]
+    assert items_of(page, "contexts") == contexts
+    assert [sorted(each) for each in block(page, "index")["samples"]] == [
+        ["c", "l", "q", "v"],
+        ["g", "l", "q", "v"],
+    ]

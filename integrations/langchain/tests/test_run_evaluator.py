@@ -330,6 +330,53 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
     assert (step.returned, step.error) == ((), "TimeoutError: slow")
 
 
+FALLBACKS = {"run_type": "chain", "name": "RunnableWithFallbacks", "outputs": {"output": "x"}}
+ADOPTIONS: list[tuple[dict[str, Any], list[str], list[str], str, tuple[int, int], str]] = [
+    # the caller, its tags, the other run's tags, its document, its seconds, whose run it is
+    (FALLBACKS, ["a"], ["a"], "d", (3, 7), "the caller's"),
+    (FALLBACKS, ["a"], ["b", "a"], "d", (3, 7), "the caller's"),
+    (FALLBACKS, ["a"], ["b"], "d", (3, 7), "the root's"),
+    (FALLBACKS, ["a"], [], "d", (3, 7), "the root's"),
+    (FALLBACKS, [], [], "d", (3, 7), "the root's"),
+    ({"run_type": "chain"}, ["a"], ["a"], "d", (3, 7), "the root's"),
+    ({}, ["a"], ["a"], "d", (3, 7), "the caller's"),
+    ({}, ["a"], ["a", "b"], "d", (3, 7), "the caller's"),
+    ({}, ["a"], ["b"], "d", (3, 7), "the root's"),
+    ({}, ["a"], [], "d", (3, 7), "the root's"),
+    ({}, [], ["a"], "d", (3, 7), "the root's"),
+    ({}, [], [], "d", (3, 7), "unknown"),
+    ({}, [], [], "other", (3, 7), "the root's"),
+    ({}, ["a"], ["a"], "other", (3, 7), "the root's"),
+    ({}, ["a"], ["a"], "d", (1, 7), "the root's"),
+    ({}, ["a"], ["a"], "d", (3, 9), "the root's"),
+]
+
+
+@pytest.mark.parametrize(("kind", "own", "tags", "text", "seconds", "whose"), ADOPTIONS)
+def test_a_run_stored_beside_its_caller_is_known_by_time_tags_and_documents(
+    *,
+    kind: dict[str, Any],
+    own: list[str],
+    tags: list[str],
+    text: str,
+    seconds: tuple[int, int],
+    whose: str,
+) -> None:
+    """A run that a tagged fallback or retriever called is below it, and in doubt without tags."""
+    start = datetime(2025, 1, 1, tzinfo=UTC)
+
+    def run(documents: list[Document], first: int, last: int, **fields: Any) -> Run:
+        times = {"second": first, "end_time": start + timedelta(seconds=last)}
+        return retriever_run(documents, **times, **fields)
+
+    caller = run([Document("d"), Document("e")], 2, 8, tags=own, **kind)
+    inner = run([Document(text)], *seconds, tags=tags)
+    stored = StoredRun(run_of(end_time=start + timedelta(seconds=10), child_runs=[caller, inner]))
+    parents = {step.id: step.parent for step in stored.steps}
+    assert parents[inner.id] == (caller.id if whose == "the caller's" else stored.root)
+    assert bool(stored.partial) == (whose == "unknown")
+
+
 @pytest.mark.parametrize(
     ("arguments", "outputs", "score"),
     [

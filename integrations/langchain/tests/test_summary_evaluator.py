@@ -180,4 +180,40 @@ def test_ids_of_the_wrong_level_are_told(documents: list[Document], example: Any
     assert "no reference ID was retrieved: the references are in other fields: " in mean.comment
     assert "id_key='source' would find them (in 2 of 2)" in mean.comment
     found: Any = RecallStringEvaluator(id_key="source").summary(runs, rows)
-    assert (found.score, "no reference ID" in found.comment) == (1.0, False)
+    assert (found.score, found.comment) == (1.0, "mean of 2 of 2 runs")
+
+
+class OfAPool(IdRecall):
+    """A scorer whose user has judged no documents for some rows, those with the answer "?"."""
+
+    def score(self, sample: Any = None, /, **fields: Any) -> Result:
+        """Return the result of an ID scorer, unjudged for those rows."""
+        unjudged = Sample(retrieved_context_ids=[], judged=False)
+        return super().score(unjudged if sample.reference == "?" else sample, **fields)
+
+
+def test_a_comment_has_a_part_for_each_state(documents: list[Document], example: Any) -> None:
+    """The comment counts undefined, unjudged and unscored runs, each if there are any."""
+    states = {
+        "scored": (documents, {"reference_context_ids": ["d0"]}),
+        "1 undefined, without reference items": (documents, {"reference_context_ids": []}),
+        "1 unjudged, without a relevance judgment": (
+            documents,
+            {"reference_context_ids": [], "reference": "?"},
+        ),
+        "2 unscored: reference_context_ids is missing (2)": (documents, {"reference": "r"}),
+        "hint": (documents, {"reference_context_ids": ["fr"]}),
+    }
+    for left_out in ("", *states):
+        rows = {state: row for state, row in states.items() if state != left_out}
+        pairs = [row for state, row in rows.items() for _ in range(2 if state[0] == "2" else 1)]
+        mean: Any = RecallStringEvaluator(OfAPool()).summary(
+            [run_with(found) for found, _ in pairs], [example(**outputs) for _, outputs in pairs]
+        )
+        scored = sum(state in rows for state in ("scored", "hint"))
+        parts = [f"mean of {scored} of {len(pairs)} runs", *(s for s in rows if s[0] in "12")]
+        told = mean.comment.split("; ")
+        assert told[: len(parts)] == parts
+        assert ["no reference ID" in part for part in told[len(parts) :]] == (
+            [True] if left_out == "scored" else []
+        )

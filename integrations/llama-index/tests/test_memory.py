@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import gc
 import inspect
 import tracemalloc
@@ -11,12 +12,14 @@ from collections.abc import Callable
 import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]
+from llama_index.core.instrumentation.events.llm import LLMCompletionStartEvent
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers.simple_summarize import SimpleSummarize
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from fullrecall import Sample
+from fullrecall import Sample, record
 from llama_index.evaluation.fullrecall import RecallEvaluator, capture_retrievals, observed
 from llama_index.evaluation.fullrecall.listening import recording
 
@@ -78,3 +81,25 @@ def test_a_span_that_never_ends_keeps_no_recording() -> None:
     del recorder
     gc.collect()
     assert kept() is None
+
+
+def test_a_closed_recorder_takes_no_further_steps() -> None:
+    """A context that keeps a closed recorder adds no prompts, retrievals or reports to it."""
+    query, nodes = QueryBundle("q"), [NodeWithScore(node=TextNode(id_="d", text="text"))]
+    with recording() as outer:
+        with recording() as recorder:
+            inside = contextvars.copy_context()
+            record([{"id": "d"}])
+        dispatcher = get_dispatcher()
+        for call in (
+            lambda: dispatcher.event(
+                LLMCompletionStartEvent(prompt="p", model_dict={}, additional_kwargs={})
+            ),
+            lambda: dispatcher.event(RetrievalEndEvent(str_or_query_bundle=query, nodes=nodes)),
+            lambda: record([{"id": "e"}]),
+            lambda: Long().retrieve("q"),
+        ):
+            inside.run(call)
+        assert len(outer.steps) == 5
+    assert len(recorder.steps) == 1
+    assert recorder.log.steps == []

@@ -173,14 +173,9 @@ class Scope:
         handed.replaced = handed.set_aside = False
         self._known.add(handed)
 
-    def nearest_of_all(self, documents: Iterable[TrackedDocument]) -> Iterator[HandedList]:
-        """Yield the nearest lists in use of each document, each list once."""
-        visited: set[int] = set()
-        for document in documents:
-            for handed in self.nearest(document):
-                if id(handed) not in visited:
-                    visited.add(id(handed))
-                    yield handed
+    def nearest_of_all(self, documents: Iterable[TrackedDocument]) -> Iterable[HandedList]:
+        """Return the nearest lists in use of each document, each list once."""
+        return dict.fromkeys(handed for each in documents for handed in self.nearest(each))
 
     def take_up(self, document: TrackedDocument, signature: Signature) -> None:
         """Bring lists with this signature that were set aside back into use."""

@@ -80,7 +80,6 @@ def _label(ax: Axes, ticks: Sequence[float], unit: str | None) -> None:
         ax.set_xscale("log", base=2)
     shown = ticks[:: max(1, ceil(len(ticks) / _MOST_TICKS))]
     ax.set_xticks(shown, [f"{tick:,.15g}" for tick in shown])
-    ax.minorticks_off()
     ax.set_xlabel("k, the contexts counted" if unit is None else f"{unit} counted")
     ax.set_ylim(0, 1.02)
     ax.grid(axis="y", alpha=0.3)

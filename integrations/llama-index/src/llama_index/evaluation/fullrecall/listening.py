@@ -68,7 +68,7 @@ class _Spans(BaseSpanHandler[BaseSpan]):
     ) -> None:
         """Note that a span begins."""
         current = recorders.get()
-        seen_by = [each for each in current or () if each.is_open]
+        seen_by = _seen_by()
         arguments = bound_args.arguments
         call = None
         deliver = _delivery(seen_by) if seen_by and isinstance(instance, _ENGINES) else ()
@@ -105,9 +105,7 @@ class _Events(BaseEventHandler):
 
     def handle(self, event: BaseEvent, **_: Any) -> None:
         """Note an event."""
-        for recorder in recorders.get() or ():
-            if not recorder.is_open:
-                continue
+        for recorder in _seen_by():
             try:
                 if isinstance(event, LLMChatStartEvent):
                     texts = [message.content or "" for message in event.messages]
@@ -121,6 +119,11 @@ class _Events(BaseEventHandler):
 
 
 _spans, _events = _Spans(), _Events()
+
+
+def _seen_by() -> list[LlamaIndexRecorder]:
+    """Return the open recorders of the current call, outermost first."""
+    return [each for each in recorders.get() or () if each.is_open]
 
 
 def _end(id_: str, output: Any, error: BaseException | None) -> None:
@@ -166,15 +169,13 @@ def _note_beside(name: str, query: str | None) -> None:
 
 @on_record
 def _take_report(documents: object, query: str | None) -> None:
-    current = recorders.get()
-    if current is None:
+    if recorders.get() is None:
         _note_beside("record()", query)
-    for recorder in current or ():
-        if recorder.is_open:
-            try:
-                recorder.reported(active_span_id.get(), documents, query)
-            except Exception as error:  # noqa: BLE001 - told in the record
-                recorder.fail(error)
+    for recorder in _seen_by():
+        try:
+            recorder.reported(active_span_id.get(), documents, query)
+        except Exception as error:  # noqa: BLE001 - told in the record
+            recorder.fail(error)
 
 
 def _delivery(seen_by: Sequence[LlamaIndexRecorder]) -> tuple[Deliver, ...]:
@@ -226,8 +227,7 @@ def recording(
 ) -> Iterator[LlamaIndexRecorder]:
     """Record the steps in the block; with a root, the block is one call."""
     recorder = opened(root, deliver)
-    around = tuple(each for each in recorders.get() or () if each.is_open)
-    token = recorders.set((*around, recorder))
+    token = recorders.set((*_seen_by(), recorder))
     try:
         yield recorder
     except BaseException as error:
