@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fullrecall import Gate, IdRecall, TextRecall, evaluate
-from fullrecall.errors import ParameterError
+from fullrecall.errors import InputError, Interrupted, MissingExtraError, ParameterError
 from fullrecall.measures import Recall
 
 
@@ -34,10 +34,26 @@ def test_the_wrong_parameter_is_an_attribute(call: Callable[[], Any], parameter:
         assert error.problem.startswith("must be ")
 
 
-def test_a_parameter_may_be_given_by_its_name() -> None:
-    """The message of a pickled and restored error still begins with the parameter's name."""
-    error = ParameterError("must be 1", parameter="k")
-    assert str(pickle.loads(pickle.dumps(error))) == "k must be 1"  # noqa: S301 - ours
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ParameterError("must be 1", parameter="k"), "k must be 1"),
+        (Interrupted(range(2)), "interrupted after 2 samples; error.report has them"),
+        (
+            MissingExtraError("duckdb", "parquet", "a file"),
+            "a file needs duckdb (extra parquet), not installed here: pip install duckdb",
+        ),
+        (InputError("no list"), "no list"),
+        (InputError("no list", line=0), "sample 0: no list"),
+        (InputError("no list", path="a.csv"), "a.csv: no list"),
+        (InputError("no list").at(path="a.csv", line=3), "a.csv:3: no list"),
+        (InputError("no list", path="b.csv", line=0).at(path="a.csv", line=3), "b.csv:0: no list"),
+    ],
+)
+def test_a_message_is_whole_in_another_process(error: BaseException, message: str) -> None:
+    """An error that a worker sends has the message and the type of the worker's."""
+    sent = pickle.loads(pickle.dumps(error))  # noqa: S301 - ours
+    assert (type(sent), str(sent), str(error)) == (type(error), message, message)
 
 
 def test_a_message_about_several_parameters_has_no_name() -> None:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from fullrecall import ClaimRecall, Context, IdRecall, LLMJudge, Report, Sample,
 from fullrecall.errors import InputError, Interrupted, ParameterError
 from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.run.drivers import retrieved
+from fullrecall.run.retrievers import as_retriever, takes_k
 from fullrecall.samples.calls import Call
 from fullrecall.samples.retrieval import Retrieval
 
@@ -94,6 +95,68 @@ RETRIEVERS: dict[str, Any] = {
     "an async callable": Called(),
     "a function that returns a record": lambda question: Retrieval(search(question)),
 }
+
+
+DEPTHS = "k top_k search_k topk limit depth count n size n_results num_results max_results".split()
+"""Names of parameters for the number of contexts."""
+
+
+def with_filters(question: str, filters: str = "", k: int = 3) -> Any:
+    """Return the arguments."""
+    return filters, k
+
+
+def with_whole_number(question: str, most: int) -> Any:
+    """Return the argument; its annotation is a text here."""
+    return most
+
+
+def at_place(question: str, most: int, /) -> Any:
+    """Return the argument."""
+    return most
+
+
+@pytest.mark.parametrize(
+    ("function", "by_itself", "asked_for_7"),
+    [
+        (lambda question: "-", "-", "-"),
+        (lambda question, *rest, **named: (rest, named), ((), {}), ((), {})),
+        (lambda question, k=3: k, 3, 7),
+        (lambda question, k: k, 100, 7),
+        (lambda question, *, limit: limit, 100, 7),
+        (lambda question, *, other=0, search_k=3: (other, search_k), (0, 3), (0, 7)),
+        (lambda question, filters=None, other=3, /: (filters, other), (None, 3), (None, 3)),
+        (lambda question, filters=None, k=3, /: (filters, k), (None, 3), (None, 3)),
+        (lambda question, kind="", rank=0: (kind, rank), ("", 0), ("", 0)),
+        (lambda question, words: words, TypeError, 7),
+        (with_filters, ("", 3), ("", 7)),
+        (with_whole_number, 100, 7),
+        (at_place, 100, 7),
+        (partial(with_filters, filters="new"), ("new", 3), ("new", 7)),
+        *((eval(f"lambda q, {name}=3: {name}"), 3, 7) for name in DEPTHS),  # noqa: S307
+        *((eval(f"lambda q, {name}: {name}"), 100, 7) for name in DEPTHS),  # noqa: S307
+    ],
+)
+def test_a_function_gets_k_if_it_takes_one(
+    function: Callable[..., Any], by_itself: Any, asked_for_7: Any
+) -> None:
+    """Only the parameter for the number of contexts gets `k`, and without it keeps its default."""
+    for k, expected in ((None, by_itself), (7, asked_for_7)):
+        received = []
+
+        @wraps(function)
+        def search(*arguments: Any, _received: list[Any] = received, **named: Any) -> list[str]:
+            _received.append(function(*arguments, **named))
+            return []
+
+        retriever = as_retriever(search, k=k)
+        if expected is TypeError:
+            with pytest.raises(TypeError):
+                retriever.retrieve(questions(1)[0])
+        else:
+            retriever.retrieve(questions(1)[0])
+            assert received == [expected]
+    assert takes_k(function) is (asked_for_7 != by_itself)
 
 
 @WAYS

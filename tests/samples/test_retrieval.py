@@ -6,6 +6,8 @@ import html
 import json
 import random
 from collections.abc import Callable
+from contextlib import suppress
+from inspect import signature
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -228,6 +230,88 @@ def test_a_record_is_saved_as_it_is(record: Retrieval) -> None:
     assert Sample(**json.loads(saved)) == sample
     texts = [context.text for context in record.contexts or ()]
     assert all(saved.count(f'"{text}"') == texts.count(text) for text in texts)
+
+
+KINDS: dict[str, Any] = {
+    "none": None, "one": 1, "zero": 0, "below": -1, "part": 1.5, "nan": float("nan"),
+    "infinite": float("inf"), "flag": True, "empty": "", "text": "x", "bytes": b"x",
+    "object": object(), "list": [], "nones": [None], "ones": [1], "zeros": [0], "parts": [-1.5],
+    "flags": [True], "texts": ["x"], "objects": [object()], "mapping": {}, "grades": {"a": 1},
+    "names": {"a": "x"}, "lists": {1: ["x"]},
+}  # fmt: skip
+"""A value of every kind."""
+
+REST: dict[type, dict[str, Any]] = {
+    Context: {"text": "x"}, Call: {"source": "s"}, Retrieval: {"contexts": ["x"]}, Sample: {},
+}  # fmt: skip
+"""The arguments beside the tested one."""
+
+TAKEN: dict[tuple[type, str], str] = {
+    (Context, "text"): "empty text",  # An ID or a text is required.
+    (Context, "id"): "none one zero below empty text",
+    (Context, "score"): "none one zero below part",
+    (Context, "metadata"): "none mapping grades names lists",
+    (Context, "source"): "none one zero below empty text",
+    (Context, "start"): "none",  # without an end
+    (Context, "end"): "none",
+    (Call, "source"): "text",
+    (Call, "query"): "none empty text",
+    (Call, "contexts"): "none list texts",
+    (Call, "error"): "none empty text",
+    (Call, "children"): "list",
+    (Call, "recovered"): "flag",
+    (Call, "reorders"): "flag",
+    (Retrieval, "contexts"): "none list texts",
+    (Retrieval, "calls"): "list",
+    (Retrieval, "ranks"): "none ones",
+    (Retrieval, "response"): "none empty text",
+    (Retrieval, "read"): "none nones",
+    (Retrieval, "error"): "none empty text",
+    (Retrieval, "retrieved"): "none list texts",
+    (Retrieval, "call_numbers"): "none ones",
+    (Retrieval, "seconds"): "none nones ones zeros parts",
+    (Retrieval, "other_ids"): "none mapping lists",
+    (Retrieval, "part_ids"): "none mapping lists",
+    (Sample, "id"): "none one zero below empty text",
+    (Sample, "user_input"): "none empty text texts",
+    (Sample, "retrieved_contexts"): "none list texts grades",
+    (Sample, "retrieved_context_ids"): "none list nones ones zeros texts",
+    (Sample, "reference"): "none empty text texts",
+    (Sample, "reference_contexts"): "none empty text list texts",
+    (Sample, "reference_context_ids"): (
+        "none one zero below empty text list ones zeros texts mapping grades"
+    ),
+    (Sample, "reference_claims"): "none list texts",
+    (Sample, "reference_entities"): "none list texts",
+    (Sample, "forbidden_ids"): "none list ones zeros texts",
+    (Sample, "forbidden_contexts"): "none list texts",
+    (Sample, "superseded"): "none mapping grades names",
+    (Sample, "answerable"): "none one zero flag",
+    (Sample, "judged"): "none one zero flag",
+    (Sample, "response"): "none empty text texts",
+    (Sample, "group"): "none one zero below empty text",
+    (Sample, "retrieval"): "none mapping",
+    (Sample, "metadata"): "none mapping grades names lists",
+}
+"""The kinds of values that each field takes."""
+
+
+def test_every_field_is_among_those_with_kinds() -> None:
+    """A new field of a record needs a row in the table of the kinds that it takes."""
+    fields = [(kind, name) for kind in REST for name in signature(kind).parameters]
+    named = [field for field in fields if field[0] is not Sample]
+    assert [*TAKEN] == [*named, *((Sample, name) for name in Sample.names())]
+
+
+@pytest.mark.parametrize(("kind", "name"), TAKEN, ids=lambda each: getattr(each, "__name__", each))
+def test_a_field_takes_only_values_of_its_kinds(kind: type, name: str) -> None:
+    """Every other value is a `ValueError`, never another error, and never a value by chance."""
+    taken = []
+    for label, value in KINDS.items():
+        with suppress(ValueError):
+            kind(**{**REST[kind], name: value})
+            taken.append(label)
+    assert set(taken) == set(TAKEN[kind, name].split())
 
 
 @pytest.mark.parametrize(

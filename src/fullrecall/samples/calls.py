@@ -50,7 +50,8 @@ class Call:
         if self.contexts is not None:
             object.__setattr__(self, "contexts", as_contexts(self.contexts))
         if self.children != ():
-            object.__setattr__(self, "children", tuple(map(call_of, self.children)))
+            children = as_list(self.children, ordered=True)
+            object.__setattr__(self, "children", tuple(map(call_of, children)))
 
     @property
     def ranked(self) -> tuple[Context, ...] | None:

@@ -112,7 +112,7 @@ class Retrieval:
     ) -> None:
         put = object.__setattr__
         put(self, "contexts", None if contexts is None else as_contexts(contexts))
-        put(self, "calls", tuple(map(call_of, calls)))
+        put(self, "calls", tuple(map(call_of, as_list(calls, ordered=True))))
         put(self, "ranks", _one_each(ranks, "ranks", self.contexts, _whole_number))
         if any(later < earlier for earlier, later in pairwise(self.ranks or ())):
             raise ValueError(
@@ -122,7 +122,7 @@ class Retrieval:
         put(self, "response", optional_text(response, "response"))
         put(self, "read", _one_each(read, "read", self.contexts, _read_state))
         put(self, "error", optional_text(error, "error"))
-        put(self, "retrieved", None if retrieved is None else as_contexts(tuple(retrieved)))
+        put(self, "retrieved", None if retrieved is None else as_contexts(retrieved))
         numbers = _one_each(call_numbers, "call_numbers", self.contexts, _whole_number)
         put(self, "call_numbers", numbers)
         put(self, "other_ids", _ids_by_id(other_ids, "other_ids"))
