@@ -88,11 +88,57 @@ SHOP = "`make lint` checks the code style. `make test` runs the tests."
          "Port 22 is used for SSH.", "Port 443 is used for SSH."),
         ("Ida Holm buys in Lund. Per Berg manages the warehouse.",
          "The warehouse is managed by Per Berg.", "The warehouse is managed by Ida Holm."),
+        ("Dr. Meyer leads the cardiology department. Dr. Lopez works in radiology.",
+         "Dr. Meyer leads the cardiology department.",
+         "Dr. Lopez leads the cardiology department."),
+        ("The Aurora is commanded by Captain Quist. Captain Hale commands the Borealis.",
+         "Captain Quist commands the Aurora.", "Captain Hale commands the Aurora."),
+        ("SSH uses port 22 and HTTPS port 443.",
+         "Port 22 is used for SSH.", "Port 443 is used for SSH."),
+        ("Adults pay 12 euros, children 5 euros.",
+         "Children pay 5 euros.", "Adults pay 5 euros."),
+        ("Redis listens on port 6379 and PostgreSQL on port 5432.",
+         "Redis listens on port 6379.", "Redis listens on port 5432."),
+        ("In 2009 the club won the cup, and in 2012 it fell.",
+         "The club fell in 2012.", "The club fell in 2010."),
     ],
 )  # fmt: skip
 def test_an_attribute_belongs_to_its_subject(context: str, true: str, false: str) -> None:
     """A claim that takes its subject and its attribute from two statements is not supported."""
     assert _credits([true, false], [context]) == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("context", "true", "false"),
+    [
+        ("The bakery is open daily and closes at 17:00.",
+         "The bakery closes at 5 pm.", "The bakery closes at 6 pm."),
+        ("Please note that the museum shuts at 17:30.",
+         "The museum shuts at 5:30 p.m.", "The museum shuts at 5:30 a.m."),
+        ("The gate opens at 12:00.", "The gate opens at noon.", "The gate opens at 1 pm."),
+        ("The warranty lasts 24 months.",
+         "The warranty lasts two years.", "The warranty lasts 30 months."),
+        ("The film runs for 1.5 hours.",
+         "The film runs for 90 minutes.", "The film runs for 80 minutes."),
+        ("The flight takes 150 minutes.",
+         "The flight takes 2 hours and 30 minutes.", "The flight takes 3 hours and 30 minutes."),
+        ("The project took 30 months.",
+         "The project took two and a half years.", "The project took 2.6 years."),
+        ("The ride takes 30 minutes.",
+         "The ride takes half an hour.", "The ride takes 40 minutes."),
+        ("Water boils at 100 °C.",
+         "Water boils at 100 degrees Celsius.", "Water boils at 100 degrees Fahrenheit."),
+        ("The speed limit is 50 kilometres per hour.",
+         "The speed limit is 50 km/h.", "The speed limit is 50 mph."),
+        ("The download is 1,500 MB.", "The download is 1.5 GB.", "The download is 1.5 TB."),
+        ("The lamp draws 60 W.", "The lamp draws 60 watts.", "The lamp draws 60 kW."),
+    ],
+)  # fmt: skip
+def test_amounts_and_times_have_several_notations(context: str, true: str, false: str) -> None:
+    """The judge and the rules for quotes read an amount or a time in every notation."""
+    assert _credits([true, false], [context]) == [1.0, 0.0]
+    whole = [Location(0, len(context))]
+    assert [objection(claim, context, whole) == "" for claim in (true, false)] == [True, False]
 
 
 @pytest.mark.parametrize(

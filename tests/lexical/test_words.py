@@ -42,7 +42,13 @@ def only(text: str) -> Number:
         ("the 3rd man", 3, "", "ordinal"),
         ("20 °C", 20, "celsius", "temperature"),
         ("version 1.2.3", None, "", "code"),
-        ("at 10:30", None, "", "code"),
+        ("at 10:30", 10.5, "o'clock", "clock"),
+        ("at 10:30 p.m. today", 22.5, "clock", "clock"),
+        ("at 12:15 am", 0.25, "clock", "clock"),
+        ("at 10:30:15", None, "", "code"),
+        ("5 years and 3 months old", 5.25, "year", "time"),
+        ("half a year", 0.5, "year", "time"),
+        ("3 square kilometres", 3, "km2", "area"),
     ],
 )
 def test_numbers_have_values_units_and_sorts(
@@ -78,6 +84,9 @@ def test_citations_markers_and_pronouns_are_no_numbers(text: str) -> None:
         ("512 miles", "512 metres", False),
         ("five reactors", "5 reactors", True),
         ("1.2.3", "1.2.4", False),
+        ("9:15", "21:15", True),
+        ("09:15", "21:15", False),
+        ("5 pm", "5", True),
     ],
 )
 def test_which_numbers_may_stand_for_others(claimed: str, said: str, *, may: bool) -> None:

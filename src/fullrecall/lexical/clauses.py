@@ -50,6 +50,7 @@ _FEWEST_VERB = 4  # letters, as in "used"
 _NEAR_DUMMY = 5  # words after "it" that show that it refers to nothing
 _DUMMY = frozenset(("to", "that", "raining", "snowing", "seems", "likely"))
 _PAIR_OF_SUBJECTS = re.compile(r"the \w+ and the \w+$", re.IGNORECASE)
+_PASSIVE = re.compile(r"(.+ (?:is|are|was|were) \w+) by (.+)")
 _THEN = re.compile(r"Then (\w)")
 _WHILE = re.compile(r"(?:While|Whereas) ([^,]+), (.+)|([^,]+), (?:while|whereas) (.+)")
 _DESCRIBED = re.compile(r"([^,]+), ([^,]+), ([^,].*)")
@@ -148,6 +149,19 @@ def predicate_of(claim: str) -> str:
     return " ".join(words[_verb_at(words) :])
 
 
+def agent_and_act(clause: str) -> tuple[str, str]:
+    """Return who acts in a clause, and the act: its subject, or the words after a passive's "by".
+
+    The agent is empty without a verb.
+    """
+    passive = _PASSIVE.match(clause)
+    if passive:
+        return passive[2], passive[1]
+    words = clause.split()
+    verb = _verb_at(words)
+    return " ".join(words[:verb]), " ".join(words[verb:])
+
+
 def _parted(sentence: str, rules: Sequence[_SplitRule] = ()) -> list[str]:
     """Return the simple sentences that a sentence joins, in order; a simple one unchanged."""
     words = sentence.split()
@@ -175,7 +189,7 @@ def _clauses(body: str) -> list[str]:
 
 def _is_clause(text: str) -> bool:
     words = text.split()
-    has_verb = any(_is_known_verb(word.strip(",.:").lower()) for word in words[1:])
+    has_verb = any(is_known_verb(word.strip(",.:").lower()) for word in words[1:])
     return has_verb and words[0].lower() not in _UNSURE
 
 
@@ -404,7 +418,7 @@ def _is_verb(words: Sequence[str], at: int) -> bool:
     if before in _PREPOSITIONS:
         return False
     following = words[at + 1] if at + 1 < len(words) else ""
-    is_known = word.endswith("s") and _is_known_verb(word)
+    is_known = word.endswith("s") and is_known_verb(word)
     return is_known or word in _past_forms() or _is_past(word) or _is_present(word, following)
 
 
@@ -416,12 +430,12 @@ def _is_present(word: str, following: str) -> bool:
     """Return whether a word is a verb in -s: "encrypts the", but not "metrics of"."""
     if not (len(word) >= _FEWEST_VERB and word.endswith("s") and word.isalpha() and word.islower()):
         return False
-    is_placed = following.lower() in _PLACING and _is_known_verb(word)
+    is_placed = following.lower() in _PLACING and is_known_verb(word)
     return is_placed or _begins_object(following)
 
 
 @remembered_words(16_384)
-def _is_known_verb(word: str) -> bool:
+def is_known_verb(word: str) -> bool:
     """Return whether a lower-case word may be a verb in any form: run, runs, ran, died."""
     return stem(word) in _verb_stems() or stem(word.removesuffix("d")) in _verb_stems()
 

@@ -1,19 +1,20 @@
-"""Whether an English text differs from a claim by an opposite, another word, or another amount."""
+"""Whether an English text has an opposite of a claim, or another word, amount, item or agent."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rapidfuzz.distance import LCSseq, MatchingBlock
 
 from fullrecall._util.caches import remembered_words
-from fullrecall.lexical.matching import ParsedText
+from fullrecall.lexical.clauses import agent_and_act, clauses_of, is_known_verb
+from fullrecall.lexical.matching import ParsedText, read_passage
 from fullrecall.lexical.words.data import word_set
 from fullrecall.lexical.words.frequencies import zipf_frequencies
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.negations import denied_keys
-from fullrecall.lexical.words.numbers import is_equal, numbers
+from fullrecall.lexical.words.numbers import excludes, is_equal, may_stand_for, numbers
 from fullrecall.lexical.words.opposites import opposites, synonyms
 from fullrecall.lexical.words.tokens import Word, alike, read_words, stem
 
@@ -27,6 +28,7 @@ _LONGEST_NAME = 4  # the most words of a stretch with a name
 _CODE = re.compile("`[^`]++(?:`|$)")
 _NOT = re.compile(r"\b(?:(?:does|do|did|is|are|was|were) )?not (?=\w)|n[o']t ", re.IGNORECASE)
 _NOT_ALL = re.compile(r"\bnot (?:all|every|each)\b", re.IGNORECASE)
+_PART_END = re.compile(r"[;,]?\s+(?:and|but|while|whereas)\s+|[;,]\s+")
 _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
 
 
@@ -153,17 +155,97 @@ def states_other_amount(claim: str, text: str) -> bool:
     )
 
 
+def states_other_item(claim: str, text: str) -> bool:
+    """Return whether a text has a claim's number only for another item than the claim's.
+
+    "SSH uses port 22 and HTTPS port 443" has 443, but not for SSH.
+    """
+    first, *rest = _PART_END.split(text)
+    parts = [(part, numbers(part)) for part in (first, *filter(_names_item, rest))]
+    if len(parts) < 2 or len(read_words(claim)) > _SHORT:  # noqa: PLR2004
+        return False
+    claimed, claim_keys = numbers(claim), _item_keys(claim)
+    for number in claimed:
+        own, others = set[str](), set[str]()
+        for part, stated in parts:
+            if may_stand_for(number, stated):
+                own |= _item_keys(part)
+            elif any(excludes(number, each) for each in stated):
+                others |= _item_keys(part)
+        is_alone = sum(each.sort == number.sort for each in claimed) == 1
+        if is_alone and own and claim_keys & (others - own) and not claim_keys & (own - others):
+            return True
+    return False
+
+
+def _names_item(part: str) -> bool:
+    """Return whether a part of a sentence begins with an item of its own."""
+    word = part.partition(" ")[0]
+    shares = word_set("prepositions") | word_set("personal")
+    return word.lower() not in shares and not (word.islower() and is_known_verb(word))
+
+
+def _item_keys(text: str) -> set[str]:
+    """Return the keys of the words of a text that may name an item: no verbs, no numbers."""
+    return {
+        word.key
+        for word in read_words(text)
+        if word.tells and not word.is_number and not is_known_verb(word.written)
+    }
+
+
+def states_other_agent(claim: str, texts: Iterable[str]) -> bool:
+    """Return whether texts state a claim's act, each time of another agent than the claim's.
+
+    Of active claims only names are compared: "She" or "the physicist" may be the claim's agent.
+    """
+    agent, act = agent_and_act(claim)
+    keys, agent_keys = _telling(act), _telling(agent)
+    is_passive = claim.startswith(act)
+    if len(keys) < 2 or not agent_keys or not (is_passive or _has_capitals(agent)):  # noqa: PLR2004
+        return False
+    clauses = [
+        clause
+        for passage in map(read_passage, texts)
+        for sentence in map(passage.sentence, range(len(passage.sentences)))
+        if keys <= read_passage(sentence).places.keys()
+        for clause in clauses_of(sentence)
+        if keys <= read_passage(clause).places.keys()
+    ]
+    others = [agent_and_act(clause)[0] for clause in clauses]
+    return (
+        bool(clauses)
+        and all(agent_keys.isdisjoint(read_passage(clause).places) for clause in clauses)
+        and (is_passive or all(names(other) and _has_capitals(other) for other in others))
+    )
+
+
+def _has_capitals(text: str) -> bool:
+    return all(word.is_capitalised for word in read_words(text))
+
+
+def _telling(text: str) -> set[str]:
+    titles = word_set("titles")
+    return {word.key for word in read_words(text) if word.tells and word.written not in titles}
+
+
+def in_amounts_of(claim: str, texts: Iterable[str]) -> str:
+    """Return a claim with the amounts and times as texts write them: 0.25 seconds for 250 ms."""
+    for number in reversed(numbers(claim)):
+        stated = [each for text in texts for each in numbers(text)] if number.unit else []
+        same = next((each.text for each in stated if is_equal(number, each)), "")
+        if same and same not in claim:
+            claim = f"{claim[: number.start]}{same}{claim[number.end :]}"
+    return claim
+
+
 def in_words_of(claim: str, contexts: Sequence[ParsedText]) -> str:
     """Return a claim in the words of its contexts, using negated opposites and equal amounts.
 
     A word that no context has is replaced: "eager" by "not lazy", "unavailable" by "not available",
-    "does not include" by "excludes", "250 ms" by "0.25 seconds".
+    "does not include" by "excludes".
     """
-    for number in reversed(numbers(claim)):
-        stated = [n for context in contexts for n in numbers(context.text)] if number.unit else []
-        same = next((each.text for each in stated if is_equal(number, each)), "")
-        if same and same not in claim:
-            claim = f"{claim[: number.start]}{same}{claim[number.end :]}"
+    claim = in_amounts_of(claim, [context.text for context in contexts])
     for word in read_words(claim)[:_MOST]:
         if not word.tells or any(word.key in context.places for context in contexts):
             continue

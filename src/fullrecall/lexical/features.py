@@ -6,7 +6,8 @@ context supports a claim regardless of other contexts.
 
 A regression lets a hundred matching words outweigh a single wrong one. So some rules decide without
 weights (`differing_detail`): a number, month or command that no context has, a "not" on one side
-only, an opposite, another amount, and one other word in an otherwise equal sentence.
+only, an opposite, another amount, item or agent, and one other word in an otherwise equal
+sentence.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from fullrecall.lexical.clauses import clauses_of, predicate_of
-from fullrecall.lexical.contrast import states_opposite, states_other_amount, states_other_word
+from fullrecall.lexical.contrast import (
+    states_opposite,
+    states_other_agent,
+    states_other_amount,
+    states_other_item,
+    states_other_word,
+)
 from fullrecall.lexical.matching import ClaimMatch, ParsedText, read_passage
 from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.negations import denials, denied_keys, denies
@@ -25,7 +32,6 @@ from fullrecall.lexical.words.numbers import may_stand_for, months, numbers
 from fullrecall.lexical.words.tokens import read_words
 
 _CODE = re.compile("`([^`]++)`")
-_PASSIVE = re.compile(r"(.+ (?:is|are|was|were) \w+) by (.+)")
 _NEAR = 12  # words: the distance over which closeness fades to 1/e
 _PLACES = 12  # the most places of a word in the calculation of distances
 _ABOUT = 0.3  # share of the claim's weight that a sentence must cover to be about the same thing
@@ -81,7 +87,7 @@ def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
 
 
 def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> bool:
-    """Return whether the claim differs in a number, code, amount, opposite, word or denial."""
+    """Return whether the claim differs in a detail that decides without weights."""
     coded = {word.key for code in _CODE.findall(claim.text) for word in read_words(code)}
     if not all(any(key in passage.places for passage in contexts) for key in coded):
         return True
@@ -90,32 +96,12 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
     if match.best is None or match.covered < _ABOUT * match.total:
         return False
     sentence = contexts[match.best.context].sentence(match.best.number)
-    differs = states_opposite, states_other_amount
+    differs = states_opposite, states_other_amount, states_other_item
     if any(rule(claim.text, sentence) for rule in differs) or _is_denied(claim, sentence):
         return True
     clauses = _closest(claim, contexts)
     is_other = bool(clauses) and all(states_other_word(claim.text, each) for each in clauses)
-    return is_other or _is_done_by_another(claim.text, contexts)
-
-
-def _is_done_by_another(claim: str, contexts: Sequence[ParsedText]) -> bool:
-    """Return whether the clauses with the act of a passive claim all lack its agent."""
-    passive = _PASSIVE.match(claim)
-    if passive is None:
-        return False
-    act, agent = (
-        {word.key for word in read_words(part) if word.tells} for part in passive.groups()
-    )
-    clauses = [
-        clause
-        for passage in contexts
-        for number in range(len(passage.sentences))
-        for clause in clauses_of(passage.sentence(number))
-    ]
-    told = [
-        keys for keys in (read_passage(clause).places.keys() for clause in clauses) if act <= keys
-    ]
-    return len(act) > 1 and bool(told) and all(map(agent.isdisjoint, told))
+    return is_other or states_other_agent(claim.text, [passage.text for passage in contexts])
 
 
 def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:

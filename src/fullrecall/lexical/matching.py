@@ -19,7 +19,7 @@ from fullrecall.lexical.words.tokens import SHARED_PREFIX, Word, alike, read_wor
 # A sentence ends at . ! ? before a space and a character that can begin a sentence, at the stops of
 # scripts without spaces, at a blank line, or at a line break.
 _BOUNDARY = re.compile(
-    r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[]?(?:[^\W_a-z]|`))"  # noqa: RUF001
+    r"(?<=[.!?…])(?<!\b[DM]r\.)(?<!\bM[rs]s\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bProf\.)[\"'”’)\]]*\s+(?=[\"'“‘(\[]?(?:[^\W_a-z]|`))"  # noqa: RUF001
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
 )
 _BETWEEN = " \t\n.!?…"  # marks between two sentences

@@ -1,11 +1,11 @@
 """Rules that refuse quotes which do not bear on their claims, without a model.
 
 A quote is no proof just because it is in the context: "of the" occurs everywhere, and "opened in
-1889" does not prove a claim about 1989. Ten rules compare a quote's sentences with the claim:
-numbers with their units, months, negation, opposites, single words, names, amounts, "only" and
-roles. They refuse a quote if they find a difference; a quote that passes may still not be proof.
-`bench/quote_rules.py` measures the share of contradicting quotes that they refuse, by kind. The
-rules are English; in other languages only numbers and negation are compared.
+1889" does not prove a claim about 1989. Twelve rules compare a quote's sentences with the claim:
+numbers with their units, months, negation, opposites, single words, names, amounts, items, agents,
+"only" and roles. They refuse a quote if they find a difference; a quote that passes may still not
+be proof. `bench/quote_rules.py` measures the share of contradicting quotes that they refuse, by
+kind. The rules are English; in other languages only numbers and negation are compared.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from fullrecall._util.caches import remembered
 from fullrecall.judge.evidence import Location
 from fullrecall.judge.language import Aim
 from fullrecall.lexical.contrast import (
+    in_amounts_of,
     opposite_keys,
     states_opposite,
+    states_other_agent,
     states_other_amount,
+    states_other_item,
     states_other_word,
 )
 from fullrecall.lexical.words.data import word_set
@@ -74,6 +77,7 @@ def _claim_objection(
     claim: str, context: str, parts: Sequence[Location], quote: str, beside: Sequence[str]
 ) -> str:
     context_language, claim_language = language_of(context), language_of(claim)
+    claim = in_amounts_of(claim, [quote])
     is_alike = claim_language in (None, context_language)
     pair = _QuotedClaim(claim, quote, " ".join([_near(context, parts), *beside]))
     # A longer claim is not proven by one of its words.
@@ -222,6 +226,8 @@ RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
         pair.claim, pair.quote, of_names=False
     ): "has another word in its place",
     _other_name: "has another name in its place",
+    lambda pair: states_other_item(pair.claim, pair.quote): "says it of another thing",
+    lambda pair: states_other_agent(pair.claim, [pair.quote]): "says it of another person",
     _denies_more: "denies nothing, and it does",
     _other_month: "has another month or day",
     _exchanged: "has the names in other roles",

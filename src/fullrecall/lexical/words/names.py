@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from fullrecall._util.caches import remembered
 from fullrecall._util.pieces import paused
+from fullrecall.lexical.words.data import word_set
 from fullrecall.lexical.words.frequencies import weight, zipf_frequencies
 from fullrecall.lexical.words.languages import function_words
 from fullrecall.lexical.words.numbers import CALENDAR
@@ -40,7 +41,8 @@ def names(text: str) -> tuple[Name, ...]:
     listed = []
     for first, run in _runs(text, words):
         before = text[words[first - 1].end : words[first].start] if first else _ENDS
-        is_sure = set(_ENDS).isdisjoint(before) or len(run) > 1
+        follows_title = first and words[first - 1].written in word_set("titles")
+        is_sure = follows_title or set(_ENDS).isdisjoint(before) or len(run) > 1
         rare = [[word] for word in run if word.written not in zipf_frequencies()]
         for part in [run] if is_sure else rare:
             start, stop = part[0].start, part[-1].end
@@ -73,4 +75,6 @@ def _are_joined(text: str, first: Word, other: Word) -> bool:
 def _is_capitalized(word: Word) -> bool:
     if not word.is_capitalised or word.is_number or weight(word.written) < _LEAST:
         return False
-    return word.written not in CALENDAR and word.written not in function_words("en")
+    return word.written not in CALENDAR | word_set("titles") and word.written not in function_words(
+        "en"
+    )
