@@ -53,7 +53,9 @@ class Folded:
     def __init__(self, text: str, space: str = " ") -> None:
         self.original = text
         self._space = space
-        self.text = space.join(filter(None, map(_folded_word, text.split())))
+        # Most texts are ASCII, which needs no folding character by character.
+        words = text.lower().split() if text.isascii() else map(_folded_word, text.split())
+        self.text = space.join(filter(None, words))
 
     @cached_property
     def _offsets(self) -> Sequence[int]:

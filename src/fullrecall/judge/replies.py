@@ -57,8 +57,11 @@ def verdict_objects(text: str) -> list[dict[str, Any]]:
     """Return the unchecked verdicts of a reply: objects with an `id`."""
     answers = [verdicts for value in json_values(text) if (verdicts := _verdicts(value))]
     # An equal verdict counts once; a different verdict on the same target counts separately.
-    told = islice(chain.from_iterable(answers), 2 * _MOST_VERDICTS)
-    return list({_written(verdict): verdict for verdict in told}.values())[:_MOST_VERDICTS]
+    told = list(islice(chain.from_iterable(answers), 2 * _MOST_VERDICTS))
+    numbers = {verdict["id"] for verdict in told if type(verdict["id"]) is int}
+    if len(numbers) < len(told):
+        told = list({_written(verdict): verdict for verdict in told}.values())
+    return told[:_MOST_VERDICTS]
 
 
 def json_values(text: str) -> list[Any]:
@@ -161,6 +164,12 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
     A value inside a whole one is not yielded. Time is linear in the length of the text, for any
     content: all attempts share a budget of a few readings of the whole text.
     """
+    # Most replies are one object.
+    with suppress(ValueError, RecursionError):
+        value, end = _DECODER.raw_decode(text)
+        if isinstance(value, (dict, list)) and not text[end:].strip():
+            yield 0, end, value
+            return
     # Commas become blanks, so that offsets stay the same.
     text = _STRINGS_OR_COMMA.sub(lambda strings: strings[1] or " ", text)
     budget = _READINGS * len(text) + _SPARE

@@ -12,7 +12,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from fullrecall._util.data import table
 from fullrecall.judge.judge import LABELS, Citation, Verdict, VerdictLabel
@@ -26,6 +26,7 @@ _ID = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_ID = 30
+_FIRST_TOO_LARGE = 10**9  # ten digits
 
 _MISSPELLED = 0.85
 """The least similarity of an echo and its target's beginning, if they are not the same."""
@@ -56,7 +57,7 @@ def checked(
     0-based. With several targets, each verdict must repeat enough of its target's first words to
     distinguish it from every other target.
     """
-    answers_of: dict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    answers_of: dict[int, list[_Answer]] = defaultdict(list)
     letters_of = {number: _letters(text) for number, text in targets.items()}
     void = ""
     for answer in objects:
@@ -66,7 +67,8 @@ def checked(
             # After one wrong number, the other verdicts may be misnumbered, too.
             void = f"the judge gave a verdict on {shown!r}, which was not asked for"
             break
-        answers_of[number].append(answer)
+        echo = answer.get(BEGINS)
+        answers_of[number].append(_Answer(answer, echo, _letters(echo), _citations(answer)))
     void = void or next(filter(None, _faults(answers_of, letters_of)), "")
     if void:
         return {number: Verdict(None, problem=void) for number in targets}
@@ -75,7 +77,7 @@ def checked(
         answers = answers_of.get(number, [])
         problem = f"the judge gave {len(answers)} verdicts" if answers else _NO_VERDICT
         if len(answers) == 1:
-            problem = _unclear(letters_of, number, answers[0].get(BEGINS))
+            problem = _unclear(letters_of, number, answers[0])
         verdicts[number] = (
             Verdict(None, problem=problem)
             if problem
@@ -111,25 +113,33 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
     return replace(best, contested=contested)
 
 
+class _Answer(NamedTuple):
+    """A verdict as the judge gave it: its fields, its echo with the letters, its citations."""
+
+    fields: Mapping[str, Any]
+    echo: object
+    echoed: str
+    citations: Sequence[Mapping[str, Any]]
+
+
 def _faults(
-    answers_of: Mapping[int, Sequence[Mapping[str, Any]]], letters_of: Mapping[int, str]
+    answers_of: Mapping[int, Sequence[_Answer]], letters_of: Mapping[int, str]
 ) -> Iterator[str]:
     """Yield the problem of a whole reply for each check, empty if the reply passes the check."""
     yield _quotes_too_much(answers_of)
     for number, answers in answers_of.items():
         for answer in answers:
-            yield _misfit(letters_of, number, answer.get(BEGINS))
-            if any(number_of(citation.get("context")) == 0 for citation in _citations(answer)):
+            if answer.echoed and not _fits(letters_of[number], answer.echoed):
+                yield _misfit(letters_of, number, answer)
+            if any(number_of(citation.get("context")) == 0 for citation in answer.citations):
                 yield "the judge cites context 0: contexts are counted from 1"
 
 
-def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
-    """Return the problem of an echo that does not match its target; empty without a problem."""
+def _misfit(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
+    """Return the problem of an echo that is not its target's; empty if it is misspelled."""
     from rapidfuzz.distance import Levenshtein
 
-    echoed, own = _letters(echo), letters_of[number]
-    if not echoed or _fits(own, echoed):
-        return ""
+    echoed, own = answer.echoed, letters_of[number]
     likeness = {
         text: Levenshtein.normalized_similarity(text[: len(echoed)], echoed)
         for text in letters_of.values()
@@ -139,21 +149,21 @@ def _misfit(letters_of: Mapping[int, str], number: int, echo: object) -> str:
         own[: len(echoed)]
     ):
         return ""
-    return f"the judge's verdict {number} begins {str(echo)[:40]!r}, and {number} does not"
+    return f"the judge's verdict {number} begins {str(answer.echo)[:40]!r}, and {number} does not"
 
 
-def _unclear(letters_of: Mapping[int, str], number: int, echo: object) -> str:
+def _unclear(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
     """Return why an echo may mean another target; empty if it can mean only this one."""
     if len(letters_of) == 1:
         return ""
-    echoed, own = _letters(echo), letters_of[number]
+    echoed, own = answer.echoed, letters_of[number]
     if not echoed:
         return f"the judge's verdict does not repeat how its target begins ({BEGINS!r})"
     fitting = [other for other, text in letters_of.items() if text != own and _fits(text, echoed)]
     if echoed == own or not fitting:
         return ""
     numbers = ", ".join(map(str, sorted({number, *fitting})))
-    return f"the judge's verdict begins {str(echo)[:40]!r}, as {numbers} do: repeat more"
+    return f"the judge's verdict begins {str(answer.echo)[:40]!r}, as {numbers} do: repeat more"
 
 
 def _fits(text: str, echoed: str) -> bool:
@@ -178,10 +188,10 @@ def _digits(text: str) -> list[str]:
     return list(filter(str.isdigit, text))
 
 
-def _quotes_too_much(answers_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> str:
+def _quotes_too_much(answers_of: Mapping[int, Sequence[_Answer]]) -> str:
     """Return the problem of a reply with too many quotes to look up; empty without a problem."""
     answers = (answer for answers in answers_of.values() for answer in answers)
-    quotes = [citation.get("quote") for answer in answers for citation in _citations(answer)]
+    quotes = [citation.get("quote") for answer in answers for citation in answer.citations]
     characters = sum(len(quote) for quote in quotes if isinstance(quote, str))
     if len(quotes) <= _MOST_CITATIONS and characters <= _MOST_QUOTED:
         return ""
@@ -191,8 +201,8 @@ def _quotes_too_much(answers_of: Mapping[int, Sequence[Mapping[str, Any]]]) -> s
     )
 
 
-def _verdict(answer: Mapping[str, Any], contexts: Collection[int] | None) -> Verdict:
-    word = answer.get("verdict", answer.get("label"))
+def _verdict(answer: _Answer, contexts: Collection[int] | None) -> Verdict:
+    word = answer.fields.get("verdict", answer.fields.get("label"))
     label = label_of(word)
     if label is None:
         return Verdict(
@@ -202,19 +212,18 @@ def _verdict(answer: Mapping[str, Any], contexts: Collection[int] | None) -> Ver
         )
     if label == "not_supported" or contexts is None:
         return Verdict(label)
-    cited = _citations(answer)
-    if not cited:
+    if not answer.citations:
         if label == "contradicted":
             return Verdict(label)
         return Verdict(None, problem="the judge cites no context for its verdict")
     citations, unknown = [], []
-    for citation in cited:
+    for citation in answer.citations:
         number, quote = number_of(citation.get("context")), citation.get("quote")
         if number is None or number not in contexts:
             unknown.append(citation.get("context"))
         else:
             citations.append(Citation(number - 1, quote if isinstance(quote, str) else ""))
-    together = answer.get("together") is True
+    together = answer.fields.get("together") is True
     # A verdict is open if it needs an unknown context together with known ones.
     if unknown and (together or not citations):
         problem = f"the judge cites context {unknown[0]!r}, which is not there"
@@ -233,6 +242,8 @@ def _citations(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def number_of(value: object) -> int | None:
     """Return a value's number, in any form: 1, 1.0, "1", "claim 1", "#1", "[1]"; else None."""
+    if type(value) is int and 0 <= value < _FIRST_TOO_LARGE:
+        return value  # most numbers
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
         value = str(value)
     if not isinstance(value, str) or len(value) > _LONGEST_ID:
@@ -252,7 +263,9 @@ _TAKES_BACK = re.compile(
     re.IGNORECASE,
 )
 _LABELS: Mapping[str, VerdictLabel] = {
-    _caseless(word): label for label in LABELS for word in _WORDS_OF[label].split(";")
+    word: label
+    for label in LABELS
+    for word in (label, *map(_caseless, _WORDS_OF[label].split(";")))
 }
 
 
@@ -267,6 +280,8 @@ def label_of(word: object) -> VerdictLabel | None:
         return "supported" if word else "not_supported"
     if not isinstance(word, str):
         return None
+    if word in _LABELS:
+        return _LABELS[word]  # most labels
     if word.strip() in ("0", "1"):
         return label_of(int(word))
     head, *reason = _REASON.split(word, maxsplit=1)

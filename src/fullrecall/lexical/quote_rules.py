@@ -27,7 +27,7 @@ from fullrecall.lexical.contrast import (
     states_other_word,
 )
 from fullrecall.lexical.words.data import word_set
-from fullrecall.lexical.words.languages import function_words, language_of
+from fullrecall.lexical.words.languages import any_function_words, function_words, language_of
 from fullrecall.lexical.words.names import Name, names
 from fullrecall.lexical.words.negations import denials, denies
 from fullrecall.lexical.words.numbers import excludes, may_stand_for, months, numbers, weekdays
@@ -281,7 +281,11 @@ def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
 
     Only words are compared: "Ann beat Bob" and "Bob beat Ann" are the same here.
     """
-    yield from (number for number, text in contexts.items() if _states(text, claim))
+    content = [word for word in read_words(claim) if word.tells]
+    keys = {word.key for word in content if word.written not in any_function_words()}
+    # Most contexts end here: the language of the claim, which tells its content words, is unread.
+    holding = (number for number, text in contexts.items() if may_hold(text, keys))
+    yield from (number for number in holding if _states(contexts[number], claim))
 
 
 def _states(context: str, claim: str) -> bool:

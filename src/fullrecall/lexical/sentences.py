@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -39,6 +40,8 @@ _CUT = re.compile(  # a sentence that ends in one of these always continues
 )
 _MAY_END = re.compile(r"[.!?\n](?!\Z)")
 """A mark that may end a sentence before the end of a text without space at its end."""
+_SINGLE = re.compile(r"[a-zA-Z0-9]++(?:[ ,;:]++[a-zA-Z0-9$(\"]++(?:[-'/][a-zA-Z0-9]++)*+)++[.!?]?")
+"""A sentence on one line, without a mark that may end a sentence before or begin an item."""
 _BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)++)\1")
 _FENCES = ("```", "~~~")
 _SHELL = re.compile(r"(?:```|~~~)\s*(?:bash|sh|shell|console|zsh|powershell|cmd)\s*$")
@@ -99,6 +102,8 @@ def parts(text: str) -> list[TextPart]:
             f"a text of at most {MOST_CHARACTERS:,} characters is split into sentences, got one of "
             f"{len(text):,}: cut it into passages"
         )
+    if len(text) <= _PIECE and _SINGLE.fullmatch(text):  # most claims
+        return [TextPart(text, _role(text))]
     listed: list[TextPart] = []
     for block, role in _blocks(_with_items(text).splitlines()):
         if role is not None:
@@ -279,7 +284,10 @@ def _role(sentence: str) -> Role:
     if sentence.rstrip("*_ ").endswith(_QUESTION):
         return "question"
     words = " ".join(bare.strip(_DECORATION + ".!,…").casefold().replace("\u2019", "'").split())
-    is_filler = words in word_set("fillers") or words.startswith(
-        tuple(word_set("filler beginnings"))
-    )
+    is_filler = words in word_set("fillers") or words.startswith(_filler_beginnings())
     return "filler" if is_filler else "statement"
+
+
+@cache
+def _filler_beginnings() -> tuple[str, ...]:
+    return tuple(word_set("filler beginnings"))

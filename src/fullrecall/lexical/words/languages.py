@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from fullrecall._util.caches import remembered, remembered_words
@@ -115,6 +115,11 @@ def name_of(language: str) -> str:
 def function_words(language: str | None) -> frozenset[str]:
     """Return the function words by which a language is recognized; empty without a list."""
     return words_of(language or "", "function_words")
+
+
+def any_function_words() -> Collection[str]:
+    """Return the function words of all languages."""
+    return _by_sign("function_words").keys()
 
 
 @remembered(2_000_000)
