@@ -28,6 +28,7 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.errors import InputError
+from fullrecall.files.plans import ReadPlan
 from fullrecall.judge import OpenAIChatModel
 from fullrecall.read import read
 from fullrecall.run.work import unscored
@@ -58,8 +59,8 @@ class FaultyScorer(BatchScorer):
     killed: int = field(default=-1, kw_only=True)
     slow: int = field(default=-1, kw_only=True)
 
-    def _scored(self, table: Any, positions: list[int]) -> Any:
-        has = set(positions)
+    def _scored(self, frame: Any, plan: ReadPlan) -> Any:
+        has = set(self._positions(frame))
         if self.killed in has and self._first("killed"):
             if not self.after:
                 _die()
@@ -70,7 +71,7 @@ class FaultyScorer(BatchScorer):
             raise FaultError("this partition always fails")
         if self.once in has and self._first("once"):
             raise FaultError("this partition fails once")
-        return super()._scored(table, positions)
+        return super()._scored(frame, plan)
 
     def _first(self, what: str) -> bool:
         try:

@@ -74,6 +74,20 @@ def test_the_documented_job(
     job.check_saved(tmp_path / "report.jsonl")
 
 
+def test_the_columns_without_a_row(spark: Any, job: Job) -> None:
+    """The schema has the user's own columns with their types, and then those of a result."""
+    from pyspark.sql import functions
+
+    samples = spark.read.parquet(str(job.path)).withColumn("of`me", functions.lit(1.5))
+    schema = BatchScorer(job.scorers, position="row").schema(samples)
+    own, head, number, *_ = schema.fields
+    assert (own.name, own.dataType.simpleString()) == ("of`me", "double")
+    assert (head.name, head.dataType.simpleString()) == ("fullrecall", "string")
+    assert (number.name, number.dataType.simpleString()) == ("row", "bigint")
+    steps = "array<array<struct<position:int,credit:double>>>"
+    assert schema["id_recall_steps"].dataType.simpleString() == steps
+
+
 def test_after_a_shuffle(spark: Any, job: Job, tmp_path: Path) -> None:
     """Mixed partitions give the same report, with the rows in their order."""
     scorer = BatchScorer(job.scorers, position="row")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.dataframes import eager, is_frame
@@ -41,9 +41,8 @@ def beside(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa
         columns.index = nw.maybe_get_index(frame)
         return pd.concat([own.to_native(), columns], axis=1) if kept else columns
     backend: Any = frame.implementation
-    score_frame: Any = nw.from_arrow(scores, backend=backend)
-    joined = nw.concat([own, score_frame], how="horizontal") if kept else score_frame
-    table = joined.to_native()
+    wide = nw.from_arrow(scores, backend=backend).with_columns(*own.iter_columns())
+    table = wide.select(*kept, *scores.column_names).to_native()
     if not isinstance(batch, pa.RecordBatch):
         return table
     batches = table.combine_chunks().to_batches()
@@ -61,23 +60,3 @@ def misspelled(column: str, fields: Iterable[str]) -> str | None:
     name = snake(column)
     near = (field for field in fields if OSA.distance(name, field) <= len(field) // 5)
     return next(near, None)
-
-
-def ddl(columns: Mapping[str, str], schema: pa.Schema) -> str:
-    """Return columns with Spark's types, and those of a schema, as Spark's DDL."""
-    types = {**columns, **{column.name: _spark_type(column.type) for column in schema}}
-    quoted = {name: name.replace("`", "``") for name in types}
-    return ", ".join(f"`{quoted[name]}` {kind}" for name, kind in types.items())
-
-
-def _spark_type(kind: pa.DataType) -> str:
-    import pyarrow as pa
-
-    if pa.types.is_list(kind):
-        return f"array<{_spark_type(kind.value_type)}>"
-    if pa.types.is_struct(kind):
-        members = (f"{member.name}:{_spark_type(member.type)}" for member in kind)
-        return f"struct<{','.join(members)}>"
-    return {"double": "double", "int64": "bigint", "int32": "int", "bool": "boolean"}.get(
-        str(kind), "string"
-    )

@@ -54,59 +54,58 @@ local time = redis.call('TIME')
 local now = time[1] + time[2] / 1e6
 
 local function get(kind) return tonumber(redis.call('HGET', account, kind) or 0) end
-local function add(kind, number) -- plus 0, since -0 is no integer there
-  redis.call('HINCRBY', account, kind, string.format('%.0f', number + 0))
-end
 local function put(kind, number)
   redis.call('HSET', account, kind, string.format('%.17g', number))
 end
+local function add(amounts, sign) -- plus 0, since -0 is no integer there
+  for kind, number in pairs(amounts) do
+    redis.call('HINCRBY', account, kind, string.format('%.0f', sign * number + 0))
+  end
+end
 local function size(prompt, answer)
   local cost = (prompt * a.prices[1] + answer * a.prices[2]) * 1000
-  return math.ceil(prompt + answer), math.floor(cost + 0.5)
+  return {calls = 1, tokens = math.ceil(prompt + answer), cost = math.floor(cost + 0.5)}
 end
-local function beyond(tokens, cost)
-  if a.bounds.tokens and get('tokens') + tokens > a.bounds.tokens then return 'tokens' end
-  if a.bounds.cost and get('cost') + cost > a.bounds.cost * 1e9 then return 'cost' end
+local function full(sizes)
+  for _, kind in ipairs({'calls', 'tokens', 'cost'}) do
+    local bound = a.bounds[kind]
+    if bound and get(kind) + sizes[kind] > bound then return kind end
+  end
 end
 
 local rules = {}
 function rules.reserve()
   if redis.call('HEXISTS', account, 'hold:' .. a.name) == 1 then return {wait = 0} end
-  if a.bounds.calls and get('calls') >= a.bounds.calls then return {full = 'calls'} end
-  local tokens, cost = 0, 0
-  if a.bounds.tokens or a.bounds.cost then
-    local longest = get('longest')
-    tokens, cost = size(a.prompt[2], math.max($LONG_ANSWER, $ANSWER_AT_MOST * longest))
-    local others = redis.call('ZCOUNT', alive, now, '+inf')
-    if others > get('settled') or beyond(tokens, cost) then
-      if others > 0 then return {again = true} end
-      if longest == 0 then longest = $ANSWER end
-      local full = beyond(size(a.prompt[1], longest))
-      if full then return {full = full, cost = get('cost')} end
-    end
+  local hold, is_sized, longest = {calls = 1}, a.bounds.tokens or a.bounds.cost, get('longest')
+  if is_sized then
+    hold = size(a.prompt[2], math.max($LONG_ANSWER, $ANSWER_AT_MOST * longest))
   end
+  local kind, others = full(hold), redis.call('ZCOUNT', alive, now, '+inf')
+  if is_sized and kind ~= 'calls' and (kind or others > get('settled')) then
+    if others > 0 then return {again = true} end
+    if longest == 0 then longest = $ANSWER end
+    kind = full(size(a.prompt[1], longest))
+  end
+  if kind then return {full = kind, cost = get('cost')} end
   local turn = now
   if a.bounds.rate then
     turn = math.max(now, get('turn'))
     put('turn', turn + 1 / a.bounds.rate)
   end
-  add('calls', 1)
-  add('tokens', tokens)
-  add('cost', cost)
-  redis.call('HSET', account, 'hold:' .. a.name, cjson.encode({tokens, cost}))
+  add(hold, 1)
+  redis.call('HSET', account, 'hold:' .. a.name, cjson.encode(hold))
   redis.call('ZADD', alive, turn + a.seconds, a.name)
   return {wait = turn - now}
 end
 function rules.settle()
   local hold = redis.call('HGET', account, 'hold:' .. a.name)
-  if not hold then return {} end
-  redis.call('HDEL', account, 'hold:' .. a.name)
-  redis.call('ZREM', alive, a.name)
-  local tokens, cost = unpack(cjson.decode(hold))
-  add('tokens', -tokens)
-  add('cost', -cost)
-  for kind, number in pairs(a.amounts) do add(kind, number) end
-  put('longest', math.max(get('longest'), a.answer or 0))
+  if hold then
+    redis.call('HDEL', account, 'hold:' .. a.name)
+    redis.call('ZREM', alive, a.name)
+    add(cjson.decode(hold), -1)
+    add(a.amounts, 1)
+    put('longest', math.max(get('longest'), a.answer))
+  end
   return {}
 end
 function rules.read()

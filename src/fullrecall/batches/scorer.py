@@ -7,21 +7,19 @@ and `Report.open` reads them.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
-from functools import cached_property
+from dataclasses import KW_ONLY, dataclass, fields
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.dataframes import FrameRow, frame_columns, is_missing
 from fullrecall._util.extras import pyarrow
-from fullrecall.batches.frame import batch_frame, beside, ddl, misspelled
+from fullrecall.batches.frame import batch_frame, beside, misspelled
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.frames import without_gaps
 from fullrecall.files.paths import path_of
-from fullrecall.files.plans import FIELDS, Given, ReadPlan, named_plan, snake
+from fullrecall.files.plans import FIELDS, Given, ReadPlan, named_plan
 from fullrecall.files.rows import Rename
 from fullrecall.judge.models.retries import Retries
 from fullrecall.judge.usage import MOST, Spent
@@ -89,13 +87,10 @@ class BatchScorer:
     timeout: float | None = 60.0
     deadline: float | None = None
     retries: Retries | int = MOST
-    store: str | Path | None = None
+    store: str | Path | Address | None = None
     budget: Budget | None = None
     view: View = "contexts"
     corpus: CorpusLike | None = None
-    _job: str = field(
-        default_factory=lambda: secrets.token_hex(8), init=False, repr=False, compare=False
-    )
 
     def __post_init__(self) -> None:
         pyarrow("scoring batches")
@@ -103,28 +98,15 @@ class BatchScorer:
         object.__setattr__(self, "scorers", scorers)
         object.__setattr__(self, "corpus", corpus_index(self.corpus))
         if self.store is not None:
-            if not isinstance(self.store, (str, Path)):
-                raise ParameterError(
-                    "must be a path or a redis:// URL here, got "
-                    f"{type(self.store).__name__}: each worker opens it",
-                    "store",
-                )
-            given = Address(str(self.store))
-            # The path is absolute, since workers may run in another directory.
-            store = given.url if given.is_server else str(Path(self.store).absolute())
-            object.__setattr__(self, "store", store)
+            store: Any = self.store.url if isinstance(self.store, Address) else self.store
+            object.__setattr__(self, "store", Address(store).absolute())
         # Raise for wrong options here, not in a worker.
         self._options  # noqa: B018
         self._given  # noqa: B018
-        address = self._address
         if self.budget is not None:
             checked(self.budget, scorers)
-            if address is None:
-                raise ParameterError(
-                    "budget needs store=…, a file or a redis:// URL that all workers share"
-                )
-            # workers must find the account there, or they send nothing
-            with address.open() as ledger:
+            # Workers must find the account there, or they send nothing.
+            with self._shared.open() as ledger:
                 ledger.open_account()
 
     def __call__(self, batch: Any) -> Any:
@@ -133,19 +115,21 @@ class BatchScorer:
         Raises errors of a store or a model that end the run; engines then retry the batch.
         """
         frame = batch_frame(batch)
-        kept = self._passed_through(frame.columns)
-        return beside(batch, frame, kept, self._scored(frame, self._positions(frame)))
+        plan = self._plan(frame.columns)
+        return beside(batch, frame, plan.left_out, self._scored(frame, plan))
 
     def over(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield each batch with its scores; Spark's `mapInArrow` calls this."""
         for batch in batches:
             yield self(batch)
 
-    def schema(self, data: Any) -> str:
-        """Return the resulting columns for a Spark data frame, as Spark's DDL."""
-        columns = {each.name: each.dataType.simpleString() for each in data.schema.fields}
-        kept = self._passed_through(list(columns))
-        return ddl({name: columns[name] for name in kept}, self._schema)
+    def schema(self, data: Any) -> Any:
+        """Return the resulting columns for a Spark data frame."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+        from pyspark.sql.types import StructType
+
+        own = (data.schema[name] for name in self._plan(data.columns).left_out)
+        return StructType([*own, *from_arrow_schema(self._schema)])
 
     def meta(self, data: Any) -> Any:
         """Return the resulting columns for a Dask data frame, as the empty frame it needs."""
@@ -157,43 +141,33 @@ class BatchScorer:
 
         Raises `StoreError` if the store has lost the account.
         """
-        address = self._address
-        if self.budget is None or address is None:
+        if self.budget is None:
             return None
         from fullrecall.run.account import spent_of  # this module imports asyncio
 
-        with address.open() as ledger:
+        with self._shared.open() as ledger:
             return spent_of(ledger, self.budget)
 
-    def __getstate__(self) -> dict[str, Any]:
-        # The values that are cached on first use are left out.
-        return {each.name: getattr(self, each.name) for each in fields(self)}
-
-    def __dask_tokenize__(self) -> tuple[object, ...]:
-        # The job's ID is left out: Dask treats two scorers with the same options as one.
-        from fullrecall.files.reports import columns
-
-        names = {each.name for each in fields(self)} - {"scorers", "retries", "_job"}
-        parts = (getattr(self, name) for name in sorted(names))
-        return (columns.head(self._methods), *map(str, parts))
-
     @property
-    def _address(self) -> Address | None:
+    def _shared(self) -> Address:
         """The address of the store that all workers share for answers and spending."""
-        return None if self.store is None else Address(str(self.store), self._job)
+        if not isinstance(self.store, Address):
+            raise ParameterError(
+                "budget needs store=…, a file or a redis:// URL that all workers share"
+            )
+        return self.store
 
     @property
     def _options(self) -> EvaluateOptions:
         """The options of `evaluate`, without those that workers get with their job."""
         limits = {each.name: getattr(self, each.name) for each in fields(Limits)}
-        limits["store"] = self._address
         return EvaluateOptions(Limits(**limits), view=self.view, corpus=self.corpus, progress=False)
 
     @property
     def _methods(self) -> list[Method]:
         return [scorer.method for scorer in self.scorers]  # type: ignore[union-attr]
 
-    @cached_property
+    @property
     def _schema(self) -> pa.Schema:
         from fullrecall.files.reports import columns
 
@@ -204,34 +178,26 @@ class BatchScorer:
         """The columns that the user's options name."""
         return Given.of(None, None, self.rename)
 
-    def _is_ours(self, column: str) -> bool:
-        """Return whether a column holds a field of a sample, or the position."""
-        given = self._given
-        named = any(column in path_of(path).columns for path in given.fields.values())
-        by_name = snake(column) in FIELDS and column not in given.left_out
-        return named or by_name or column == self.position
+    def _plan(self, names: Sequence[str]) -> ReadPlan:
+        """Return the plan of a batch's columns, without the position; it leaves out the user's own.
 
-    def _passed_through(self, names: Sequence[str]) -> list[str]:
-        """Return the names of the user's own columns."""
-        kept = [name for name in names if not self._is_ours(name)]
-        clashes = [name for name in kept if name in self._schema.names]
-        if clashes:
-            raise InputError(
-                f"the column {clashes[0]!r} has the name of one of a report's: rename yours",
-                field=clashes[0],
-            )
-        given = self._given
-        filled = {FIELDS.get(snake(name)) for name in names} | set(given.fields)
-        fields = [name for name, field in FIELDS.items() if field not in filled]
-        for name in kept:
-            field = None if name in given.left_out else misspelled(name, fields)
-            if field is not None:
-                raise InputError(
-                    f"the column {name!r} is not a field: did you mean {field!r}? Otherwise pass "
-                    f"rename={{{name!r}: None}}, and it stays a column of your own",
-                    field=name,
+        Raises `InputError` for an own column with the name of a score's, or of a misspelled field.
+        """
+        given, reserved = self._given, self._schema.names
+        plan = named_plan([name for name in names if name != self.position], given)
+        free = [name for name, field in FIELDS.items() if field not in plan.fields]
+        for name in plan.left_out:
+            if name in reserved:
+                problem = "has the name of one of a report's: rename yours"
+            elif name not in given.left_out and (meant := misspelled(name, free)) is not None:
+                problem = (
+                    f"is not a field: did you mean {meant!r}? Otherwise pass "
+                    f"rename={{{name!r}: None}}, and it stays a column of your own"
                 )
-        return kept
+            else:
+                continue
+            raise InputError(f"the column {name!r} {problem}", field=name)
+        return plan
 
     def _positions(self, frame: nw.DataFrame[Any]) -> list[int | None]:
         """Return the number of each row, None for a row without one."""
@@ -242,75 +208,67 @@ class BatchScorer:
                 f"no column {self.position!r}, which position names: the columns are "
                 f"{', '.join(map(repr, frame.columns))}"
             )
-        positions: list[int | None] = []
-        for number, value in enumerate(frame[self.position].to_list(), start=1):
-            if is_missing(value):
-                positions.append(None)
-                continue
+        cells = [None if is_missing(cell) else cell for cell in frame[self.position].to_list()]
+        for number, cell in enumerate(cells, start=1):
             # A gap in a column may have made its whole numbers floats.
-            if not isinstance(value, (int, float)) or value < 0 or value % 1:
-                raise InputError(
-                    f"{self.position} must hold whole numbers >= 0, got {value!r}",
-                    line=number,
-                    field=self.position,
-                )
-            positions.append(int(value))
-        return positions
+            if cell is not None and (not isinstance(cell, (int, float)) or cell < 0 or cell % 1):
+                problem = f"{self.position} must hold whole numbers >= 0, got {cell!r}"
+                raise InputError(problem, line=number, field=self.position)
+        return [None if cell is None else int(cell) for cell in cells]
 
-    def _scored(self, frame: nw.DataFrame[Any], positions: Sequence[int | None]) -> pa.Table:
+    def _scored(self, frame: nw.DataFrame[Any], plan: ReadPlan) -> pa.Table:
         """Return the columns of a batch's samples and scores."""
+        import numpy as np
         import pyarrow as pa
 
         from fullrecall.files.reports import columns
 
+        positions = self._positions(frame)
         bad: dict[int, tuple[Sample, str]] = {}
-        samples = self._samples(frame, positions, bad)
+        samples = self._samples(frame, plan, positions, bad)
         scores = evaluated(samples, self.scorers, self._options, Evaluation).table
         for sample, why in bad.values():
             note = f"{BAD_ROW}: {why}"
-            results = [Result(method, Status.UNSCORED, note=note) for method in self._methods]
-            scores.append(sample, results)
-        numbers = [*(number for number in range(len(frame)) if number not in bad), *bad]
-        rows = iter([positions[number] for number in numbers])
+            scores.append(sample, [Result(m, Status.UNSCORED, note=note) for m in self._methods])
+        order = [*(number for number in range(len(frame)) if number not in bad), *bad]
+        rows = iter([positions[number] for number in order])
         tables = [
-            columns.arrow_table(part, self._methods, list(islice(rows, len(part))), str)
+            columns.arrow_table(part, self._methods, islice(rows, len(part)), str)
             for part in scores.parts
         ]
         whole = pa.concat_tables([self._schema.empty_table(), *tables])
-        order = sorted(range(len(numbers)), key=numbers.__getitem__)
-        return whole.take(order) if bad else whole
+        return whole.take(np.argsort(order)) if bad else whole
 
     def _samples(
         self,
         frame: nw.DataFrame[Any],
+        plan: ReadPlan,
         positions: Sequence[int | None],
         bad: dict[int, tuple[Sample, str]],
     ) -> Iterator[Sample]:
         """Yield the samples; put the readable fields of a bad row into `bad`, with the reason."""
-        ours = [name for name in frame.columns if name != self.position and self._is_ours(name)]
-        plan = named_plan(ours, self._given)
+        others = (*plan.left_out, self.position)
+        ours = [name for name in frame.columns if name not in others]
+        unnumbered = InputError(f"{self.position} is missing: number each row")
         for rows, columns, errors in frame_columns(frame, ours):
-            if self.position is not None:
-                missing = InputError(f"{self.position} is missing: number each row")
-                errors |= {n: missing for n, at in enumerate(rows) if positions[at - 1] is None}
             for index, number in enumerate(rows):
                 cells = FrameRow(columns, index)
                 try:
                     if index in errors:
                         raise errors[index]
+                    if self.position is not None and positions[number - 1] is None:
+                        raise unnumbered
                     yield plan.sample({name: without_gaps(cell) for name, cell in cells.items()})
                 except InputError as error:
-                    bad[number - 1] = self._left_of(cells, plan), error.problem
+                    bad[number - 1] = _left_of(cells, plan), error.problem
 
-    def _left_of(self, cells: Mapping[Any, Any], plan: ReadPlan) -> Sample:
-        """Return the ID, question and group of a row that is not a sample, if they are texts."""
-        values = {
-            name: path_of(plan.fields[name]).value(cells) for name in _LEFT if name in plan.fields
-        }
-        texts: dict[str, Any] = {
-            name: str(value) for name, value in values.items() if isinstance(value, (str, int))
-        }
-        return Sample(**texts)
+
+def _left_of(cells: Mapping[Any, Any], plan: ReadPlan) -> Sample:
+    """Return the ID, question and group of a row that is not a sample, if they are texts."""
+    paths = {name: path_of(plan.fields[name]) for name in _LEFT if name in plan.fields}
+    values = {name: path.value(cells) for name, path in paths.items()}
+    texts: Any = {name: str(v) for name, v in values.items() if isinstance(v, (str, int))}
+    return Sample(**texts)
 
 
 _LEFT = ("id", "user_input", "group")

@@ -78,21 +78,21 @@ class Account:
         self, ask: Ask, name: str, completion: Completion | None, *, is_repeated: bool = False
     ) -> None:
         """Count a request's tokens and cost; if it failed or was given up, count the call."""
-        amounts, answered = {"retries": int(is_repeated)}, 0
+        spent, answered = self.spent, 0
+        amounts = {"calls": 1, "retries": int(is_repeated)}
         if completion is not None:
             prompt, answered = _tokens(ask, completion)
             per_character = prompt / max(1, _characters(ask))
             self._per_character = max(self._per_character, per_character)
-            size = size_of(prompt, answered, self._prices(ask))
+            amounts |= size_of(prompt, answered, self._prices(ask))
             amounts["settled"] = 1
             amounts["prompt_tokens"] = completion.prompt_tokens
             amounts["completion_tokens"] = completion.completion_tokens
-            amounts |= size._asdict()
-            self.spent.prompt_tokens += completion.prompt_tokens
-            self.spent.completion_tokens += completion.completion_tokens
-            if self.spent.cost is not None:
+            spent.prompt_tokens += completion.prompt_tokens
+            spent.completion_tokens += completion.completion_tokens
+            if spent.cost is not None:
                 is_priced = self.budget.price(ask.model) is not None
-                self.spent.cost = self.spent.cost + size.cost / NANO if is_priced else None
+                spent.cost = spent.cost + amounts["cost"] / NANO if is_priced else None
         if name:
             # A lost account keeps the hold counted, and the answer has arrived.
             with suppress(NotAsked):
@@ -119,14 +119,14 @@ class Account:
             # This loop polls, less and less often, since no other process can wake this one.
             while "wait" not in (answer := await self._spend("reserve", **asked)):
                 if "full" in answer:
-                    self._why = budget.exhausted(answer["full"], answer.get("cost", 0) / NANO)
+                    self._why = budget.exhausted(answer["full"], answer["cost"] / NANO)
                     raise NotAsked(self._why)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _POLL_SECONDS[1])
             if answer["wait"]:
                 await asyncio.sleep(answer["wait"])
         except asyncio.CancelledError:
-            await self._spend("settle", name=name, amounts={"calls": -1})
+            await self._spend("settle", name=name, amounts={}, answer=0)
             raise
         return name
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qsl, urlsplit
@@ -30,23 +31,29 @@ class Address:
 
     It is picklable and has no credentials: each process that connects reads the password from
     REDIS_PASSWORD, and the user from REDIS_USERNAME. Raises `ParameterError` for a URL with a
-    password or a user, for the URL of another kind of server, and for text that cannot be a path.
+    password or a user, for the URL of another kind of server, and for a value that cannot be a
+    path.
     """
 
     url: str
-    job: str = field(default_factory=lambda: secrets.token_hex(8))
+    job: str = field(default_factory=lambda: secrets.token_hex(8), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         as_path(self.url, "store")
-        text = self.url.strip()
-        scheme = _URL.match(text)
+        url = os.fsdecode(self.url)
+        scheme = _URL.match(url.strip())
         if scheme is not None:
-            object.__setattr__(self, "url", _server_url(scheme[1].lower(), text[scheme.end() :]))
+            url = _server_url(scheme[1].lower(), url.strip()[scheme.end() :])
+        object.__setattr__(self, "url", url)
 
     @property
     def is_server(self) -> bool:
         """Whether the address is the URL of a server."""
         return self.url.startswith(tuple(f"{scheme}://" for scheme in SERVERS))
+
+    def absolute(self) -> Address:
+        """Return the address for processes that run in another directory."""
+        return self if self.is_server else replace(self, url=str(Path(self.url).absolute()))
 
     def open(self) -> Ledger:
         """Open the ledger; raise `StoreError` if it cannot be opened."""
@@ -72,12 +79,8 @@ def opened(store: StoreLike | None) -> Iterator[Ledger | None]:
     if store is None:
         yield None
         return
-    if isinstance(store, (str, Path)):
-        store = Address(str(store), "")
     if not isinstance(store, (Address, Ledger)):
-        raise ParameterError(
-            f"must be a path, a redis:// URL, a Ledger or None, got {type(store).__name__}", "store"
-        )
+        store = Address(store, "")  # type: ignore[arg-type]  # a text or a path
     with store.open() if isinstance(store, Address) else nullcontext(store) as ledger:
         ledger.check_open()
         if ledger.problem:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fullrecall._util.counts import counted
 from fullrecall._util.parameters import check_k
 from fullrecall.errors import ParameterError
+from fullrecall.run.spending import NANO
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
@@ -84,8 +85,9 @@ class Budget:
 
     @property
     def bounds(self) -> dict[str, float]:
-        """The bounds that are set, by name."""
-        bounds = {name: getattr(self, name) for name in ("calls", "tokens", "cost", "rate")}
+        """The bounds that are set, by name; that of the cost in billionths."""
+        bounds = {name: getattr(self, name) for name in ("calls", "tokens", "rate")}
+        bounds["cost"] = None if self.cost is None else self.cost * NANO
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
     def exhausted(self, bound: str, cost: float) -> str:

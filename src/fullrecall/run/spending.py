@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 ANSWER = 200  # expected tokens of an answer, before the first answer
 ANSWER_AT_MOST = 4.0  # times the tokens of the longest earlier answer
@@ -29,16 +29,11 @@ FORGETFUL = "may have lost what was spent last: the server was restarted, or is 
 
 State: TypeAlias = dict[str, Any]
 
-
-class Size(NamedTuple):
-    """The size of a request, actual or expected: tokens, and cost in billionths."""
-
-    tokens: int
-    cost: int
-
-
 COUNTS = ("calls", "retries", "prompt_tokens", "completion_tokens", "settled", "tokens", "cost")
 """The sums of an account, beside its longest answer, the next turn, and the reserves."""
+
+BOUNDED = ("calls", "tokens", "cost")
+"""The sums that a budget bounds, in the order in which they are checked."""
 
 
 def opened() -> State:
@@ -46,10 +41,10 @@ def opened() -> State:
     return {**dict.fromkeys(COUNTS, 0), "longest": 0, "turn": 0.0, "holds": {}}
 
 
-def size_of(prompt: float, answer: float, prices: Sequence[float]) -> Size:
-    """Return the size of a request with these tokens, by the prices of a million tokens."""
+def size_of(prompt: float, answer: float, prices: Sequence[float]) -> dict[str, int]:
+    """Return a request with these tokens as amounts of the sums that a budget bounds."""
     cost = (prompt * prices[0] + answer * prices[1]) * (NANO // _PER)
-    return Size(ceil(prompt + answer), int(cost + 0.5))
+    return {"calls": 1, "tokens": ceil(prompt + answer), "cost": int(cost + 0.5)}
 
 
 def reserve(
@@ -64,48 +59,45 @@ def reserve(
 ) -> dict[str, Any]:
     """Reserve room for a request: return the seconds until its turn, as `wait`.
 
-    Without room, return the exhausted bound as `full` (for tokens and cost, with the `cost` so
-    far), or an empty mapping if the caller should try again. `prompt` has the prompt's expected
-    tokens, and the most that it may have. After `seconds`, the reserve's owner is dead or hangs.
+    Without room, return the exhausted bound as `full`, with the `cost` so far, or an empty mapping
+    if the caller should try again. `prompt` has the prompt's expected tokens, and the most that it
+    may have. After `seconds`, the reserve's owner is dead or hangs.
     """
-    holds: dict[str, list[float]] = state["holds"]
+    holds: dict[str, tuple[dict[str, int], float]] = state["holds"]
     if name in holds:
         return {"wait": 0.0}  # This is the same request again, after the ledger's answer was lost.
-    if "calls" in bounds and state["calls"] >= bounds["calls"]:
-        return {"full": "calls"}
-    most = Size(0, 0)
-    if "tokens" in bounds or "cost" in bounds:
-        most = size_of(prompt[1], max(LONG_ANSWER, ANSWER_AT_MOST * state["longest"]), prices)
-        alive = sum(hold[2] >= now for hold in holds.values())
-        # The sizes of a few requests do not predict those of many.
-        if alive > state["settled"] or _beyond(state, bounds, most):
-            if alive:
-                return {}  # Requests in flight may take less than their reserves.
-            beyond = _beyond(state, bounds, size_of(prompt[0], state["longest"] or ANSWER, prices))
-            if beyond:
-                return {"full": beyond, "cost": state["cost"]}
+    hold = {"calls": 1}
+    is_sized = "tokens" in bounds or "cost" in bounds
+    if is_sized:
+        longest = max(LONG_ANSWER, ANSWER_AT_MOST * state["longest"])
+        hold = size_of(prompt[1], longest, prices)
+    full = _full(state, bounds, hold)
+    alive = sum(until >= now for _, until in holds.values())
+    # The sizes of a few requests do not predict those of many.
+    if is_sized and full != "calls" and (full or alive > state["settled"]):
+        if alive:
+            return {}  # Requests in flight may take less than their reserves.
+        full = _full(state, bounds, size_of(prompt[0], state["longest"] or ANSWER, prices))
+    if full:
+        return {"full": full, "cost": state["cost"]}
     turn = now
     if "rate" in bounds:
         # Turns are time slots of the shared account: the rate is that of all workers together.
         turn = max(now, state["turn"])
         state["turn"] = turn + 1 / bounds["rate"]
-    state["calls"] += 1
-    state["tokens"] += most.tokens
-    state["cost"] += most.cost
-    holds[name] = [most.tokens, most.cost, turn + seconds]
+    _add(state, hold)
+    holds[name] = hold, turn + seconds
     return {"wait": turn - now}
 
 
 def settle(
-    state: State, _: float, *, name: str, amounts: Mapping[str, int], answer: int = 0
+    state: State, _: float, *, name: str, amounts: Mapping[str, int], answer: int
 ) -> dict[str, Any]:
     """Replace a request's reserve by its actual amounts; a repetition changes nothing."""
-    hold = state["holds"].pop(name, None)
-    if hold is not None:
-        state["tokens"] -= hold[0]
-        state["cost"] -= hold[1]
-        for kind, number in amounts.items():
-            state[kind] += number
+    if name in state["holds"]:
+        hold, _ = state["holds"].pop(name)
+        _add(state, hold, -1)
+        _add(state, amounts)
         state["longest"] = max(state["longest"], answer)
     return {}
 
@@ -115,13 +107,15 @@ def read(state: State, _: float) -> dict[str, Any]:
     return {kind: state[kind] for kind in COUNTS}
 
 
-def _beyond(state: State, bounds: Mapping[str, float], size: Size) -> str:
+def _full(state: State, bounds: Mapping[str, float], size: Mapping[str, int]) -> str:
     """Return the bound that a request of this size would exceed; empty without one."""
-    if "tokens" in bounds and state["tokens"] + size.tokens > bounds["tokens"]:
-        return "tokens"
-    if "cost" in bounds and state["cost"] + size.cost > bounds["cost"] * NANO:
-        return "cost"
-    return ""
+    kinds = (kind for kind in BOUNDED if kind in bounds)
+    return next((kind for kind in kinds if state[kind] + size[kind] > bounds[kind]), "")
+
+
+def _add(state: State, amounts: Mapping[str, int], sign: int = 1) -> None:
+    for kind, number in amounts.items():
+        state[kind] += sign * number
 
 
 RULES: Mapping[str, Callable[..., dict[str, Any]]] = {
