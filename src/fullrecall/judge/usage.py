@@ -65,8 +65,11 @@ class Spent:
         """Return one sentence on the requests sent and the answers reused; empty without any."""
         if not (self.calls or self.reused):
             return ""
+        stored = f"{counted(self.reused, 'answer')} came from the store."
+        return " ".join([f"Sent {self.sent()}; {stored}", *self.adjusted])
+
+    def sent(self) -> str:
+        """Return the calls, with those that are retries, the tokens, and the cost."""
         retries = f" ({self.retries:,} of them retries)" if self.retries else ""
         cost = "" if self.cost is None else f", cost {self.cost:,.4g}"
-        sent = f"{counted(self.calls, 'call')}{retries}, {counted(self.tokens, 'token')}{cost}"
-        stored = f"{counted(self.reused, 'answer')} came from the store."
-        return " ".join([f"Sent {sent}; {stored}", *self.adjusted])
+        return f"{counted(self.calls, 'call')}{retries}, {counted(self.tokens, 'token')}{cost}"

@@ -8,16 +8,13 @@ from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullrecall._util.counts import counted
-from fullrecall._util.parameters import check_k
+from fullrecall._util.parameters import check_k, check_positive
 from fullrecall.errors import ParameterError
 from fullrecall.run.spending import NANO
 from fullrecall.scorers.scorer import Scorer
 
 if TYPE_CHECKING:
     from fullrecall.judge.models.chat import ChatModel
-
-_FASTEST = 1e6
-"""The highest rate that counts as a bound, in requests per second."""
 
 
 class Price(NamedTuple):
@@ -58,13 +55,9 @@ class Budget:
         for name in ("calls", "tokens"):
             if getattr(self, name) is not None:
                 check_k(getattr(self, name), name)
-        if self.cost is not None and not (_is_number(self.cost) and self.cost > 0):
-            raise ParameterError(f"must be a number above 0, got {self.cost!r}", "cost")
-        rate = self.rate
-        if rate is not None and not (_is_number(rate) and 0 < rate <= _FASTEST):
-            raise ParameterError(
-                f"must be a number of requests per second > 0, got {rate!r}", "rate"
-            )
+        for name in ("cost", "rate"):
+            if getattr(self, name) is not None:
+                check_positive(getattr(self, name), name)
         if not isinstance(self.prices, Mapping):
             raise ParameterError(
                 f"must map models to pairs (prompt, completion), got {self.prices!r}", "prices"

@@ -175,13 +175,9 @@ def choose(
     }
     entrants = _entrants(retrievers, versions or {})
     path = None if file is None else Path(file)
-    race = None if path is None else Race.load(path)
-    if race is None:
-        race = Race(rule, entrants, Accounts.open(len(entrants), alpha_of(confidence), within))
-    else:
-        _check_same(
-            race, rule | {"within": within, "confidence": alpha_of(alpha_of(confidence))}, entrants
-        )
+    new = Race(rule, entrants, Accounts.open(len(entrants), alpha_of(confidence), within))
+    race = new if path is None else Race.load(path) or new
+    _check_same(race, new)
     limits = Limits(max_concurrency, timeout, deadline, retries, store, budget)
     options = EvaluateOptions(limits, progress=False, id_key=id_key)
     contest = _Contest(race, scorer, asked_for, retrievers, options, path, shown=progress)
@@ -211,28 +207,30 @@ def _entrants(
     }
 
 
-def _check_same(race: Race, rule: dict[str, Any], entrants: Mapping[str, RaceRecord]) -> None:
+def _check_same(race: Race, given: Race) -> None:
     """Raise `ParameterError` unless the file has the same rule and the same retrievers."""
+    ours, theirs = _facts(given), _facts(race)
+    missing = [name for name in race.surviving if name not in given.records]
+    for name in (*map(_named, missing), *ours):
+        before, now = theirs.get(name, "missing"), ours.get(name, "missing")
+        if before != now:
+            is_retriever = name.startswith("retriever ")
+            way_out = ", or say with versions that it is the same" if is_retriever else ""
+            raise ParameterError(
+                f"{name} of the file is {before}, now {now}: name another file{way_out}"
+            )
+
+
+def _facts(race: Race) -> dict[str, str]:
+    """Return the facts that must be the same at each call of `choose`, by their names."""
     accounts = race.accounts
     decided = {"within": accounts.within, "confidence": alpha_of(accounts.alpha)}
-    file_rule = {**race.rule, **decided}
-    for name, value in rule.items():
-        if file_rule[name] != value:
-            raise ParameterError(
-                f"the file's {name} is {file_rule[name]!r}, not {value!r}: name another file"
-            )
-    for name in race.surviving:
-        if name not in entrants:
-            raise ParameterError(f"retriever {name!r} of the file is missing: pass it again")
-    for name, entrant in entrants.items():
-        if name not in race.records:
-            raise ParameterError(f"retriever {name!r} is not in the file: name another file")
-        identity = race.records[name].identity
-        if entrant.identity != identity:
-            raise ParameterError(
-                f"retriever {name!r} is not that of the file ({identity}, now "
-                f"{entrant.identity}): name another file, or say with versions that it is the same"
-            )
+    retrievers = {_named(name): record.identity for name, record in race.records.items()}
+    return {name: str(fact) for name, fact in {**race.rule, **decided, **retrievers}.items()}
+
+
+def _named(retriever: str) -> str:
+    return f"retriever {retriever!r}"
 
 
 def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:

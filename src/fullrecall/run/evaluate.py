@@ -11,7 +11,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast, get_args
@@ -95,11 +95,7 @@ def evaluated(
     from fullrecall.run.chunks import takes_chunks
     from fullrecall.run.drivers import rows_of
 
-    samples, run = _run(samples, scorers, options)
-    run.corpus = corpus_index(options.corpus, samples)
-    total = length_hint(samples)
-    kept, samples = _unfinished(samples, run, options)
-    reporting = _reporting(run, options, total, make, kept)
+    samples, run, reporting = _begun(samples, scorers, options, make)
     with interruptible(run.reading_seconds) as run.interruption, reporting as scored:
         if run.asks_nobody and options.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
@@ -110,26 +106,26 @@ def evaluated(
     return scored.report
 
 
-def _run(
-    samples: Iterable[SampleLike], scorers: Sequence[Scorer] | Scorer, chosen: EvaluateOptions
-) -> tuple[Iterable[SampleLike], Run]:
-    """Return the samples, with IDs read by `id_key`, and the run that scores them."""
+def _begun(
+    samples: Iterable[SampleLike],
+    scorers: Sequence[Scorer] | Scorer,
+    options: EvaluateOptions,
+    make: type[AnyEvaluation],
+) -> tuple[Iterable[SampleLike], Run, AbstractContextManager[_Scored[AnyEvaluation]]]:
+    """Return the samples to score, with IDs read by `id_key`, their run, and its report to be."""
     from fullrecall.run.work import Run
 
-    retriever = None
-    if chosen.retriever is not None:
+    run = Run(check_scorers(scorers), options.limits, view=options.view, collapse=options.collapse)
+    if options.retriever is not None:
         from fullrecall.run.retrievers import as_retriever
 
-        retriever = as_retriever(chosen.retriever, id_key=chosen.id_key)
-    elif chosen.id_key is not None:
-        samples = _rows_as_samples(samples, chosen.id_key)
-    return samples, Run(
-        check_scorers(scorers),
-        chosen.limits,
-        view=chosen.view,
-        collapse=chosen.collapse,
-        retriever=retriever,
-    )
+        run.retriever = as_retriever(options.retriever, id_key=options.id_key)
+    elif options.id_key is not None:
+        samples = _rows_as_samples(samples, options.id_key)
+    run.corpus = corpus_index(options.corpus, samples)
+    total = length_hint(samples)
+    kept, samples = _unfinished(samples, run, options)
+    return samples, run, _reporting(run, options, total, make, kept)
 
 
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
@@ -182,16 +178,13 @@ async def aevaluated(
     make: type[AnyEvaluation],
 ) -> AnyEvaluation:
     """Return the evaluation of every sample, without blocking; see `fullrecall.aevaluate`."""
-    from fullrecall.run.drivers import arows_of
-
-    samples, run = _run(samples, scorers, options)
     import asyncio
 
-    if options.corpus is not None:
-        run.corpus = await asyncio.to_thread(corpus_index, options.corpus, samples)
-    total = length_hint(samples)
-    kept, samples = await asyncio.to_thread(_unfinished, samples, run, options)
-    reporting = _reporting(run, options, total, make, kept)
+    from fullrecall.run.drivers import arows_of
+
+    # Reading a corpus or an earlier output would block the loop.
+    beginning = asyncio.to_thread(_begun, samples, scorers, options, make)
+    samples, run, reporting = await beginning
     with run.interruption.late_after(run.reading_seconds), reporting as scored:
         async with aclosing(arows_of(as_samples(samples, run.scorers), run)) as rows:
             async for row in rows:
@@ -199,54 +192,50 @@ async def aevaluated(
     return scored.report
 
 
+@dataclass
 class _Scored(Generic[AnyEvaluation]):
     """Puts scored rows into the report, or into the output file that the report then reads."""
 
-    def __init__(
-        self,
-        report: AnyEvaluation,
-        meter: Meter | None,
-        options: EvaluateOptions,
-        after: int | None,
-    ) -> None:
-        self.report = report
-        self.count = after or 0
-        self._after = after
-        self._meter = meter
-        self._options = options
-        self._writer: RowWriter | None = None
+    report: AnyEvaluation
+    options: EvaluateOptions
+    meter: Meter | None
+    count: int
+    writer: RowWriter | None = None
 
     def add(self, row: Row) -> None:
         """Add one row."""
-        if self._writer is None:
+        if self.writer is None:
             self.report.add(row)
         else:
-            self._writer.write(row.sample, row.results)
+            self.writer.write(row.sample, row.results)
         self.count += 1
-        if self._options.sink is not None:
-            self._options.sink(row)
-        if self._meter is not None:
-            self._meter.add(row)
+        if self.options.sink is not None:
+            self.options.sink(row)
+        if self.meter is not None:
+            self.meter.add(row)
 
     def add_part(self, part: Part) -> None:
         """Add rows that were scored together."""
-        (self._writer or self.report.table).add(part)
+        (self.writer or self.report.table).add(part)
         self.count += len(part)
-        if self._meter is not None:
-            self._meter.add_part(part, len(self.report.methods))
+        if self.meter is not None:
+            self.meter.add_part(part, len(self.report.methods))
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Write to the output file, if there is one; at the end, make the report read it."""
-        path = self._options.output
+    def writing(self, after: int | None) -> Iterator[None]:
+        """Write to the output file, if there is one; at the end, make the report read it.
+
+        `after` is the number of rows that an unfinished file keeps, None for a new one.
+        """
+        path = self.options.output
         if path is None:
             yield
             return
         from fullrecall.files.reports import saved as files
 
-        writer = files.writer(path, self.report.methods, self.report.origin, after=self._after)
+        writer = files.writer(path, self.report.methods, self.report.origin, after=after)
         try:
-            with writer as self._writer:
+            with writer as self.writer:
                 yield
         finally:
             self.report.table = files.open_report(path, Evaluation).table
@@ -272,11 +261,10 @@ def _reporting(
     meter = Meter(run, total=total or None)
     for part in () if kept is None else kept.parts:
         meter.add_part(part, len(report.methods))
-    scored = _Scored(
-        report, meter if options.progress else None, options, None if kept is None else len(kept)
-    )
+    after = None if kept is None else len(kept)
+    scored = _Scored(report, options, meter if options.progress else None, after or 0)
     try:
-        with closing(meter), scored.writing():
+        with closing(meter), scored.writing(after):
             yield scored
     except Overdue as late:
         report.stopped = ending(late)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from fullrecall._util.counts import counted
 from fullrecall.run.work import Run
 from fullrecall.scorers.result import Status
 from fullrecall.table.row import Row
@@ -66,14 +65,7 @@ class Meter:
         self._bar.update(self._samples - self._bar.n)
 
     def _details(self) -> str:
-        """Return the numbers beside the samples: unscored, calls, tokens, retries, cost."""
-        spent, phrases = self._run.spent, []
-        if self._unscored:
-            phrases.append(f"{self._unscored:,} unscored")
-        if spent.calls:
-            phrases += [counted(spent.calls, "call"), counted(spent.tokens, "token")]
-        if spent.retries:
-            phrases.append(f"{spent.retries:,} retries")
-        if spent.cost is not None:
-            phrases.append(f"cost {spent.cost:,.4g}")
-        return ", ".join(phrases)
+        """Return the numbers beside the samples: unscored, the requests."""
+        unscored = f"{self._unscored:,} unscored" if self._unscored else ""
+        sent = self._run.spent.sent() if self._run.spent.calls else ""
+        return ", ".join(filter(None, (unscored, sent)))

@@ -162,12 +162,19 @@ def history_of(sample: Sample) -> list[Any]:
 
 def takes_history(function: Callable[..., Any]) -> bool:
     """Return whether a function has a parameter for the conversation before its question."""
+    return any(each.name == "history" and each.kind in _NAMED for each in _options_of(function))
+
+
+_NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+"""The kinds of parameters that can be passed by name."""
+
+
+def _options_of(function: Callable[..., Any]) -> list[Parameter]:
+    """Return the parameters of a function after the first one, the question."""
     try:
-        _, *parameters = signature(function).parameters.values()
+        return list(signature(function).parameters.values())[1:]
     except (TypeError, ValueError):  # Some C functions have no signature.
-        return False
-    named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-    return any(each.name == "history" and each.kind in named for each in parameters)
+        return []
 
 
 class _Deeper:
@@ -204,10 +211,7 @@ def _depth_arguments(
     function: Callable[..., Any], k: int | None
 ) -> tuple[tuple[int, ...], dict[str, int]]:
     """Return the arguments, by position and by name, that ask a function for `k` contexts."""
-    try:
-        _, *parameters = signature(function).parameters.values()
-    except (TypeError, ValueError):  # Some C functions have no signature.
-        return (), {}
+    parameters = _options_of(function)
     for parameter in parameters:
         is_required = parameter.default is Parameter.empty
         # Annotations are texts if a module imports them from __future__.
@@ -216,7 +220,7 @@ def _depth_arguments(
             continue
         if parameter.kind is Parameter.POSITIONAL_ONLY and parameter is parameters[0]:
             return (k or DEFAULT_K,), {}
-        if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY):
+        if parameter.kind in _NAMED:
             return (), {parameter.name: k or DEFAULT_K} if k is not None or is_required else {}
     return (), {}
 
