@@ -96,10 +96,13 @@ class TestEvaluate:
         [
             ([], "empty"),
             ([IdRecall], "pass an instance"),
-            ([IdRecall(), IdRecall()], r"two scorers are named 'id_recall'.*every measure"),
+            (
+                [IdRecall(), IdRecall()],
+                r"two columns of the report are named 'id_recall'.*every measure",
+            ),
             (["id_recall"], "is not a scorer"),
             ("id_recall", "'id_recall' is not a scorer"),
-            ([IdRecall(name="group")], "'group' is the name of a column of every report"),
+            ([IdRecall(name="group")], "two columns of the report are named 'group'"),
         ],
     )
     def test_scorers_are_checked_before_anything_is_scored(

@@ -7,7 +7,7 @@ import re
 import secrets
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -103,21 +103,17 @@ def _server_url(scheme: str, rest: str) -> str:
     if not rest.startswith("//"):
         rest = f"/{rest}" if scheme != "unix" else f"//{rest}"
     url = f"{scheme}:{rest}"
-    try:
+    with suppress(ValueError):
         parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises for what is no number
-    except ValueError:
-        raise ParameterError(
-            f"must be a URL with a host and a port, as {scheme}://host:6379/0, got another", "store"
-        ) from None
-    has_user = "@" in (parts.netloc if is_socket else rest)
-    names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-    if has_user or any(names_secret(name) or "user" in name.lower() for name in names):
-        hide_url(url)
-        # The URL is not shown, since a password may contain any character.
-        raise ParameterError(
-            f"must be a URL without a password or a user, got a {scheme}:// URL with one: set "
-            "REDIS_PASSWORD and REDIS_USERNAME here and where workers run",
-            "store",
-        )
-    return url
+        parts.port  # noqa: B018 - raises for a port that is not a number
+        names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+        has_secret = any(names_secret(name) or "user" in name.lower() for name in names)
+        if not has_secret and "@" not in (parts.netloc if is_socket else rest):
+            return url
+    hide_url(url)
+    # The URL is not shown, since a password may contain any character.
+    raise ParameterError(
+        f"must be a URL without a password or a user, such as {scheme}://host:6379/0: set "
+        "REDIS_PASSWORD and REDIS_USERNAME here and where workers run",
+        "store",
+    )

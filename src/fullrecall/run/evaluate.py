@@ -406,8 +406,7 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     scorers = tuple(scorers) if isinstance(scorers, Iterable) else (scorers,)
     if not scorers:
         raise ParameterError("scorers is empty: pass at least one, such as IdRecall()")
-    names: set[str] = set()
-    columns = {"sample", "user_input", "group"}
+    names = {"sample", "user_input", "group"}
     for scorer in scorers:
         if isinstance(scorer, Measure):
             raise ParameterError(
@@ -418,13 +417,8 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
             raise ParameterError(f"{scorer!r} is not a scorer: pass an instance such as IdRecall()")
         if scorer.method.name in names:
             raise ParameterError(
-                f"two scorers are named {scorer.method.name!r}: pass name=… to one of them; one "
-                "scorer answers for every k and every measure"
+                f"two columns of the report are named {scorer.method.name!r}: pass another name=…; "
+                "one scorer answers for every k and every measure"
             )
         names.add(scorer.method.name)
-        if scorer.method.name in columns:
-            raise ParameterError(
-                f"{scorer.method.name!r} is the name of a column of every report: choose another "
-                "name="
-            )
     return scorers

@@ -37,6 +37,7 @@ from fullrecall.judge.models.redaction import (
     hide_environment,
     hide_url,
     hide_values,
+    public_options,
     public_url,
     redacted,
     watch_logs,
@@ -145,11 +146,8 @@ class RemoteModel(ABC):
     @property
     def name(self) -> str:
         """The model and the options that affect its answers."""
-        # Headers identify the user, do not affect answers, and may hold secrets.
-        named = sorted(key for key in self.options if not key.startswith("extra_"))
-        options = "".join(f",{key}={self.options[key]!r}" for key in named)
         endpoint = f"{self.package}:{self.model}@{self._shown_address},t={self.temperature}"
-        return f"{endpoint}{redacted(options)}"
+        return f"{endpoint}{public_options(self.options)}"
 
     def __repr__(self) -> str:
         address = "" if self.base_url is None else f", base_url={self._shown_address!r}"
