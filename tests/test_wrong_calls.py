@@ -60,6 +60,19 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: compare(REPORT, REPORT, 3), "such as Recall @ 5, got 3"),  # type: ignore[call-overload]
     (lambda: REPORT.summary([Recall @ 5]), "such as Recall @ 5, got [Recall @ 5]"),
     (lambda: REPORT.summary("recal@1"), "choose one of recall, precision"),
+    (
+        lambda: compare(REPORT, REPORT, Recall, baseline="x"),  # type: ignore[call-overload]
+        "baseline names one of several reports: pass {name: report, …}",
+    ),
+    (
+        lambda: compare({"a": REPORT, "b": REPORT}, Recall, slices="kind"),  # type: ignore[call-overload]
+        "slices is for two reports: compare two of them",
+    ),
+    (lambda: compare({"a": REPORT}), "reports must be at least 2, got 1"),
+    (
+        lambda: compare({"a": REPORT, "b": REPORT}, baseline="x"),
+        "baseline must be one of 'a', 'b', got 'x'",
+    ),
     (lambda: compare(REPORT, REPORT, Retrieved), "Retrieved is a count"),
     (lambda: Gate(Retrieved >= 0.5), "Retrieved is a count, which has no threshold"),
     (lambda: REPORT.summary(IdRecall()), "expected a measure such as Recall @ 5"),
@@ -145,6 +158,10 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: own("owned", lambda _: 0), "count must take (self, findings, retrieved), or with"),
     (lambda: StepReading(failed_calls="x"), "failed_calls must be 'unscored' or 'score', got"),  # type: ignore[arg-type]
     (lambda: documents_of(5), "documents: expected a folder or an iterable, got 5"),  # type: ignore[arg-type]
+    (lambda: documents_of(b"x"), "documents: expected a folder or an iterable, got b'x'"),  # type: ignore[arg-type]
+    (lambda: documents_of("missing"), "missing: no such file or folder"),
+    (lambda: [*documents_of([{"id": "a"}])], "documents, item 0: expected a text, got {'id': 'a'}"),
+    (lambda: anything.Report.open([]), "no file to open: pass at least one path"),
     (
         lambda: anything.Report.open("r.parquet", rows=-1),
         "rows must be a whole number >= 0, got -1",

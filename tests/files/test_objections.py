@@ -40,32 +40,54 @@ def lists(*columns: list[str]) -> list[list[str]]:
 
 
 Q = {"question": ASKED}
-TRAPS: list[tuple[dict[str, Any], str]] = [
+TRAPS: list[tuple[dict[str, Any], str, int]] = [
     # Another column fits too, or is the only one that varies.
-    ({"instruction": ASKED, "input": TEXTS, "output": "x"}, "instruction asks, and input does not"),
-    ({"prompt": "Use the rules.", "text": TEXTS, "gold_id": DOCS}, "prompt is the same in all"),
+    (
+        {"instruction": ASKED, "input": TEXTS, "output": "x"},
+        "instruction asks, and input does not",
+        2,
+    ),
+    ({"prompt": "Use the rules.", "text": TEXTS, "gold_id": DOCS}, "prompt is the same in all", 4),
     # A letter or number of a choice is not an answer.
-    ({**Q, "A": TEXTS, "B": "b", "answer": [*"ABBABA"]}, "answer is the letter or number"),
-    ({**Q, "choices": lists(DOCS, OTHER), "answer": [0, 1, 1, 0, 1, 0]}, "letter or number"),
+    ({**Q, "A": TEXTS, "B": "b", "answer": [*"ABBABA"]}, "answer is the letter or number", 1),
+    ({**Q, "choices": lists(DOCS, OTHER), "answer": [0, 1, 1, 0, 1, 0]}, "letter or number", 1),
     # Labels say which documents are relevant.
     (
         {**Q, "doc": DOCS, "verdict": ["relevant", "not relevant"] * 3},
         "verdict may say which of doc are relevant: rows='[verdict=relevant]' keeps the rows",
+        2,
     ),
-    ({**Q, "doc_id": DOCS, "gold": [True, False] * 3}, "rows='[gold]' keeps the rows of these"),
+    ({**Q, "doc_id": DOCS, "gold": [True, False] * 3}, "rows='[gold]' keeps the rows of these", 2),
     (
         {**Q, "passages": [[{"id": d, "is_answer": n > 3}] for n, d in enumerate(DOCS)]},
         r"passages[].is_answer may say which of passages[].id are relevant",
+        5,
     ),
-    ({**Q, "doc_ids": lists(DOCS, OTHER), "labels": [[1, 0]] * 6}, "labels may say which of"),
-    ({**Q, "passages": lists(TEXTS, TEXTS), "scores": [[9.5, 3.25]] * 6}, "scores may say which"),
+    ({**Q, "doc_ids": lists(DOCS, OTHER), "labels": [[1, 0]] * 6}, "labels may say which of", 1),
+    (
+        {**Q, "passages": lists(TEXTS, TEXTS), "scores": [[9.5, 3.25]] * 6},
+        "scores may say which",
+        1,
+    ),
     # The references are of another kind, or of other rows.
-    ({**Q, "chunks": lists(TEXTS, TEXTS), "gold_index": [[0]] * 6}, "gold_index may say which of"),
-    ({**Q, "bot_answer": "x", "source_files": [["a.md"], ["b.md"]] * 3}, "sources of bot_answer"),
-    ({"id": DOCS, **Q, "relevant_ids": lists(OTHER)}, "relevant_ids has the IDs of rows"),
-    ({**Q, "support_agent_id": ["p-1", "p-2"] * 3}, "has only 2 values in 6 rows"),
-    ({**Q, "sources_shown": lists(URLS, URLS[::-1])}, "has 2 in each row, as a retrieved list"),
-    ({**Q, "worksheet": DOCS, "grade": [*"ABCABC"]}, "grade may say which documents are relevant"),
+    (
+        {**Q, "chunks": lists(TEXTS, TEXTS), "gold_index": [[0]] * 6},
+        "gold_index may say which of",
+        1,
+    ),
+    (
+        {**Q, "bot_answer": "x", "source_files": [["a.md"], ["b.md"]] * 3},
+        "sources of bot_answer",
+        1,
+    ),
+    ({"id": DOCS, **Q, "relevant_ids": lists(OTHER)}, "relevant_ids has the IDs of rows", 3),
+    ({**Q, "support_agent_id": ["p-1", "p-2"] * 3}, "has only 2 values in 6 rows", 6),
+    ({**Q, "sources_shown": lists(URLS, URLS[::-1])}, "has 2 in each row, as a retrieved list", 4),
+    (
+        {**Q, "worksheet": DOCS, "grade": [*"ABCABC"]},
+        "grade may say which documents are relevant",
+        2,
+    ),
     (
         {
             **Q,
@@ -75,25 +97,33 @@ TRAPS: list[tuple[dict[str, Any], str]] = [
             "passages": lists(TEXTS),
         },
         "references may be answers, and passages the references",
+        1,
     ),
-    ({**Q, "options": {"A": "x", "B": "y"}, "answer": [*"ABBABA"]}, "letter or number"),
-    ({**Q, "answer_source": "manual"}, "answer_source has only 1 values in 6 rows"),
+    ({**Q, "options": {"A": "x", "B": "y"}, "answer": [*"ABBABA"]}, "letter or number", 1),
+    ({**Q, "answer_source": "manual"}, "answer_source has only 1 values in 6 rows", 6),
     # Two columns fit.
     (
         {**Q, "chunks_used": lists(DOCS, OTHER), "chunks_needed": lists(DOCS)},
         "chunks_used or chunks_needed may be the references",
+        2,
     ),
     (
         {**Q, "gold_id": DOCS, "retrieved_dense": lists(OTHER), "retrieved_bm25": lists(DOCS)},
         "retrieved_dense or retrieved_bm25 may be it",
+        1,
     ),
 ]
+"""Columns, the doubt about them, and the rows from which there is evidence for it."""
 
 
-@pytest.mark.parametrize(("columns", "says"), TRAPS, ids=[says for _, says in TRAPS])
-def test_values_against_a_guess_are_asked_about(columns: dict[str, Any], says: str) -> None:
+@pytest.mark.parametrize(("columns", "says", "fewest"), TRAPS, ids=[says for _, says, _ in TRAPS])
+def test_values_against_a_guess_are_asked_about(
+    columns: dict[str, Any], says: str, fewest: int
+) -> None:
     """Values that contradict a guess lead to a question; each file was once read wrongly."""
-    assert says in asked(rows_of(columns))
+    rows = rows_of(columns)
+    evident = [count for count in range(1, len(rows) + 1) if says in asked(rows[:count])]
+    assert evident == [*range(fewest, len(rows) + 1)]
 
 
 def test_a_question_in_several_rows_is_asked_about() -> None:
@@ -137,7 +167,7 @@ def test_a_guess_that_values_support_is_not_asked_about(columns: dict[str, Any])
 
 def test_a_given_field_is_not_asked_about() -> None:
     """A field that the user names is not asked about."""
-    columns, _ = TRAPS[-2]
+    columns, *_ = TRAPS[-2]
     fields = {"reference_context_ids": "chunks_needed"}
     assert asked(rows_of(columns), fields=fields) == ""
 

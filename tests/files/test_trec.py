@@ -157,6 +157,7 @@ class TestOrder:
         for each in (report, Report.load(tmp_path / "r.parquet")):
             assert note in " ".join(str(each.summary(Recall @ 1, Recall @ 5)).split())
             assert "straddle" not in str(each.summary(Recall @ 8))
+            assert "straddle" not in str(each.summary(Recall))  # No rank cuts the list.
 
     def test_documents_that_come_twice_are_kept(self, write: Write) -> None:
         """Repeated documents are kept: scorers cut at k first, then count the first occurrence."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def judge(trained: Path) -> CrossEncoderJudge:
 
 def test_it_tells_true_claims_from_false_ones(judge: CrossEncoderJudge) -> None:
     """On unseen facts the judge supports true claims, and none with another name or number."""
+    assert re.fullmatch(r"nli:\w+-[0-9a-f]{8}:0\.5/3", judge.name)
     held = FACTS[1::2]
     other = [one for one in EDITED if one.detail in ("name", "number")][1::2]
     true = [run(judge.attribute([claim], contexts))[0][0] for claim, contexts in held]

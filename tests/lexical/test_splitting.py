@@ -137,6 +137,10 @@ def test_blocks_without_a_statement_are_listed(
         ("They have been labeled as old and mocked in a film.",
          ["They have been labeled as old.", "They have been mocked in a film."]),
         ("It is not open and the door is shut.", ["It is not open.", "The door is shut."]),
+        ("He left; she stayed.", ["He left.", "She stayed."]),  # the shortest
+        ("The harbour of the old town opened in spring; the mill of the new town closed in autumn.",
+         ["The harbour of the old town opened in spring.",
+          "The mill of the new town closed in autumn."]),  # the longest
     ],
 )  # fmt: skip
 def test_verbs_that_share_a_subject_are_facts(sentence: str, facts: list[str]) -> None:
@@ -157,6 +161,7 @@ def test_verbs_that_share_a_subject_are_facts(sentence: str, facts: list[str]) -
         "The tower stands between the river and the hill was cleared.",
         "Another reason could be to win delegates and have a say in the party.",
         "He said that the king left and the queen was ill.",
+        "The harbour of the old town opened in spring; the mill of the new town closed in the end.",
         "The envoys met with the prosecutor and President Lund during a trip aimed at peace.",
     ],
 )

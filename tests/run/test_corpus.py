@@ -126,6 +126,8 @@ def test_spans_are_held_against_the_text_of_their_document() -> None:
         assert statuses(evaluate(given, SpanRecall(), corpus=same)) == [[Status.SCORED]]
         report = evaluate(iter(given), SpanRecall(), corpus=moved)
         assert statuses(report) == [[Status.UNSCORED]]
+    # Chunks of the document have other offsets, but the document is still there.
+    assert statuses(evaluate([fields], SpanRecall(), corpus=NEW)) == [[Status.SCORED]]
     gone = evaluate([fields], SpanRecall(), corpus={"manual": GUIDE})
     assert gone.rows[0].results[0].reason == "stale label: 'guide' is not in the corpus"
 

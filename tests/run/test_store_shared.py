@@ -221,6 +221,17 @@ def test_the_processes_of_a_machine_share_a_budget(tmp_path: Path, budget: Budge
         assert count >= 24, "the killed one's is counted, and was not paid"
 
 
+def test_the_workers_of_a_job_share_an_account_without_bounds(tmp_path: Path) -> None:
+    """With prices alone the account has the calls, tokens and cost of all workers."""
+    budget, address = Budget(prices={"paid": (1.0, 2.0)}), opened(tmp_path / "s")
+    for first in (0, 3):
+        shares(address, budget, list(range(first, first + 3)), tmp_path / "p")
+    with address.open() as ledger:
+        spent = spent_of(ledger, budget)
+    assert (spent.calls, spent.tokens) == (6, 6 * 15)
+    assert spent.cost == pytest.approx(6 * 20 / 1e6)
+
+
 def test_the_threads_of_a_machine_share_a_rate(tmp_path: Path) -> None:
     """Requests of two workers take turns by the rate, and none is sent early."""
     budget = Budget(rate=100.0)

@@ -8,7 +8,7 @@ import random
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fullrecall import Context, Sample, SpanRecall
@@ -220,6 +220,8 @@ TINY = st.one_of(
 
 
 @given(TINY, TINY, st.integers(1, 9))
+@example("a", "b", 1)  # No shorter run can be cut at a border.
+@example("ab", "c", 9)
 @settings(max_examples=EXAMPLES)
 def test_runs_equal_the_slow_obvious_reference(reference: str, context: str, min_run: int) -> None:
     """The index finds the same runs as a search of every window, on two-letter texts."""

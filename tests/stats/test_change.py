@@ -14,7 +14,7 @@ from fullrecall import IdRecall, Report, Sample
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Recall
 from fullrecall.report import Row, compare
-from fullrecall.stats.bounds import Counts, mean_above, mean_below
+from fullrecall.stats.bounds import Counts, lower_bound, mean_above, mean_below, upper_bound
 from fullrecall.stats.change import Difference, Direction
 
 STEPS = st.integers(-12, 12).map(lambda twelfths: twelfths / 12)
@@ -70,15 +70,21 @@ def test_before_and_after_swapped_mirror_everything(differences: list[float]) ->
     assert back.needed == there.needed
 
 
-def test_needed_groups_would_settle_it() -> None:
-    """`needed` groups of the same differences exclude 0, and clearly fewer do not."""
-    differences = [0.5] * 4 + [-0.5] * 2 + [0.0] * 34
-    found = change(differences)
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_needed_groups_would_settle_it(sign: int, confidence: float) -> None:
+    """`needed` groups of the same differences exclude 0, and one fewer does not."""
+    differences = [0.5 * sign] * 3 + [-0.5 * sign] * 2 + [0.0] * 35
+    found = change(differences, confidence=confidence)
     assert found.outcome is Direction.CANNOT_TELL
     assert found.needed is not None
-    times = found.needed // len(differences)
-    assert change(differences * (times + 1)).outcome is Direction.BETTER
-    assert change(differences * (times - 1)).outcome is Direction.CANNOT_TELL
+    counts = Counts.of(differences)
+
+    def settled(groups: int) -> bool:
+        share, alpha = counts.scaled(groups / len(differences)), (1 - confidence) / 2
+        return lower_bound(share, alpha, least=-1.0) > 0 or upper_bound(share, alpha) < 0
+
+    assert [settled(found.needed - 1), settled(found.needed)] == [False, True]
 
 
 def test_no_number_of_groups_settles_a_tie() -> None:

@@ -72,9 +72,8 @@ class Measure:
         # A user's measure is a value too, hashed and compared by its parameters.
         dataclass(frozen=True, kw_only=True, repr=False)(cls)
         cls._own_hash, cls.__hash__ = cls.__hash__, Measure.__hash__  # type: ignore[attr-defined, method-assign]
-        if "formula" in vars(cls) or "count" in vars(cls):
-            cls.plain = bool(vars(cls).get("plain"))
         if "count" in vars(cls) and not cls.__module__.startswith(_OWN):
+            cls.plain = False
             from fullrecall.measures.own import check_class
 
             check_class(cls)

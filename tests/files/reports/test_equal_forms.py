@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tests.files.reports import made
 
-from fullrecall import IdRecall, Report, evaluate
+from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.files.reports import saved as files
 from fullrecall.measures import Recall
@@ -54,6 +54,21 @@ def test_every_row_and_value_comes_back(form: str, seed: int, tmp_path: Path) ->
     assert opened.table.groups == report.table.groups
     some = np.array(random.Random(seed).sample(range(len(report)), 60))
     assert list(opened.table.selected(some)) == list(report.table.selected(some))
+
+
+@pytest.mark.parametrize("form", ["lines", "columns"])
+@pytest.mark.parametrize("texts", [None, ["a text"]], ids=["ids", "texts"])
+@pytest.mark.parametrize("value", [{1}, {"at": (1, 2)}, {3: "x"}, [float("inf")]], ids=repr)
+def test_metadata_that_json_would_change_is_refused(
+    form: str, texts: list[str] | None, value: object, tmp_path: Path
+) -> None:
+    """Both forms name the place in the metadata, for samples of IDs alone too."""
+    sample = Sample(
+        retrieved_ids=["a"], expected_ids=["a"], reference_contexts=texts, metadata={"m": value}
+    )
+    report = evaluate([sample], IdRecall(), progress=False)
+    with pytest.raises(ReportError, match=r"sample\.metadata\.m"):
+        FORMS[form](report, tmp_path)
 
 
 def test_rows_that_came_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
