@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from fullrecall._util.caches import remembered
@@ -31,9 +31,10 @@ _ALSO_WORDS = frozenset({"may", "march"})  # as months only with a capital, in a
 _CARDINALS: Mapping[str, int] = table("numbers.json")["cardinals"]
 _ORDINALS: Mapping[str, int] = table("numbers.json")["ordinals"]
 _SCALES: Mapping[str, float] = table("numbers.json")["scales"]
-_MONEY_SCALES: Mapping[str, float] = _SCALES | table("numbers.json")["money scales"]
+_TIGHT_SCALES: Mapping[str, float] = table("numbers.json")["tight scales"]  # 5k
+_MONEY_SCALES = {**_SCALES, **_TIGHT_SCALES, **table("numbers.json")["money scales"]}
 _BEFORE_YEARS = frozenset([*table("numbers.json")["before years"].split(), *MONTHS])
-_CURRENCIES = frozenset("$€£¥₹")
+_WORD_END = re.compile(r"(?<=\w\w)\b")
 _PLURAL = re.compile(r"(?<=\w\w)s\b")
 _UNITS: Mapping[str, tuple[str, str]] = {
     _PLURAL.sub("", form): (unit, sort)
@@ -50,19 +51,41 @@ _FACTORS: Mapping[str, float] = {
 """The factor from each unit to the base unit of its sort, if it has one: 250 ms are 0.25 seconds.
 
 A year has 365 days, and a month is a twelfth of it."""
-_LONGEST_UNIT = 3  # tokens, as in "miles per hour"
+
+
+def _any(words: Iterable[str]) -> str:
+    """Return a pattern for the longest of some words; words of several letters may be plural."""
+    longest_first = sorted(words, key=len, reverse=True)
+    forms = [_WORD_END.sub("s?+", re.escape(word)) for word in longest_first]
+    return rf"(?:{'|'.join(forms)})(?![^\W\d_])"
+
 
 # All repeats are possessive: contexts are untrusted, so no pattern may backtrack over them.
 _TOKEN = re.compile(
-    r"(?P<citation>\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\])"
-    r"|(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"
-    r"|(?P<word>[^\W\d_]++(?:['’][^\W\d_]++)*+[²³]?+)"
-    r"|(?P<sign>[$€£¥₹%°])"
-    r"|(?P<dash>[-–—])"
-    r"|(?P<other>[\S\n])"
+    r"\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\]"  # a citation
+    r"|^[ \t]*+\(?\d{1,3}+[.)](?=\s)"  # the marker of a list item
+    r"|(?P<sign>[$€£¥₹]\s*+)?+(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"
+    r"|(?P<word>[^\W\d_]++(?:['’][^\W\d_]++)*+)"
+    r"|[^\w\s]",
+    re.MULTILINE,
 )
-_MARKER = re.compile(r"(?:^|(?<=\n))[ \t]*+\(?\d{1,3}+[.)](?=\s)")
 _GROUPED = re.compile(r"\d{1,3}+(?:,\d{3})++(?:\.\d++)?+|\d{1,3}+(?:\.\d{3}){2,}+")
+_GAP = r"[^\S\n]*+"
+_ORDINAL = re.compile(_any(["st", "nd", "rd", "th"]))
+_ONES = re.compile(rf"[-–—]({_any([*_CARDINALS][1:10])})", re.IGNORECASE)
+_AN = re.compile(r" an?\b")
+_AND_A_HALF = re.compile(r" and a half\b")
+_SCALE = re.compile(rf"{_GAP}{_any(_SCALES)}|{_any(_TIGHT_SCALES)}", re.IGNORECASE)
+_MONEY_SCALE = re.compile(rf"{_GAP}{_any(_MONEY_SCALES)}", re.IGNORECASE)
+# A dash may be before it: a 5-mile run.
+_UNIT = re.compile(rf"{_GAP}(?:[-–—]{_GAP})?+({_any(_UNITS)})", re.IGNORECASE)
+_COUNTED = re.compile(rf"{_GAP}(?:people|men|women|children|[a-z]++(?<=s))\b")
+_FORMS = [form for month in MONTH_NUMBERS for form in (month.title(), month.upper())]
+_MONTH = re.compile(
+    rf"\b(?P<month>{_any(_FORMS)})(?P<dated>{_GAP}(?:[^\W\d_]++|[^\w\s])?+{_GAP}\d)?+"
+)
+_LONGEST_BEFORE = 10  # characters of a word before a month, with its space
+_WEEKDAY = re.compile(rf"\b({'|'.join(WEEKDAYS)})s?\b", re.IGNORECASE)
 _TIME = re.compile(
     r"(\d{1,2})(?::([0-5]\d))?+(?:\s?+([ap])(?:m\b|\.\s?m\.)| o['’]clock\b|(?<=:\d\d))",
     re.IGNORECASE,
@@ -101,24 +124,24 @@ class Number(NamedTuple):
         return any(map(str.isdecimal, self.text))
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    start: int
-    end: int
-
-    @property
-    def lower(self) -> str:
-        return self.text.lower()
-
-
-_NOTHING = _Token("", "", -1, -1)
-
-
 @remembered(400_000)
 def numbers(text: str) -> tuple[Number, ...]:
     """Return the numbers of a text, in order."""
-    return tuple(_NumberReader(text).numbers())
+    found: list[Number] = []
+    before = ""
+    for token in paused(_TOKEN.finditer(text)):
+        number = None
+        if token.lastgroup and not (found and token.start() < found[-1].end):
+            number = _in_digits(token, before) if token["digits"] else _in_words(token, before)
+        before = token[0].lower()
+        if number is None:
+            continue
+        joined = _sum(found[-1], number, text) if found else None
+        if joined:
+            found[-1] = joined
+        else:
+            found.append(number)
+    return tuple(found)
 
 
 def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
@@ -136,15 +159,14 @@ def is_equal(number: Number, other: Number) -> bool:
         return False
     if number.sort == other.sort == "clock":
         return _is_same_time(number, other)
-    factors = [1.0, 1.0]
     if number.unit != other.unit:
-        factors = [_FACTORS.get(each.unit, math.nan) for each in (number, other)]
-    is_ordinal = "ordinal" in (number.sort, other.sort)
+        factor, other_factor = (_FACTORS.get(each.unit, math.nan) for each in (number, other))
+        is_close = math.isclose(number.value * factor, other.value * other_factor)
+        return is_close and number.sort == other.sort
     # A year is a number that is written like a count.
-    may_differ = number.unit == other.unit == "" and not is_ordinal
-    if number.sort != other.sort and not may_differ:
-        return False
-    return math.isclose(number.value * factors[0], other.value * factors[1])
+    may_differ = number.unit == "" and "ordinal" not in (number.sort, other.sort)
+    is_same_sort = may_differ or number.sort == other.sort
+    return is_same_sort and math.isclose(number.value, other.value)
 
 
 def excludes(claimed: Number, stated: Number) -> bool:
@@ -155,25 +177,21 @@ def excludes(claimed: Number, stated: Number) -> bool:
 @remembered(400_000)
 def months(text: str) -> frozenset[str]:
     """Return the months that a text names, in lower case; "may" needs a capital, and a date."""
-    tokens = _tokens(text)
     named = set()
-    for at, token in enumerate(paused(tokens)):
-        number = MONTH_NUMBERS.get(token.lower)
-        if not number or not token.text[0].isupper():
-            continue
-        around = [*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 3]]
-        is_dated = any(other.kind == "digits" for other in around)
-        is_led = at > 0 and tokens[at - 1].lower in _BEFORE_YEARS
-        if is_dated or (token.lower in MONTHS and (is_led or token.lower not in _ALSO_WORDS)):
-            named.add(MONTHS[number - 1])
+    for match in paused(_MONTH.finditer(text)):
+        month = match["month"].lower()
+        beside = text[max(0, match.start() - _LONGEST_BEFORE) : match.start()].lower().split()
+        before = beside[-1] if beside else ""
+        is_sure = month in MONTHS and (before in _BEFORE_YEARS or month not in _ALSO_WORDS)
+        if match["dated"] or before.isdigit() or is_sure:
+            named.add(MONTHS[MONTH_NUMBERS[month] - 1])
     return frozenset(named)
 
 
 @remembered(400_000)
 def weekdays(text: str) -> frozenset[str]:
     """Return the weekdays that a text names, in lower case."""
-    words = {token.lower.removesuffix("s") for token in _tokens(text) if token.kind == "word"}
-    return frozenset(words.intersection(WEEKDAYS))
+    return frozenset(day.lower() for day in _WEEKDAY.findall(text))
 
 
 def _may_be(claimed: Number, stated: Number) -> bool:
@@ -195,143 +213,100 @@ def _is_same_time(time: Number, other: Number) -> bool:
     return minutes % (60 * (2 * _NOON if is_sure else _NOON)) == 0
 
 
+def _sum(number: Number, part: Number, text: str) -> Number | None:
+    """Return two numbers that are one amount (2 hours and 30 minutes) as one, or None."""
+    share = _FACTORS.get(part.unit, math.nan) / _FACTORS.get(number.unit, math.nan)
+    gap = text[number.end : part.start]
+    if number.sort != part.sort or gap not in (" ", " and ") or not share < 1:
+        return None
+    value = (number.value or 0.0) + (part.value or 0.0) * share
+    return number._replace(text=text[number.start : part.end], end=part.end, value=value)
+
+
+def _in_digits(token: re.Match[str], before: str) -> Number | None:
+    start, end = token.span("digits")
+    time = _TIME.match(token.string, start)
+    if time and time.end() >= end:
+        return _time(time)
+    value = value_of(token["digits"])
+    if value is None:
+        return Number(token["digits"], start, end, None, sort="code")
+    ordinal = _ORDINAL.match(token.string, end)
+    if ordinal:
+        return _measured(token, ordinal.end(), value, sort="ordinal")
+    number = _measured(token, end, value, before)
+    tight = token.string[end : end + 1]
+    is_decade = tight == "s" and value in _YEARS
+    return None if is_decade or (tight.isalpha() and number.end == end) else number  # 1930s, 3D
+
+
+def _time(time: re.Match[str]) -> Number:
+    hour, minutes, half = int(time[1]), int(time[2] or 0), (time[3] or "").lower()
+    is_sure = half or hour > _NOON or time[1][0] == "0"
+    if half:
+        hour = hour % _NOON + _NOON * (half == "p")
+    unit = "clock" if is_sure else "o'clock"
+    return Number(time[0], *time.span(), hour + minutes / 60, unit, sort="clock")
+
+
+def _in_words(token: re.Match[str], before: str) -> Number | None:
+    """Return the number that a word begins; None if it begins no number.
+
+    "Twenty-five" is one number. Longer ones ("two hundred and five") are read as two: 20 of 4,911
+    texts have one. "A million" is not read: it affected no outcome of 9,620 quotes.
+    """
+    word, end = token[0].lower(), token.end()
+    if word in _ORDINALS and not (before.isdigit() or before in _CARDINALS):  # two thirds
+        return _measured(token, end, _ORDINALS[word], sort="ordinal")
+    if word in _TIMES:
+        return Number(token[0], *token.span(), _TIMES[word], "clock", sort="clock")
+    if word == "half" and (article := _AN.match(token.string, end)):
+        number = _measured(token, article.end(), 0.5)
+        return number if number.unit else None
+    if word not in _CARDINALS:
+        return None
+    value = float(_CARDINALS[word])
+    ones = _ONES.match(token.string, end) if value >= _TWENTY else None
+    if ones:
+        value, end = value + _CARDINALS[ones[1].lower()], ones.end()
+    number = _measured(token, end, value)
+    # "One" alone is a pronoun more often than a number.
+    return None if word == "one" and not (number.unit or number.scale) else number
+
+
+def _measured(
+    token: re.Match[str], end: int, value: float, before: str = "", *, sort: str = ""
+) -> Number:
+    """Return a number with its scale and unit; `before` is the word before it."""
+    text, sign, unit = token.string, (token["sign"] or "").strip(), ""
+    half = _AND_A_HALF.match(text, end)
+    if half:
+        value, end = value + 0.5, half.end()
+    scaled = None if sort else (_MONEY_SCALE if sign else _SCALE).match(text, end)
+    scale = _PLURAL.sub("", scaled[0].strip().lower()) if scaled else ""
+    end = scaled.end() if scaled else end
+    measured = None if sign else _UNIT.match(text, end)
+    named = _unit(measured[1] if measured else sign)
+    if named:
+        unit, sort = named[0], sort or named[1]
+        end = measured.end() if measured else end
+    elif not sort:
+        sort = "year" if _is_year(token, end, before) and not scale else "count"
+    value *= _MONEY_SCALES.get(scale, 1)
+    return Number(text[token.start() : end], token.start(), end, value, unit, scale, sort)
+
+
 def _unit(phrase: str) -> tuple[str, str] | None:
+    """Return a unit's canonical name and its sort, or None."""
     # The case of a single letter counts: 60 W, 5 s.
     return _UNITS.get(phrase if len(phrase) == 1 else _PLURAL.sub("", phrase.lower()))
 
 
-@remembered(200_000)
-def _tokens(text: str) -> tuple[_Token, ...]:
-    markers = {match.end() for match in _MARKER.finditer(text)}
-    tokens: list[_Token] = []
-    for match in paused(_TOKEN.finditer(text)):
-        kind = match.lastgroup or "other"
-        if kind == "digits" and match.end() + 1 in markers:
-            kind = "other"
-        tokens.append(_Token(kind, match[0], match.start(), match.end()))
-    return tuple(tokens)
-
-
-class _NumberReader:
-    """Reads the numbers from the tokens of a text, in order."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = _tokens(text)
-
-    def numbers(self) -> Iterator[Number]:
-        last: Number | None = None
-        for at, token in enumerate(paused(self._tokens)):
-            if token.kind not in ("digits", "word") or (last and token.start < last.end):
-                continue
-            number = self._in_digits(at) if token.kind == "digits" else self._in_words(at)
-            if number is None:
-                continue
-            joined = self._sum(last, number)
-            if last and not joined:
-                yield last
-            last = joined or number
-        if last:
-            yield last
-
-    def _sum(self, number: Number | None, part: Number | None) -> Number | None:
-        """Return two numbers that are one amount (2 hours and 30 minutes) as one, or None."""
-        if number is None or part is None or number.sort != part.sort:
-            return None
-        share = _FACTORS.get(part.unit, math.nan) / _FACTORS.get(number.unit, math.nan)
-        if self._text[number.end : part.start] not in (" ", " and ") or not share < 1:
-            return None
-        value = (number.value or 0.0) + (part.value or 0.0) * share
-        return number._replace(text=self._text[number.start : part.end], end=part.end, value=value)
-
-    def _in_digits(self, at: int) -> Number | None:
-        token = self._tokens[at]
-        time = _TIME.match(self._text, token.start)
-        if time and time.end() >= token.end:
-            return self._time(time)
-        value = value_of(token.text)
-        if value is None:
-            return Number(*token[1:], None, sort="code")
-        after = self._get(at + 1)
-        ending = after.lower if after.kind == "word" and after.start == token.end else ""
-        if ending in ("st", "nd", "rd", "th"):
-            return self._measured(at, at + 2, value, "ordinal")
-        is_decade = ending == "s" and value in _YEARS  # 1930s
-        if is_decade or (ending and ending not in _MONEY_SCALES and _unit(after.text) is None):
-            return None  # 3D, 4x4
-        return self._measured(at, at + 1, value, "")
-
-    def _time(self, time: re.Match[str]) -> Number:
-        hour, minutes, half = int(time[1]), int(time[2] or 0), (time[3] or "").lower()
-        is_sure = half or hour > _NOON or time[1][0] == "0"
-        if half:
-            hour = hour % _NOON + _NOON * (half == "p")
-        unit = "clock" if is_sure else "o'clock"
-        return Number(time[0], *time.span(), hour + minutes / 60, unit, sort="clock")
-
-    def _in_words(self, at: int) -> Number | None:
-        """Return the number that a word begins; None if it begins no number.
-
-        "Twenty-five" is one number. Longer ones ("two hundred and five") are read as two: 20 of
-        4,911 texts have one. "A million" is not read: it affected no outcome of 9,620 quotes.
-        """
-        before, word, after = self._get(at - 1), self._tokens[at].lower, self._get(at + 1)
-        follows_number = before.kind == "digits" or before.lower in _CARDINALS
-        if word in _ORDINALS and not follows_number:  # Examples are "two thirds" and "5 seconds".
-            return self._measured(at, at + 1, _ORDINALS[word], "ordinal")
-        if word in _TIMES:
-            return Number(*self._tokens[at][1:], _TIMES[word], "clock", sort="clock")
-        if word == "half" and after.lower in ("a", "an") and self._unit_at(at + 2)[0]:
-            return self._measured(at, at + 2, 0.5, "")
-        if word not in _CARDINALS:
-            return None
-        value, end = float(_CARDINALS[word]), at + 1
-        unit = _CARDINALS.get(self._get(at + 2).lower, 0)
-        if after.kind == "dash" and value >= _TWENTY > unit > 0:
-            value, end = value + unit, at + 3
-        elif word == "one" and after.lower not in _SCALES and not _unit(after.text):
-            return None  # This is a pronoun more often than a number.
-        return self._measured(at, end, value, "")
-
-    def _measured(self, at: int, end: int, value: float, sort: str) -> Number:
-        """Return a number with its scale and unit."""
-        before, after = self._get(at - 1), self._get(end)
-        sign = _unit(before.text) if before.text in _CURRENCIES else None
-        if [self._get(end + n).lower for n in range(3)] == ["and", "a", "half"]:
-            value, end = value + 0.5, end + 3
-            after = self._get(end)
-        scale, factor = "", 1.0
-        is_tight = after.start == self._tokens[end - 1].end or sign is not None
-        scales = _MONEY_SCALES if sign else _SCALES
-        if not sort and after.lower in scales and (len(after.text) > 2 or is_tight):  # noqa: PLR2004
-            scale, factor, end = after.lower, scales[after.lower], end + 1
-        unit, kind, end = (*sign, end) if sign else self._unit_at(end)
-        if not sort:
-            sort = kind or ("year" if self._is_year(at, end, value, scale) else "count")
-        start = before.start if sign else self._tokens[at].start
-        last = self._tokens[end - 1].end
-        text = self._text[start:last]
-        return Number(text, start, last, value * factor, unit, scale, sort)
-
-    def _unit_at(self, end: int) -> tuple[str, str, int]:
-        """Return the unit after a number, its sort, and the index of the token after it."""
-        at = end + 1 if self._get(end).kind == "dash" else end  # a 5-mile run
-        tokens = self._tokens[at : at + _LONGEST_UNIT]
-        for last in range(len(tokens), 0, -1):
-            named = _unit(self._text[tokens[0].start : tokens[last - 1].end])
-            if named:
-                return *named, at + last
-        return "", "", end
-
-    def _is_year(self, at: int, end: int, value: float, scale: str) -> bool:
-        token, after = self._tokens[at], self._get(end)
-        if scale or value not in _YEARS or len(token.text) != 4:  # noqa: PLR2004 - no 1,984
-            return False
-        counts = after.text.endswith("s") or after.lower in ("people", "men", "women", "children")
-        return not (counts and after.text.islower()) or self._get(at - 1).lower in _BEFORE_YEARS
-
-    def _get(self, at: int) -> _Token:
-        return self._tokens[at] if 0 <= at < len(self._tokens) else _NOTHING
+def _is_year(token: re.Match[str], end: int, before: str) -> bool:
+    written = token["digits"] or ""
+    if len(written) != 4 or not written.isdigit() or int(written) not in _YEARS:  # noqa: PLR2004
+        return False
+    return before in _BEFORE_YEARS or not _COUNTED.match(token.string, end)
 
 
 def value_of(written: str) -> float | None:
