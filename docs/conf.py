@@ -54,7 +54,7 @@ nitpick_ignore = [  # internal classes, in signatures of public ones
     ("py:class", "fullrecall.calibration.estimation.Design"),
     ("py:class", "fullrecall.stats.pairs.ScorePairs"),
     ("py:class", "fullrecall.measures.budgets.CutBudget"),
-    ("py:class", "fullrecall.stats.estimates.OverCalls"),
+    ("py:class", "fullrecall.stats.over_calls.OverCalls"),
     ("py:class", "fullrecall.stats.estimates.Rewrite"),
     ("py:class", "fullrecall.stats.evaluation.Evaluation"),
     ("py:class", "fullrecall.observe.step.Step"),

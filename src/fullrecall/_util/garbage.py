@@ -1,4 +1,4 @@
-"""Postpone garbage collection while many objects without cycles are made."""
+"""Postpone garbage collection while many objects that stay are made: rows, or modules."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch garbage collection off in this block: it makes many rows, which have no cycles."""
+    """Switch garbage collection off in this block: it makes many objects that stay."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

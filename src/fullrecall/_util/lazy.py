@@ -64,9 +64,11 @@ def names(package: str, *own: str) -> Callable[[str], Any]:
             return sorted([*modules, *own])
         if name not in modules:
             raise missing(package, name, modules)
+        from fullrecall._util.garbage import uncollected
         from fullrecall._util.parameters import public
 
-        value = public(getattr(import_module(modules[name]), name), package)
+        with uncollected():
+            value = public(getattr(import_module(modules[name]), name), package)
         # Python calls `__getattr__` only for missing names: from now on the module has this one.
         setattr(sys.modules[package], name, value)
         return value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import wraps
@@ -67,13 +66,6 @@ def public(value: T, module: str | None = None) -> T:
             explained.__module__ = module  # pickle looks it up there
         return explained
     return value
-
-
-def all_public(package: str) -> None:
-    """Make the names in a package's `__all__` public."""
-    module = sys.modules[package]
-    for name in module.__all__:
-        setattr(module, name, public(getattr(module, name), package))
 
 
 def _explain_methods(kind: type) -> None:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from fullrecall.measures.costs import Costs
 from fullrecall.measures.lists import Lists, count_sums
 from fullrecall.samples.context import Context
-from fullrecall.samples.prompts import read_in
 from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:
@@ -99,6 +98,8 @@ def holds(context: Context, forbidden: Context) -> bool | None:
         return False
     if not text or context.text is None:
         return None
+    from fullrecall.samples.prompts import read_in
+
     return read_in([forbidden], [context.text]) != ("no",)
 
 

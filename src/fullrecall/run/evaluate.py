@@ -23,13 +23,10 @@ from fullrecall._util.ending import ending
 from fullrecall._util.garbage import uncollected
 from fullrecall._util.parameters import check_choice
 from fullrecall._util.pieces import chunked
-from fullrecall._util.places import shown_path
-from fullrecall._util.warning import warn
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError, ReportError
 from fullrecall.measures import Measure
 from fullrecall.run.interruption import interruptible
 from fullrecall.run.limits import Limits
-from fullrecall.samples.corpus import CorpusIndex
 from fullrecall.samples.id_keys import IdKey, check_id_key
 from fullrecall.samples.retrieval import View
 from fullrecall.samples.sample import Sample, SampleLike
@@ -48,6 +45,7 @@ if TYPE_CHECKING:
     from fullrecall.run.progress import Meter
     from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.run.work import Run
+    from fullrecall.samples.corpus import CorpusIndex
     from fullrecall.table.part import MemoryPart, Part
     from fullrecall.table.table import Table
 
@@ -93,13 +91,14 @@ def evaluated(
 ) -> AnyEvaluation:
     """Return the evaluation of every sample by every scorer; see `fullrecall.evaluate`."""
     from fullrecall.run.chunks import takes_chunks
-    from fullrecall.run.drivers import rows_of
 
     samples, run, reporting = _begun(samples, scorers, options, make)
     with interruptible(run.reading_seconds) as run.interruption, reporting as scored:
         if run.asks_nobody and options.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
         else:
+            from fullrecall.run.drivers import rows_of
+
             with closing(rows_of(as_samples(samples, run.scorers), run)) as rows:
                 for row in rows:
                     scored.add(row)
@@ -130,7 +129,11 @@ def _begun(
 
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
     """Return an index of a corpus by IDs, with the texts that the samples' spans may be in."""
-    if corpus is None or isinstance(corpus, CorpusIndex):
+    if corpus is None:
+        return None
+    from fullrecall.samples.corpus import CorpusIndex
+
+    if isinstance(corpus, CorpusIndex):
         return corpus
     from fullrecall.files.documents import documents_of
 
@@ -300,6 +303,8 @@ def _unfinished(
     """
     if options.output is None:
         return None, samples
+    from fullrecall._util.places import shown_path
+    from fullrecall._util.warning import warn
     from fullrecall.files.reports import saved as files
 
     if options.replace:

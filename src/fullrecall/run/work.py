@@ -16,7 +16,7 @@ from fullrecall.judge.usage import Spent
 from fullrecall.run.budget import checked
 from fullrecall.run.interruption import Interruption
 from fullrecall.run.limits import Limits
-from fullrecall.samples.corpus import LABELS, CorpusIndex, stale_label
+from fullrecall.samples.fields import LABELS
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Result, Status
 from fullrecall.scorers.scorer import INTERRUPTED, LATE, FindingScorer, Scorer, Unmeasured
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from fullrecall.judge.judge import Ask, Flow
+    from fullrecall.samples.corpus import CorpusIndex
     from fullrecall.samples.retrieval import Retriever, View
 
 
@@ -202,6 +203,8 @@ def _stale(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result
     """Return an unscored result if the score depends on a stale label, else None."""
     if corpus is None:
         return None
+    from fullrecall.samples.corpus import stale_label
+
     # Take all labels if a user's scorer does not say on which labels its score depends.
     labels = scorer.labels if isinstance(scorer, FindingScorer) else LABELS
     stale = stale_label(sample, corpus, labels)

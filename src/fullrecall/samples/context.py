@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from operator import attrgetter
-from typing import Any, TypeAlias
-from uuid import UUID
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullrecall._util.values import shown
 from fullrecall.samples.identifiers import as_id, as_list, each_of
 
-ID: TypeAlias = str | int | UUID
+if TYPE_CHECKING:
+    from uuid import UUID
+
+ID: TypeAlias = "str | int | UUID"
 """An ID as users have it; IDs are compared as `str`, so `1` and `"1"` are equal."""
 
 

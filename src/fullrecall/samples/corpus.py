@@ -7,16 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from fullrecall.samples.context import Context
+from fullrecall.samples.fields import LABELS, STALE
 from fullrecall.samples.sample import Sample
 
 ANCHORS = "anchors"
 """The key of a sample's metadata that holds, by reference ID, a digest and a quote of its text."""
-
-LABELS = ("reference_context_ids", "reference_contexts")
-"""The fields of a sample that name texts of a corpus."""
-
-STALE = "stale label"
-"""The beginning of the reason for a sample whose label no longer names its text."""
 
 
 class Document(NamedTuple):

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.samples.context import Context, as_metadata, listed
-from fullrecall.samples.hits import recorded_contexts
 from fullrecall.samples.identifiers import as_id, as_listed_ids
 from fullrecall.samples.references import (
     as_claims,
@@ -30,6 +29,12 @@ def _truth(value: object) -> bool:
     if type(value).__name__ in ("bool", "bool_") or (type(value) is int and value in (0, 1)):
         return bool(value)
     raise ValueError(f"expected true or false, got {shown(value)}")
+
+
+def _contexts(value: object) -> tuple[Context, ...]:
+    from fullrecall.samples.hits import recorded_contexts  # It knows many libraries.
+
+    return recorded_contexts(value)
 
 
 def _retrieval(value: object) -> Retrieval:
@@ -67,11 +72,18 @@ class SampleField(NamedTuple):
     to_json: Callable[[Any], object] | None = None
 
 
+LABELS = ("reference_context_ids", "reference_contexts")
+"""The fields of a sample that name texts of a corpus."""
+
+STALE = "stale label"
+"""The beginning of the reason for a sample whose label no longer names its text."""
+
+
 SAMPLE_FIELDS: dict[str, SampleField] = {
     "id": SampleField(as_id, ("sample_id", "query_id", "qid")),
     "user_input": SampleField(_one_text, ("question", "query", "input")),
     "retrieved_contexts": SampleField(
-        recorded_contexts,
+        _contexts,
         ("contexts", "documents", "retrieved_documents", "source_documents", "retrieval_context"),
         _plain_contexts,
     ),

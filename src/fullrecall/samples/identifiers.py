@@ -13,7 +13,6 @@ from itertools import islice
 from operator import index
 from typing import Any, TypeGuard
 from unicodedata import category
-from uuid import UUID
 
 from fullrecall._util.values import shown
 
@@ -22,13 +21,13 @@ def as_id(value: object) -> str:
     """Return `value` as an ID; a blank value gives `""`."""
     if isinstance(value, str):
         return value
-    if isinstance(value, UUID):
-        return str(value)
     if not isinstance(value, bool):  # A bool is an int: True would be the ID "1".
         try:
             return str(index(value))  # type: ignore[arg-type]
         except TypeError:
             pass
+    if is_uuid(value):
+        return str(value)
     hint = ""
     if isinstance(value, float):
         hint = "; an int column with gaps becomes float in pandas: convert it with astype('Int64')"
@@ -54,7 +53,14 @@ def looks_like_id(value: object) -> bool:
         return uncased <= _MOST_UNCASED and not set(value) & _SENTENCE_MARKS
     if isinstance(value, (bool, float)):
         return False
-    return isinstance(value, UUID) or hasattr(type(value), "__index__")
+    return hasattr(type(value), "__index__") or is_uuid(value)
+
+
+def is_uuid(value: object) -> bool:
+    """Return whether a value is a UUID."""
+    from uuid import UUID  # It looks for a library of the system.
+
+    return isinstance(value, UUID)
 
 
 _SENTENCE_MARKS = frozenset("。，、！？；।؟۔။།")

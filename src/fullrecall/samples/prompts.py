@@ -106,8 +106,8 @@ def unescaped(text: str) -> Iterator[str]:
     for _ in range(2):
         before = text
         if "\\" in text:
-            text = _ESCAPE.sub(_character, text)
-            if _SURROGATES.search(text):
+            text = re.sub(_ESCAPE, _character, text)
+            if re.search(_SURROGATES, text):
                 text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if "&" in text:
             from html import unescape  # A small evaluation reads no prompts.
@@ -118,8 +118,9 @@ def unescaped(text: str) -> Iterator[str]:
         yield text
 
 
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_SURROGATES = re.compile("[\ud800-\udfff]")
+# As texts: compiled when a prompt is first read, which many programs never do.
+_ESCAPE = r"(?s)\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))"
+_SURROGATES = "[\ud800-\udfff]"
 
 
 def _character(match: re.Match[str]) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
-from uuid import UUID
 
 from fullrecall._util.pieces import paused
 from fullrecall._util.values import shown
 from fullrecall.samples.context import ID, Context, as_context, as_number
-from fullrecall.samples.identifiers import as_id, as_list, as_texts, each_of
+from fullrecall.samples.identifiers import as_id, as_list, as_texts, each_of, is_uuid
 
 
 class Claim(NamedTuple):
@@ -30,7 +29,7 @@ class Reference(NamedTuple):
 
 
 ReferenceIds: TypeAlias = (
-    Iterable[ID | Iterable[ID] | Mapping[str, Any] | Reference] | Mapping[Any, float]
+    "Iterable[ID | Iterable[ID] | Mapping[str, Any] | Reference] | Mapping[Any, float]"
 )
 """IDs; `{id: grade}`; or a list in which an item may be an any-of group of IDs."""
 
@@ -109,7 +108,7 @@ def _one_or_many(value: object) -> list[object]:
     if isinstance(value, str) and any(mark in value for mark in ",;|\n"):
         text = shown(value)
         raise ValueError(f"{text} may be several IDs: pass them as a list, or [{text}] for one")
-    is_one = isinstance(value, (str, int, UUID)) and not isinstance(value, bool)
+    is_one = (isinstance(value, (str, int)) and not isinstance(value, bool)) or is_uuid(value)
     return [value] if is_one else as_list(value, ordered=False)
 
 

@@ -28,7 +28,6 @@ from fullrecall.samples.calls import (
     stage_nodes,
 )
 from fullrecall.samples.context import Context, ContextLike, as_contexts, as_number
-from fullrecall.samples.hits import contexts_of
 from fullrecall.samples.identifiers import as_list
 from fullrecall.samples.prompts import Read
 
@@ -141,6 +140,8 @@ class Retrieval:
         its best rank within a call, and the number of the first call that returned it.
         Raises `InputError` for a list that cannot be read, and for other arguments.
         """
+        from fullrecall.samples.hits import contexts_of
+
         for search in searches:
             if not isinstance(search, tuple) or [*map(type, search[:1]), len(search)] != [str, 2]:
                 raise InputError(f"expected a pair (query, found), got {shown(search)}")

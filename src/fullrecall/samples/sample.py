@@ -13,7 +13,6 @@ from fullrecall.errors import InputError
 from fullrecall.samples.calls import Stage
 from fullrecall.samples.context import ID, Context, ContextLike
 from fullrecall.samples.fields import SAMPLE_FIELDS, translated
-from fullrecall.samples.hits import contexts_of
 from fullrecall.samples.id_keys import IdKey, ids_alone, named_by
 from fullrecall.samples.references import (
     Claim,
@@ -270,6 +269,8 @@ class Sample:
             record = self.retrieval.changed(lambda context: named_by(id_key, context))
             return self.with_retrieval(record)
         if self.retrieved_contexts is not None:
+            from fullrecall.samples.hits import contexts_of
+
             return self.with_retrieval(contexts_of(self.retrieved_contexts, id_key=id_key))
         if self.retrieved_context_ids is not None:
             raise ids_alone()

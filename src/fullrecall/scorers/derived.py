@@ -21,7 +21,7 @@ from fullrecall.judge.flow import Done, advance
 from fullrecall.judge.judge import LABELS, Citation, Flow, Verdict, compound
 from fullrecall.judge.several import median
 from fullrecall.measures.findings import Evidence, Finding, VerdictPart
-from fullrecall.samples.corpus import STALE
+from fullrecall.samples.fields import STALE
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.judged import JudgedScorer
 from fullrecall.scorers.result import Method, Result, Status

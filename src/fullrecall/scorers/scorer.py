@@ -15,7 +15,7 @@ from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure, Recall
 from fullrecall.measures.findings import Findings
 from fullrecall.samples.context import Context
-from fullrecall.samples.corpus import LABELS
+from fullrecall.samples.fields import LABELS
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method, Result, Status
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from fullrecall.show import html, terminal
+from fullrecall.show import terminal
 from fullrecall.show.sheet import Sheet
 
 
@@ -24,4 +24,6 @@ class Shown:
         return str(self)
 
     def _repr_html_(self) -> str:
+        from fullrecall.show import html
+
         return html.text_of(*self.sheets)

@@ -12,7 +12,7 @@ NOTHING = "-"
 _EXACT = 1e-6
 """Rounding error, in units of the last decimal."""
 
-_INVISIBLE = re.compile(
+_INVISIBLE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
@@ -94,7 +94,7 @@ def first_of(texts: Sequence[str], most: int, limit: int, separator: str = "; ")
 def spelled(text: str) -> list[tuple[str, str]]:
     """Return a text as pieces before each invisible character, with that character's number."""
     pieces, last = [], 0
-    for match in _INVISIBLE.finditer(text):
+    for match in re.finditer(_INVISIBLE, text):
         pieces.append((text[last : match.start()], f"U+{ord(match[0]):04X}"))
         last = match.end()
     return [*pieces, (text[last:], "")]
@@ -102,4 +102,4 @@ def spelled(text: str) -> list[tuple[str, str]]:
 
 def replaced(text: str) -> str:
     """Return a text with a mark for each invisible character, for places without markup."""
-    return " ".join(_INVISIBLE.sub("\ufffd", text).split())
+    return " ".join(re.sub(_INVISIBLE, "\ufffd", text).split())

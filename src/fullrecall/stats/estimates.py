@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from fullrecall._util.ports import plugged
-from fullrecall.measures import DEFAULT_KS, Measure, calls
-from fullrecall.measures.costs import Costs
+from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.measures.found import SCORED, UNDEFINED, UNJUDGED, UNSCORED
-from fullrecall.measures.lists import Integers
-from fullrecall.measures.paid import within as paid_within
-from fullrecall.samples.corpus import STALE
+from fullrecall.samples.fields import STALE
 from fullrecall.scorers.result import Method
 from fullrecall.show.text import between
 from fullrecall.stats.bounds import Interval
@@ -28,80 +25,8 @@ from fullrecall.stats.totals import RunningTotals, Totals
 from fullrecall.table.table import Table
 
 if TYPE_CHECKING:
+    from fullrecall.stats.over_calls import OverCalls
     from fullrecall.table.verdicts import Referred, VerdictSums
-
-_MOST_CALLS = 30
-"""Calls after which a curve is no longer read call by call."""
-
-
-@dataclass(frozen=True)
-class OverCalls:
-    """The mean of a measure within the first 1, 2, … calls, at most 30; `total` is over all calls.
-
-    - `new_targets`: how many targets of all questions were first found in full within each call.
-    - `last_gain`: the first call after which the mean equals that of all calls; None beyond
-      the curve.
-    - `most`: the most calls of a question.
-    - `tokens`: the share of all tokens that the calls up to the last gain returned, in [0, 1];
-      None if the texts or the last gain are unknown.
-    """
-
-    measure: Measure
-    means: tuple[float, ...]
-    total: float
-    new_targets: tuple[int, ...]
-    last_gain: int | None
-    most: int
-    tokens: float | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return plain_of(self, "means", "new_targets", "last_gain", "total", "most", "tokens")
-
-
-def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
-    """Return a measure over calls; None if no sample has several calls, or none has a value."""
-    costs = [part.costs for part in table.parts]
-    call_counts = np.concatenate([np.zeros(0, np.int64), *(cost.calls_made for cost in costs)])
-    most = int(call_counts.max(initial=0))
-    numbers = [*range(1, most + 1)[:_MOST_CALLS], most]
-    values = np.array([table.values(score, measure @ calls(n)) for n in numbers if most > 1])
-    valued = ~np.isnan(values[-1]) if most > 1 else np.zeros(0, np.bool_)
-    if not valued.any():
-        return None
-    *means, total = map(float, values[:, valued].mean(axis=1))
-    last_gain = next((n for n, mean in enumerate(means, 1) if mean == total), None)
-    return OverCalls(
-        measure,
-        tuple(means),
-        total,
-        tuple(_new_targets(table, score, len(means)).tolist()),
-        last_gain,
-        most,
-        None if last_gain is None else _share_of_tokens(costs, last_gain),
-    )
-
-
-def _new_targets(table: Table, score: int, count: int) -> Integers:
-    """Return how many targets were found in full within each of the first calls, and not before."""
-    counts = np.zeros(count + 1, np.int64)
-    for part in table.parts:
-        columns = part.outcomes(score)
-        for number in range(1, count + 1):
-            within, is_known = paid_within(columns, calls(number))
-            counts[number] += int(within.found_within(None)[is_known].sum())
-    new: Integers = np.diff(counts)
-    return new
-
-
-def _share_of_tokens(costs: list[Costs], last: int) -> float | None:
-    """Return the share of all tokens in the first `last` calls; None if tokens are unknown."""
-    tokens = np.concatenate([cost.own_tokens for cost in costs])
-    numbers = np.concatenate([cost.calls for cost in costs])
-    if not len(tokens) or np.isnan(tokens).any() or not tokens.sum():
-        return None
-    return float(tokens[numbers <= last].sum() / tokens.sum())
-
 
 OTHER = "other reasons"
 """What stands for the reasons that are not shown."""
@@ -274,8 +199,14 @@ def score_summary(
         None if sums is None else sums.cascade,
         _rewrite(table, score) if row_counts[SCORED] and not finds_any else None,
         row_counts[UNJUDGED],
-        over_calls(table, score, method.headline) if united else None,
+        _over_calls(table, score, method.headline) if united else None,
     )
+
+
+def _over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
+    from fullrecall.stats.over_calls import over_calls
+
+    return over_calls(table, score, measure)
 
 
 def _estimate(running: RunningTotals) -> Estimate:

@@ -14,7 +14,6 @@ from fullrecall.judge.usage import Spent
 from fullrecall.measures import DEFAULT_KS, Measure, Recall, as_measures, as_shares
 from fullrecall.measures.budgets import Cut, Unit, check_cut
 from fullrecall.measures.lists import Floats, Integers
-from fullrecall.samples.retrieval import View
 from fullrecall.scorers.result import Method
 from fullrecall.stats.bounds import CONFIDENCE
 from fullrecall.stats.estimates import default_measures
@@ -28,6 +27,7 @@ from fullrecall.table.table import Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from fullrecall.samples.retrieval import View
     from fullrecall.stats.slices import By, Slices
     from fullrecall.stats.smallest_k import SmallestK
 

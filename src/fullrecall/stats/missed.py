@@ -14,7 +14,6 @@ from fullrecall.measures.budgets import Cut, CutBudget
 from fullrecall.measures.found import FoundColumns
 from fullrecall.measures.lists import Integers, offsets_of
 from fullrecall.measures.of_samples import forbidden_positions, rank_at
-from fullrecall.measures.paid import within as paid_within
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Status
 from fullrecall.table.part import Part
@@ -66,8 +65,10 @@ class MissedTargets(Sequence[Missed]):
         """Return how many targets of a score each row of a part misses."""
         if not isinstance(self._k, CutBudget):
             return _missed(part.columns(score), self._k)
+        from fullrecall.measures.paid import within
+
         # If calls, tokens or seconds are unknown, no target is known to be missed.
-        columns, is_known = paid_within(part.outcomes(score), self._k)
+        columns, is_known = within(part.outcomes(score), self._k)
         return np.where(is_known, _missed(columns, None), 0)
 
     def _rows(self, nth: int) -> tuple[Integers, Integers]:

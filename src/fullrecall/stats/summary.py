@@ -6,25 +6,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from fullrecall._util.counts import counted
 from fullrecall.measures import CutBudget, Measure
 from fullrecall.samples.context import Context
-from fullrecall.samples.corpus import STALE
+from fullrecall.samples.fields import STALE
 from fullrecall.samples.sample import Sample
-from fullrecall.show import markdown
 from fullrecall.show.sheet import Cell, Line, Section, Sheet
 from fullrecall.show.shown import Shown
 from fullrecall.show.text import between, first_of, one_line, shown
 from fullrecall.stats.bounds import CONFIDENCE, Interval
-from fullrecall.stats.estimates import OverCalls, ScoreSummary, default_measures, score_summary
+from fullrecall.stats.estimates import ScoreSummary, default_measures, score_summary
 from fullrecall.stats.missed import Leaked, leaked
 from fullrecall.stats.named import ByMeasure, ByName
 from fullrecall.stats.plain import plain, plain_of
 from fullrecall.stats.question_cost import QuestionCost, question_cost
 from fullrecall.table.funnel import funnel_of
 from fullrecall.table.table import Table
+
+if TYPE_CHECKING:
+    from fullrecall.stats.over_calls import OverCalls
 
 
 class Summary(Shown, ByName[ScoreSummary]):
@@ -288,6 +290,8 @@ def named_leaks(contexts: Sequence[Leaked]) -> str:
 
 def summary_markdown(summary: Summary) -> str:
     """Return a summary in GitHub's Markdown."""
+    from fullrecall.show import markdown
+
     title = f"Context recall, {counted(summary.samples, 'sample')}"
     return markdown.text_of(title, replace(summary_sheet(summary), title=""))
 

@@ -1,25 +1,31 @@
 """fullrecall for LlamaIndex: context recall of its retrievers, engines and agents."""
 
-from fullrecall._util.parameters import all_public
-from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture, capture_retrievals
-from llama_index.evaluation.fullrecall.chat_model import LlamaIndexChatModel
-from llama_index.evaluation.fullrecall.evaluator import RecallEvaluator
-from llama_index.evaluation.fullrecall.metric import RecallMetric
-from llama_index.evaluation.fullrecall.nodes import contexts
-from llama_index.evaluation.fullrecall.results import RecallEvaluationResult, report_of
-from llama_index.evaluation.fullrecall.retriever import ObservedLlamaIndexRetriever, observed
+from __future__ import annotations
 
-__all__ = [
-    "LlamaIndexCapture",
-    "LlamaIndexChatModel",
-    "ObservedLlamaIndexRetriever",
-    "RecallEvaluationResult",
-    "RecallEvaluator",
-    "RecallMetric",
-    "capture_retrievals",
-    "contexts",
-    "observed",
-    "report_of",
-]
+from typing import TYPE_CHECKING
 
-all_public(__name__)
+from fullrecall._util import lazy
+
+if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
+    from llama_index.evaluation.fullrecall.capture import LlamaIndexCapture as LlamaIndexCapture
+    from llama_index.evaluation.fullrecall.capture import capture_retrievals as capture_retrievals
+    from llama_index.evaluation.fullrecall.chat_model import (
+        LlamaIndexChatModel as LlamaIndexChatModel,
+    )
+    from llama_index.evaluation.fullrecall.evaluator import RecallEvaluator as RecallEvaluator
+    from llama_index.evaluation.fullrecall.metric import RecallMetric as RecallMetric
+    from llama_index.evaluation.fullrecall.nodes import contexts as contexts
+    from llama_index.evaluation.fullrecall.results import (
+        RecallEvaluationResult as RecallEvaluationResult,
+    )
+    from llama_index.evaluation.fullrecall.results import report_of as report_of
+    from llama_index.evaluation.fullrecall.retriever import (
+        ObservedLlamaIndexRetriever as ObservedLlamaIndexRetriever,
+    )
+    from llama_index.evaluation.fullrecall.retriever import observed as observed
+else:
+    __getattr__ = lazy.names(__name__)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *lazy.exports(__name__)})
