@@ -77,6 +77,30 @@ def test_defaults_are_those_of_python(name: str) -> None:
     assert shared
 
 
+SHOWN = {
+    "compare": {"flips": 5},
+    "demo": {"k": 5, "missed": 3},
+    "diagnose": {"misses": 3},
+    "evaluate": {"missed": 5},
+    "smallest-k": {"confidence": 0.95},
+    "testset check": {"issues": 20},
+    "testset complete": {"n": 300},
+}
+"""Numbers that options have by default, besides those that Python's functions have."""
+
+
+def test_commands_show_as_much_as_their_help_says() -> None:
+    """Every option with a number has the promised default; no switch is on by default."""
+    own: dict[str, dict[str, object]] = {}
+    for name in ENTRIES:
+        shared = {o for each in IN_PYTHON.get(name, ()) for o in inspect.signature(each).parameters}
+        for each in inspect.signature(function_of(name)).parameters.values():
+            assert each.default is not True
+            if type(each.default) in (int, float) and each.name not in shared:
+                own.setdefault(name, {})[each.name] = each.default
+    assert own == SHOWN
+
+
 def test_errors_of_python_name_the_option(file: Callable[..., Path], tmp_path: Path) -> None:
     """A `ParameterError` is shown with the option of its parameter, and exits with 2."""
     samples, texts = file(SAMPLES), file([TEXTS], "texts.jsonl")

@@ -84,6 +84,13 @@ def test_missed_limits_the_list_and_says_how_many_there_are(file: Callable[..., 
     assert "7 samples miss something, the first 2:" in printed
     assert re.findall(r"question-\d", printed) == ["question-0", "question-1"]
     assert "question-" not in run("evaluate", file(rows), "--missed", 0).stdout
+    for count, beginning in (
+        (6, "7 samples miss something, the first 6:"),
+        (7, "7 samples miss something:"),
+        (8, "7 samples miss something:"),
+    ):
+        assert beginning in run("evaluate", file(rows), "--missed", count).stdout
+    assert "1 sample misses something:" in run("evaluate", file(rows[:1]), "--missed", 1).stdout
 
 
 def test_a_sample_that_misses_much_is_cut(file: Callable[..., Path]) -> None:
@@ -92,6 +99,9 @@ def test_a_sample_that_misses_much_is_cut(file: Callable[..., Path]) -> None:
     printed = run("evaluate", file([row])).stdout
     assert "… and 290 more" in printed
     assert len(printed.splitlines()) < 50
+    for count, more in ((10, False), (11, True)):
+        row["reference_context_ids"] = [f"d{n}" for n in range(count)]
+        assert ("more" in run("evaluate", file([row])).stdout) == more
 
 
 @pytest.mark.parametrize(

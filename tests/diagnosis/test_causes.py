@@ -190,6 +190,36 @@ def test_an_id_in_another_form_or_field(expected: str, retrieved: Context, told:
     assert told in miss.detail
 
 
+@pytest.mark.parametrize(
+    ("retrieved", "corpus", "cause", "told"),
+    [
+        (
+            [Context("x", id="x"), Context(TEXT)],
+            [],
+            Cause.ID_MISMATCH,
+            "rank 2 is its text, and has no ID",
+        ),
+        ([Context("x"), Context(TEXT, id="b")], [], Cause.NEAR_DUPLICATE, "similarity 1.00"),
+        ([Context("x"), Context(TEXT, id="b")], ["b"], Cause.ID_MISMATCH, "under the ID 'b'"),
+        ([Context("x"), Context("y", id="b")], ["b"], Cause.NOT_IN_CORPUS, ""),
+        ([Context("x"), Context(TEXT, id="b")], ["a", "b"], Cause.NEAR_DUPLICATE, ""),
+    ],
+)
+def test_a_reference_under_another_id_is_known_by_its_text(
+    retrieved: list[Context], corpus: list[str], cause: Cause, told: str
+) -> None:
+    """A retrieved context with the text proves another ID, unless the expected ID is indexed."""
+    sample = Sample(
+        expected_ids=["a"],
+        retrieved_contexts=retrieved,
+        reference_contexts=[Context(TEXT, id="a")],
+    )
+    indexed = [Context(TEXT, id=each) for each in corpus]
+    miss = one(diagnose(report_of(IdRecall(), sample), corpus=indexed))
+    assert miss.cause is cause
+    assert told in miss.detail
+
+
 def test_forms_that_two_documents_share_prove_nothing() -> None:
     """If `a` and `A` are two documents, letter case distinguishes them."""
     samples = [

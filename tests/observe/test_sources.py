@@ -319,3 +319,30 @@ def test_a_reranker_that_records_only_ids_has_the_texts_of_the_search() -> None:
     found = {context.id: context.text for context in sample.retrieved_contexts or ()}
     assert found == {"a": "text a", "b": "text b"}
     assert len(sample.retrieved_contexts or ()) == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "searched", "question"),
+    [
+        (["one"], ["two"], "one"),
+        (["one", "two"], ["three"], "three"),
+        (["one", "two"], ["three", "four"], None),
+        ([None], ["three"], "three"),
+        ([None], ["three", "three"], "three"),
+        ([None], ["three", "four"], None),
+        ([None], [], None),
+    ],
+)
+def test_the_question_is_that_of_the_outermost_span_or_of_all_searches(
+    asked: list[str | None], searched: list[str], question: str | None
+) -> None:
+    """The outermost span's question counts, else the one that all retrievers were asked."""
+    tops = [
+        span(n, "chain", end=99, attributes={"input.value": each} if each else {})
+        for n, each in enumerate(asked, start=1)
+    ]
+    searches = [
+        retriever(n, 1, "a", attributes={"input.value": each})
+        for n, each in enumerate(searched, start=10)
+    ]
+    assert read(*tops, *searches).user_input == question

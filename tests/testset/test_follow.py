@@ -170,7 +170,9 @@ def test_spans_get_new_offsets_or_the_ids_of_chunks() -> None:
         {"id": f"c{at}", "source": "d0", "text": CORPUS["d0"][at : at + 200]}
         for at in range(0, len(CORPUS["d0"]), 50)
     ]
-    (reference,) = follow(samples, chunks).samples[0].reference_context_ids
+    in_chunks = follow(samples, chunks).samples[0]
+    (reference,) = in_chunks.reference_context_ids
+    assert in_chunks.reference_contexts == samples[0].reference_contexts
     assert all(quote in chunk["text"] for chunk in chunks if chunk["id"] in reference.any_of)
     assert len(reference.any_of) >= 2
     small = [
