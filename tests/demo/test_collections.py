@@ -208,3 +208,7 @@ def test_chunks_end_in_the_second_half_of_their_room() -> None:
     first, *_, last = chunked([Document("d", text)])
     assert len(first.text) >= CHUNK_SIZE // 2
     assert last.source == "d"
+    # A chunk may be full.
+    full = f"{'a' * 300} {'b' * 99}"
+    assert [each.text for each in chunked([Document("d", full)])] == [full]
+    assert [len(each.text) for each in chunked([Document("d", full + "b")])] == [300, 100]

@@ -237,6 +237,19 @@ def test_ids_spelled_otherwise_are_named_and_not_called_missing(
     assert change.gain == pytest.approx(20 / 30)
 
 
+def test_no_k_is_larger_than_needed() -> None:
+    """Of ever larger ks, the first that finds nearly everything is the last one proposed."""
+    at_two = [ranked("abcdefgh", "b" if n % 2 else "a") for n in range(40)]
+    (change,) = of(diagnosed(*at_two, k=1), ChangeKind.LARGER_K)
+    assert change.action == "raise k from 1 to 2"
+    at_four = [ranked("abcdefgh", "d" if n % 2 else "a") for n in range(40)]
+    (change,) = of(diagnosed(*at_four, k=1), ChangeKind.LARGER_K)
+    assert change.action == "raise k from 1 to 4"
+    one_of_100_later = [ranked("abcdefgh", "b" if n else "h") for n in range(100)]
+    (change,) = of(diagnosed(*one_of_100_later, k=1), ChangeKind.LARGER_K)
+    assert change.action == "raise k from 1 to 2"
+
+
 def test_duplicates_of_united_calls_are_not_dropped() -> None:
     """Ranks count within a call, so dropping copies moves no context of another call up."""
     text = "one long text that two calls returned, under an ID of its own in each"

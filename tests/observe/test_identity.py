@@ -178,3 +178,13 @@ def test_a_document_is_copied_again_only_when_it_changed() -> None:
         assert (again.id, again.text) == (document["id"], document["text"])
         assert reader.size > size
         assert reader.copy(document) is again
+
+
+def test_a_text_is_counted_once() -> None:
+    """The limit of kept bytes counts each text once, however often a state passes it on."""
+    reader, state = ValueReader(), {"question": "what is it? " * 100, "answer": ""}
+    reader.read(state)
+    size = reader.size
+    assert size > 1000
+    reader.read({**state, "more": 1})
+    assert reader.size == size

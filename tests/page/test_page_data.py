@@ -7,10 +7,23 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.judge.scripted import reply, verdict
 from tests.page.page_source import Parsed, block, cells_of, items_of, rows_of
 
-from fullrecall import Context, IdRecall, Report, Retrieval, Sample, compare, diagnose, evaluate
+from fullrecall import (
+    ClaimRecall,
+    Context,
+    IdRecall,
+    Report,
+    Retrieval,
+    Sample,
+    compare,
+    diagnose,
+    evaluate,
+)
 from fullrecall.errors import ReportError
+from fullrecall.judge import LLMJudge
+from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.measures import RR, Measure, Precision, Recall, nDCG
 from fullrecall.measures.findings import Findings
 from fullrecall.scorers.result import Status
@@ -60,6 +73,16 @@ def test_the_index_tells_every_state_apart(report: Report) -> None:
     assert cells["rome"][0] == ["scored", [1.0, 1.0], [0, 0]]
     assert cells["open"][0] == ["undefined", [None, None], [0, 0]]
     assert cells["broken"] == [["unscored", [None, None], [0, 0]]] * 3
+
+
+def test_an_unscored_sample_misses_no_targets() -> None:
+    """A target that was judged before a sample was given up is no miss on the page."""
+    script = [reply(verdict(1, "not_supported")), "prose", "prose"]
+    scorer = ClaimRecall(judge=LLMJudge(ScriptedChatModel(script)))
+    sample = Sample(id="q", retrieved_contexts=["c"], reference_claims=["x", "y"])
+    report = evaluate([sample], scorer, progress=False)
+    assert len(report.rows[0].results[0].findings) == 1
+    assert cells_of(report.to_html(measures=[Recall])) == {"q": [["unscored", [None], [0]]]}
 
 
 MEASURES = (

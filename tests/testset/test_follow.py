@@ -56,6 +56,7 @@ def test_a_renamed_text_is_found_under_its_new_id() -> None:
     assert "'d0' has other words" in str(stale_label(anchored[0], index(shifted)))
     label, sample = one(shifted)
     assert (label.status, label.now) == (LabelStatus.MOVED, ("d1",))
+    assert (label.evidence, label.similarity) == ("the same text, another ID", 1.0)
     assert sample.reference_context_ids[0].any_of == ("d1",)
     assert anchors_of(sample).keys() == {"d1"}
     assert stale_label(sample, index(shifted)) is None

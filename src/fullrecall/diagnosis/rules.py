@@ -152,15 +152,10 @@ def text_differs(case: Case) -> Explained | None:
 
 
 def _other_version(case: Case, context: Context) -> str:
-    """Return how the text of a context with the same ID differs; empty for another chunk.
-
-    Only an item that is matched by its text can have another text.
-    """
+    """Return how the text of a context with the same ID differs; empty for another chunk."""
     from rapidfuzz import fuzz
 
     text, other = case.wanted.text, context.text or ""
-    if case.wanted.id is not None or not text:
-        return ""
     if other.strip() and "".join(other.split()) in "".join(text.split()):
         return "a part of its text"
     return "another text" if fuzz.ratio(text, other) >= 100 * _ALIKE_ENOUGH else ""

@@ -151,7 +151,7 @@ def check_strangers_change_no_recall(factory: ScorerFactory) -> None:
     for retrieved in ("", "a", "ab", "xa"):
         original = factory().score(sample_of(retrieved, "ab"))
         longer = factory().score(sample_of(retrieved + "yz", "ab"))
-        for measure in (Recall, Recall @ 1, Recall @ 2):
+        for measure in (Recall, *(Recall @ k for k in _KS)):
             before, after = original[measure], longer[measure]
             expect(before == after, f"{measure!r} of {retrieved!r} moves {before} → {after}")
 
