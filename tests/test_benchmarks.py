@@ -422,7 +422,6 @@ def test_the_timed_observation_records_every_document(
         seconds = script.interleaved(contenders, 2, script.CLOCKS["cpu"])
         assert script.shown(seconds, 1).count("\n") == 1 + len(contenders) == 4
     monkeypatch.setattr(script, "DOCUMENTS", 11)
-    monkeypatch.setattr(script, "_llama_index_nodes", script._llama_index_nodes()[:10].copy)
     with pytest.raises(ValueError, match="has not recorded every document"):
         script.check()
 

@@ -78,13 +78,13 @@ def test_chunks_that_overlap_are_two(program: Any) -> None:
 def test_the_record_of_one_search_is_that_of_any_call(
     program: Any, docs: Any, *, rooted: bool
 ) -> None:
-    """A call beside a step whose output is None is followed in full, with the same record."""
+    """A call beside a step that returns a text is followed in full, with the same record."""
     records = []
     for beside in (False, True):
         each = type(program)()
         with each.call() if rooted else contextlib.nullcontext() as call:
             if beside:
-                each.function("note", "q", None)
+                each.function("note", "q", "a note")
             found = each.retrieve(docs["b"], docs["a"], docs["c"])
             if rooted:
                 call.returns(found)
@@ -96,9 +96,10 @@ def test_the_record_of_one_search_is_that_of_any_call(
 def test_one_search_needs_no_following(
     program: Any, docs: Any, monkeypatch: pytest.MonkeyPatch, *, rooted: bool
 ) -> None:
-    """A record of one search, like most, skips the following of documents, a fifth of the cost."""
+    """A record of one search, like most, skips the following of documents, a tenth of the cost."""
     monkeypatch.setattr(reading, "Record", None)
     with program.call() if rooted else contextlib.nullcontext() as call:
+        program.function("embed", "q", None)
         found = program.retrieve(docs["b"], docs["a"])
         if rooted:
             call.returns(found)

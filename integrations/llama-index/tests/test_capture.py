@@ -22,9 +22,15 @@ from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import (
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
 
-from fullrecall import IdRecall, Sample
+from fullrecall import Context, IdRecall, Sample
 from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import (
     RecallEvaluator,
@@ -258,7 +264,7 @@ def test_a_handler_that_fails_says_so(
     def fails(nodes: Any) -> Any:
         raise RuntimeError("cannot copy")
 
-    monkeypatch.setattr(reader, "_copied", fails)
+    monkeypatch.setattr(reader, "_is_numbered", fails)
     with capture_retrievals() as capture:
         assert len(Echo().retrieve("a")) == 2
     problem = "the call was not recorded completely: RuntimeError: cannot copy"
@@ -363,3 +369,25 @@ def test_a_call_keeps_the_ids_that_its_texts_had_earlier_in_the_block() -> None:
         {made: ("d1",)},
     )
     assert not first.other_ids
+
+
+def test_a_captured_node_is_as_it_was_returned() -> None:
+    """A node's text, metadata, relationships and score may change after the call."""
+    node = TextNode(text="as returned", id_="d1", metadata={"page": 1})
+    node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="book")
+    scored = NodeWithScore(node=node, score=0.5)
+    with capture_retrievals() as capture:
+        Pipeline(work=lambda _: [scored]).query("a")
+    node.set_content("changed")
+    node.metadata["page"] = 2
+    node.relationships.clear()
+    node.id_, scored.score = "d2", 0.1
+    (captured,) = capture.nodes
+    assert (captured.node.get_content(), captured.node.node_id, captured.score) == (
+        "as returned",
+        "d1",
+        0.5,
+    )
+    assert (captured.node.metadata, captured.node.ref_doc_id) == ({"page": 1}, "book")
+    (context,) = capture.retrieval().contexts or ()
+    assert context == Context("as returned", id="d1", score=0.5, metadata={"page": 1})

@@ -115,3 +115,10 @@ class Step:
     def retrieves(self) -> bool:
         """Whether the step is known to return documents and nothing else."""
         return self.kind in ("retriever", "reranker")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither documents nor texts passed through the step, as through an embedding."""
+        contents = (self.given, self.returned, self.texts, self.prompt, self.error, self.task)
+        plays_a_part = self.kind != "chain" or self.tries or self.answers or self.stores
+        return not (plays_a_part or any(contents) or self.ended is None)

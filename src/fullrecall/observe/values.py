@@ -204,6 +204,10 @@ class ValueReader:
             return None
         return DocumentCopy(id(value), context.id, context.text or "", context)
 
+    def forget(self) -> None:
+        """Release the objects that were read: no more values are read."""
+        self._copies, self._messages, self._kept = {}, {}, {}
+
     def spend(self, size: int) -> None:
         """Note that this many more bytes are kept."""
         self.size += size

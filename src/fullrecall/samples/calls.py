@@ -22,9 +22,8 @@ class Call:
     - `error`: why it failed.
     - `children`: the calls whose contexts it took: the stages before it.
     - `recovered`: whether it failed, and a retry or a fallback succeeded in its place.
-    - `reorders`: whether its order serves the model's attention (LongContextReorder) and is not a
-      ranking:
-      the rank of a context is that in the list that it took.
+    - `reorders`: whether its order serves the model's attention (LongContextReorder): the rank of
+      a context is that in the list that it took.
 
     Raises `ValueError` for values of another kind.
     """

@@ -96,6 +96,23 @@ CONTEXT_NAMES = CONTEXT_KEYS | _CONTEXT_NAMES.keys() | {"type"}
 """The keys that a mapping of a context may have."""
 
 
+def known_context(
+    text: str | None,
+    id: str | None,  # noqa: A002
+    score: float | None,
+    metadata: Mapping[str, Any],
+) -> Context:
+    """Return a context of values that are checked already; it keeps `metadata` without a copy."""
+    context: Context = _new(Context)
+    _put_text(context, text)
+    _put_id(context, id)
+    _put_score(context, score)
+    _put_metadata(context, metadata)
+    for put_nothing in (_put_source, _put_start, _put_end):
+        put_nothing(context, None)
+    return context
+
+
 def as_context(value: object) -> Context:
     """Return a `Context`, text, or mapping as a context; `ValueError` for an invalid value."""
     if isinstance(value, Context):

@@ -113,7 +113,7 @@ class Retrieval:
         put(self, "contexts", None if contexts is None else as_contexts(contexts))
         put(self, "calls", tuple(map(call_of, as_list(calls, ordered=True))))
         put(self, "ranks", _one_each(ranks, "ranks", self.contexts, _whole_number))
-        if any(later < earlier for earlier, later in pairwise(self.ranks or ())):
+        if self.ranks and any(later < earlier for earlier, later in pairwise(self.ranks)):
             raise ValueError(
                 f"ranks must be ascending, got {shown(list(self.ranks or ()))}: "
                 "Retrieval.of_calls((query, found), …) unites the lists of several searches"

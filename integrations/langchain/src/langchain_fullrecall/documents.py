@@ -32,15 +32,16 @@ LangSmith write it; a `Context`; or a bare text."""
 
 _TEXT_KEYS = ("page_content", "text", "content")
 _PLACE = ("source", "start", "end")
+_EMPTY: Mapping[str, Any] = {}
 
 
 class Original(NamedTuple):
     """The ID, score, metadata and place of a document."""
 
     id: Any
-    score: float | None
-    metadata: dict[str, Any]
-    place: dict[str, Any]
+    score: float | None = None
+    metadata: Mapping[str, Any] = _EMPTY
+    place: Mapping[str, Any] = _EMPTY
 
 
 @dataclass(frozen=True)
@@ -156,9 +157,9 @@ def parts_of(item: object) -> tuple[str | None, Original]:
     """Return the text of an item, and its other data."""
     item, score = _scored(item)
     if isinstance(item, Document):
-        return item.page_content, Original(item.id, score, item.metadata, {})
+        return item.page_content, Original(item.id, score, item.metadata)
     if isinstance(item, str):
-        return item, Original(None, score, {}, {})
+        return item, Original(None, score)
     if isinstance(item, Context):
         item = item.to_dict()
     if not isinstance(item, Mapping):

@@ -25,9 +25,8 @@ class LangChainReader(ValueReader):
     def document(self, value: Any) -> DocumentCopy | None:
         """Return a `Document`, or one that was dumped to a mapping, as a copy."""
         if isinstance(value, Document):
-            metadata = dict(value.metadata)
             own_id = None if value.id is None else str(value.id)
-            original = Original(own_id, None, metadata, {})
+            original = Original(own_id, metadata=dict(value.metadata))
             return copied((id(value), own_id, value.page_content, original))
         if not (isinstance(value, Mapping) and is_document(value)):
             return None

@@ -14,6 +14,7 @@ from fullrecall.observe import DocumentCopy, Step, StepReading, ValueReader, bri
 from fullrecall.observe.failures import failures_of
 from fullrecall.observe.tree import Tree
 from fullrecall.observe.turns import of_turn
+from fullrecall.samples.context import known_context
 from langchain_fullrecall.documents import DocumentIdKey, DocumentReader, Original
 from langchain_fullrecall.outputs import declared
 
@@ -105,7 +106,7 @@ class LangChainReading(StepReading):
             return (copy._replace(id=self.reader.id_of(copy.text, own)),)
         # A context has the ID of its maker; a tool's hit may have the key among its fields.
         metadata = dict(own.metadata) if isinstance(own, Context) else {}
-        fields = Original(copy.id, None, metadata, {})
+        fields = Original(copy.id, metadata=metadata)
         named = None if callable(self.id_key) else self.reader.id_of(copy.text, fields)
         return (copy if named is None else copy._replace(id=named),)
 
@@ -113,7 +114,9 @@ class LangChainReading(StepReading):
         """Return a document as a context of this ID."""
         own = copy.detail
         if isinstance(own, Original):
-            return self.reader.context(copy.text, id, own)
+            if own.place or type(copy.text) is not str:
+                return self.reader.context(copy.text, id, own)
+            return known_context(copy.text, id or None, own.score, own.metadata)
         return super().context_of(copy, id)
 
 

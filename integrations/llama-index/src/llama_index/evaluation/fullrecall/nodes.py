@@ -14,7 +14,7 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 from fullrecall import Context
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.samples.context import ID
+from fullrecall.samples.context import ID, known_context
 from fullrecall.samples.hit_fields import at_path
 from fullrecall.samples.id_keys import IdKey, check_id_key, id_by
 from fullrecall.samples.identifiers import as_id
@@ -78,12 +78,17 @@ class NodeReader:
         self.expand = expand
         self._get_id = _id_getter(id_key)
         check_choice(metadata_mode, "metadata_mode", [each.value for each in MetadataMode])
-        self._mode = MetadataMode(metadata_mode)
+        self.mode = MetadataMode(metadata_mode)
 
     def contexts(self, nodes: Iterable[NodeLike]) -> list[Context]:
         """Return `nodes` as contexts; raise `InputError` for items that are not nodes."""
         return [
-            self.context(part, score, self.id_of(part, rank))
+            known_context(
+                content_of(part, self.mode),
+                self.id_of(part, rank) or None,
+                finite(score),
+                {**part.metadata},
+            )
             for rank, item in enumerate(_several(nodes), start=1)
             for node, score in [_scored(item, rank)]
             for part in self.parts(node, rank)
@@ -92,15 +97,6 @@ class NodeReader:
     def parts(self, node: BaseNode, rank: int) -> Iterable[BaseNode]:
         """Return a node, or the smallest nodes that it was cut into if `expand` is set."""
         return (node,) if self.expand is None else _leaves(node, self.expand, rank)
-
-    def context(self, node: BaseNode, score: float | None, id: str | None) -> Context:  # noqa: A002
-        """Return a node as a context with this ID."""
-        return Context(
-            content_of(node, self._mode),
-            id=id,
-            score=score if score is not None and isfinite(score) else None,
-            metadata=node.metadata,
-        )
 
     def id_of(self, node: BaseNode, rank: int) -> str | None:
         """Return a node's ID, if any; raise `InputError` if `id_key` fails or gives no valid ID."""
@@ -141,6 +137,11 @@ def content_of(node: BaseNode, mode: MetadataMode = MetadataMode.NONE) -> str:
     if mode is MetadataMode.NONE and type(node) is TextNode:
         return node.text  # This equals `get_content`, which writes the metadata out first.
     return node.get_content(metadata_mode=mode)
+
+
+def finite(score: float | None) -> float | None:
+    """Return a score that is finite, else None."""
+    return float(score) if score is not None and isfinite(score) else None
 
 
 def _scored(item: object, rank: int) -> tuple[BaseNode, float | None]:

@@ -26,10 +26,39 @@ from llama_index.evaluation.fullrecall.responses import (
 
 
 class NodeCopy(NamedTuple):
-    """A node as it was at one event, and its score."""
+    """A node as it was at one event: its score, text and metadata, and all fields of the object.
 
-    node: BaseNode
+    Making another node costs more than the retrieval, and few readers need it.
+    """
+
+    original: BaseNode
     score: float | None
+    content: str
+    metadata: dict[str, Any]
+    fields: dict[str, Any]
+    resource: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, node: BaseNode, score: float | None, content: str | None = None) -> NodeCopy:
+        """Return a copy of a node, whose text without metadata is `content`."""
+        fields = {**vars(node)}
+        metadata = fields["metadata"] = {**node.metadata}
+        fields["relationships"] = {**node.relationships}
+        resource = fields.get("text_resource")
+        own = None if resource is None else {**vars(resource)}
+        text = content_of(node) if content is None else content
+        return cls._make((node, score, text, metadata, fields, own))
+
+    @property
+    def node(self) -> BaseNode:
+        """A new node with these fields, independent of the original."""
+        own = copy(self.original)
+        vars(own).clear()
+        vars(own).update(self.fields)
+        if self.resource is not None:
+            resource = vars(own)["text_resource"] = copy(self.fields["text_resource"])
+            vars(resource).update(self.resource)
+        return own
 
 
 class NodeValueReader(ValueReader):
@@ -92,11 +121,12 @@ class NodeValueReader(ValueReader):
             node, score = value, None
         else:
             return None
-        text = _text(node)
+        content = content_of(node)
+        text = _text(node, content)
         if not is_document(node, text, self.answers):
             return None
-        own_id = None if is_numbered(node) else node.node_id
-        copy = copied((id(value), own_id, text, NodeCopy(_copied(node), score)))
+        own_id = None if _is_numbered(content) else node.node_id
+        copy = copied((id(value), own_id, text, NodeCopy.of(node, score, content)))
         self.first_copies.setdefault(text, copy)
         return copy
 
@@ -108,10 +138,10 @@ class NodeValueReader(ValueReader):
         scored = isinstance(value, NodeWithScore)
         node = value.node if scored else value
         return (
-            _text(node) == copy.text
+            _text(node, content_of(node)) == copy.text
             and (copy.id is None or node.node_id == copy.id)
             and (not scored or value.score == own.score)
-            and are_equal(node.metadata, own.node.metadata)
+            and are_equal(node.metadata, own.metadata)
         )
 
     def message(self, value: Any) -> Fields | None:
@@ -147,17 +177,15 @@ _NUMBER = re.compile(r"\ASource \d+:\n")
 """The number that `CitationQueryEngine` puts before each of its sources."""
 
 
-def is_numbered(node: BaseNode) -> bool:
-    """Return whether a node is a source numbered for citation, which has a new ID."""
-    content = content_of(node)
+def _is_numbered(content: str) -> bool:
+    """Return whether the text is that of a source numbered for citation, which has a new ID."""
     return content.startswith("Source ") and _NUMBER.match(content) is not None
 
 
-def _text(node: BaseNode) -> str:
+def _text(node: BaseNode, content: str) -> str:
     """Return the text of a node without its citation number; for a picture, its hash."""
-    content = content_of(node)
-    if content.startswith("Source "):
-        content = _NUMBER.sub("", content).strip() if _NUMBER.match(content) else content
+    if _is_numbered(content):
+        content = _NUMBER.sub("", content).strip()
     return content or _picture(node)
 
 
@@ -174,20 +202,6 @@ def _picture(node: BaseNode) -> str:
     return f"picture {sha256(data).hexdigest()}"
 
 
-def _copied(node: BaseNode) -> BaseNode:
-    """Return a copy of a node that is independent of the original."""
-    fields: dict[str, Any] = {
-        "metadata": dict(node.metadata),
-        "relationships": dict(node.relationships),
-    }
-    resource = getattr(node, "text_resource", None)
-    if resource is not None:
-        fields["text_resource"] = resource.model_copy()
-    own = copy(node)
-    vars(own).update(fields)
-    return own
-
-
 def are_no_documents(value: object, answers: Container[str]) -> bool:
     """Return whether a value is a non-empty list of nodes without a document."""
     return (
@@ -195,7 +209,7 @@ def are_no_documents(value: object, answers: Container[str]) -> bool:
         and bool(value)
         and all(
             isinstance(each, NodeWithScore)
-            and not is_document(each.node, _text(each.node), answers)
+            and not is_document(each.node, _text(each.node, content_of(each.node)), answers)
             for each in value
         )
     )
@@ -204,7 +218,7 @@ def are_no_documents(value: object, answers: Container[str]) -> bool:
 def has_number_and_new_id(item: NodeLike) -> bool:
     """Return whether a citation engine made a node, so that its ID is not the source's."""
     node = item.node if isinstance(item, NodeWithScore) else item
-    return is_numbered(node) and _MADE.fullmatch(node.node_id) is not None
+    return _is_numbered(content_of(node)) and _MADE.fullmatch(node.node_id) is not None
 
 
 def documents_among(nodes: Iterable[NodeLike]) -> list[NodeLike]:
@@ -226,7 +240,7 @@ def is_document(node: BaseNode, text: str, answers: Container[str] = ()) -> bool
     """
     if stands_for_object(node, text) or {"sql_query", "result"} <= node.metadata.keys():
         return False
-    if node.ref_doc_id is not None or not _MADE.fullmatch(node.node_id):
+    if not _MADE.fullmatch(node.node_id) or node.ref_doc_id is not None:
         return True
     return text.strip() not in answers and not is_composed(text)
 

@@ -11,8 +11,9 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
 from fullrecall.observe import DocumentCopy, Step, StepReading
+from fullrecall.samples.context import known_context
 from fullrecall.samples.id_keys import IdKey
-from llama_index.evaluation.fullrecall.nodes import NodeReader
+from llama_index.evaluation.fullrecall.nodes import NodeReader, content_of, finite
 from llama_index.evaluation.fullrecall.reader import NodeCopy
 
 UNSEEN = (
@@ -48,13 +49,13 @@ class LlamaIndexReading(StepReading):
         if not isinstance(copy.detail, NodeCopy):
             yield copy
             return
-        node, score = copy.detail
+        node, score = copy.detail.node, copy.detail.score
         for part in self.reader.parts(node, rank):
             own_id = self.reader.id_of(part, rank)
             if part is node:
                 yield copy if copy.id is None else copy._replace(id=own_id)
             else:
-                yield DocumentCopy(0, own_id, part.get_content(), NodeCopy(part, score))
+                yield DocumentCopy(0, own_id, part.get_content(), NodeCopy.of(part, score))
 
     def links_of(self, copy: DocumentCopy) -> Collection[str]:
         """Return the IDs of other nodes that a node names."""
@@ -71,8 +72,11 @@ class LlamaIndexReading(StepReading):
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
         """Return a node as a context with this ID."""
-        if isinstance(copy.detail, NodeCopy):
-            return self.reader.context(copy.detail.node, copy.detail.score, id)
+        own = copy.detail
+        if isinstance(own, NodeCopy):
+            mode = self.reader.mode
+            text = own.content if mode is MetadataMode.NONE else content_of(own.node, mode)
+            return known_context(text, id or None, finite(own.score), own.metadata)
         return super().context_of(copy, id)
 
 
@@ -85,4 +89,4 @@ def nodes_of(copies: Iterable[DocumentCopy]) -> list[NodeWithScore]:
     """Return the nodes among copies, as they were copied."""
     details = {id(copy.detail): copy.detail for copy in copies}
     nodes = (detail for detail in details.values() if isinstance(detail, NodeCopy))
-    return [NodeWithScore(node=node, score=score) for node, score in nodes]
+    return [NodeWithScore(node=each.node, score=each.score) for each in nodes]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -44,7 +45,12 @@ _SILENT = (BaseLLM, BaseEmbedding, NodeParser)
 
 def kind_of(instance: object) -> StepKind:
     """Return the kind of step of a LlamaIndex object, by its class."""
-    return next((kind for base, kind in _KINDS if isinstance(instance, base)), "chain")
+    return _kind_of_class(type(instance))  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=1000)
+def _kind_of_class(own: type) -> StepKind:
+    return next((kind for base, kind in _KINDS if issubclass(own, base)), "chain")
 
 
 def _hands_over(tool: Any) -> bool:
@@ -183,12 +189,10 @@ class LlamaIndexRecorder:
         """Stop recording, and drop all objects but the copies."""
         if not self.is_open:
             return
-        self._steps = self.log.steps
-        self.partial = self.partial or self.log.partial
+        self._steps, self.partial = self.steps, self.problem
         self.is_open = False
         self.deliver = None
-        self.reader = NodeValueReader()
-        self.log = StepLog(self.reader)
+        self.reader.forget()
         self._same = {}
         self._attempts = {}
 

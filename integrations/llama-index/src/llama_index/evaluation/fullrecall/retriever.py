@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from inspect import isawaitable
@@ -137,7 +136,8 @@ class ObservedLlamaIndexRetriever:
             return retrieval
         question = asked_of(sample)
         history = _before(sample, self._ways.history)
-        with self._recording(question) as recorder:
+        with recording(ROOT) as recorder:
+            self._begin(recorder, question)
             answer = _read_out(self._ways.ask(question, **history))
             recorder.log.end_call(answer)
         return self._read(sample, answer, recorder)
@@ -146,7 +146,8 @@ class ObservedLlamaIndexRetriever:
         """Return the same as `retrieve`, without blocking unless the wrapped object blocks."""
         question = asked_of(sample)
         history = _before(sample, self._ways.history)
-        with self._recording(question) as recorder:
+        with recording(ROOT) as recorder:
+            self._begin(recorder, question)
             answer = self._ways.aask(question, **history)
             if isawaitable(answer):
                 answer = await answer
@@ -156,13 +157,10 @@ class ObservedLlamaIndexRetriever:
             recorder.log.end_call(answer)
         return self._read(sample, answer, recorder)
 
-    @contextmanager
-    def _recording(self, question: str) -> Iterator[LlamaIndexRecorder]:
-        with recording(ROOT) as recorder:
-            # A retriever's own span is the call, even if a subclass overrides its method.
-            if not isinstance(self._retriever, BaseRetriever):
-                recorder.log.begin_call(question)
-            yield recorder
+    def _begin(self, recorder: LlamaIndexRecorder, question: str) -> None:
+        # A retriever's own span is the call, even if a subclass overrides its method.
+        if not isinstance(self._retriever, BaseRetriever):
+            recorder.log.begin_call(question)
 
     def __call__(self, question: str, k: int) -> list[Context]:
         """Return a retriever's first `k` contexts, or all if there are fewer.
