@@ -325,6 +325,28 @@ def test_a_row_for_each_document_is_a_judgment(name: str, form: type, tmp_path: 
         assert first.reference_contexts is None
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"query": "who", "relevance": 1},
+        {"doc_id": "d1", "relevance": 1},
+        {"query": None, "doc_id": "d1", "relevance": 1},
+        {"query": ["who"], "doc_id": "d1", "relevance": 1},
+        {"query": "who", "doc_id": ["d1"], "relevance": 1},
+        {"query": "who", "doc_id": "d1", "relevance": None},
+        {"query": "who", "doc_id": "d1", "relevance": "high"},
+        "who",
+    ],
+    ids=str,
+)
+def test_a_later_row_that_is_no_judgment_is_refused(row: Any) -> None:
+    """A row without a query, a document or a grade, below those that made the plan, is refused."""
+    judged = [{"query": f"q{n // 2}", "doc_id": f"d{n}", "relevance": n % 2} for n in range(210)]
+    with pytest.raises(InputError, match="expected a query, a document and a grade, got") as raised:
+        list(from_rows([*judged, row]))
+    assert raised.value.line == 211
+
+
 def test_labels_of_documents_are_asked_for(tmp_path: Path) -> None:
     """For labels that are neither numbers nor flags, the user has to say which are relevant."""
     rows = [

@@ -113,13 +113,13 @@ class Part(SampleColumns, ABC):
         """Return the kept results of a score; None if reading makes them."""
         return None
 
+    @abstractmethod
     def cells(self, name: str) -> Sequence[Any]:
         """Return the "id", "group", "user_input", or "metadata" of each sample."""
-        return [getattr(sample, name) for sample in self.samples()]
 
-    def may_have(self, *columns: str) -> bool:  # noqa: ARG002 - others look at them
+    @abstractmethod
+    def may_have(self, *columns: str) -> bool:
         """Return whether any sample may have a value in one of these columns of a file."""
-        return True
 
     @cached_property
     def has_texts(self) -> bool:
@@ -144,9 +144,9 @@ class Part(SampleColumns, ABC):
         """Yield all results of a score."""
         return (self.result(row, score) for row in range(len(self)))
 
-    def judged(self, score: int) -> bool:  # noqa: ARG002 - others look at it
+    @abstractmethod
+    def judged(self, score: int) -> bool:
         """Return whether any result of this score may have verdicts."""
-        return True
 
     def distinct(self, score: int) -> DistinctRows | None:  # noqa: ARG002 - others know it
         """Return the rows with the same findings, counted once; None if that is not known."""
