@@ -98,6 +98,7 @@ def test_most_of_a_long_document_does_not_locate_an_answer(
         ("90 days", "30 days", "other numbers: 30 for 90"),
         ("version 3.1", "version 3.2", "other numbers"),
         ("in Bergen", "in Ghent", "other names: ghent for bergen"),
+        ("in Bergen", "in Canada", "other names: canada for bergen"),
     ],
 )
 def test_documents_that_differ_in_a_fact_are_not_called_duplicates(

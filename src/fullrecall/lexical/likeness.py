@@ -13,16 +13,13 @@ from typing import NamedTuple
 
 from fullrecall._util.caches import remembered
 from fullrecall.lexical.words.languages import language_of
+from fullrecall.lexical.words.names import names
 from fullrecall.lexical.words.negations import denials
 from fullrecall.lexical.words.opposites import opposites, rivals
 from fullrecall.lexical.words.tokens import read_words
 from fullrecall.samples.context import Context
 
-_SENTENCE = re.compile(r"(?<!\W)(?=[^.!?:;\n\w]*+[.!?:;\n])\W++$")
 _LOWER = re.compile(r"[a-z]")
-_RARE = 1.9
-"""The weight of a word from which a capital makes it a name; "See", opening a line, weighs less."""
-
 NEAR_DUPLICATE = 0.9
 """From this similarity on, two texts that agree in their facts count as the same item twice."""
 
@@ -84,25 +81,13 @@ _TYPO = 70.0
 # A text is compared with every other text of its list, and a document is in many lists.
 @remembered(1_000_000)
 def facts(text: str) -> Facts:
-    """Return the facts of a text.
-
-    A name is a capitalized word that does not begin a sentence and is not a common word.
-    """
-    words = list(read_words(text))
-    # in text of capitals alone, no word stands out as a name
-    cased = _LOWER.search(text) is not None
-    names = {
-        word.key
-        for nth, word in enumerate(words)
-        if cased
-        and word.is_capitalised
-        and word.weight >= _RARE
-        and nth
-        and not _SENTENCE.search(text[words[nth - 1].end : word.start])
-    }
+    """Return the facts of a text."""
+    words = read_words(text)
+    # In a text of capitals alone, no word stands out as a name.
+    named = names(text) if _LOWER.search(text) else ()
     return Facts(
         frozenset(word.key for word in words if word.is_number),
-        frozenset(names),
+        frozenset(key for name in named if name.is_sure for key in name.keys),
         len(denials(text)),
         frozenset(word.key for word in words),
     )
