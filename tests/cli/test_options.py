@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from tests.cli.command_line import SAMPLES, TEXTS, run
 
 import fullrecall
-from fullrecall import Report
+from fullrecall import Budget, IdRecall, Report, evaluate
 from fullrecall._util.naming import parameter
 from fullrecall.calibration import calibrate
 from fullrecall.cli.overview import COMMANDS, CommandTable
@@ -99,6 +100,121 @@ def test_commands_show_as_much_as_their_help_says() -> None:
             if type(each.default) in (int, float) and each.name not in shared:
                 own.setdefault(name, {})[each.name] = each.default
     assert own == SHOWN
+
+
+class Reached(Exception):  # noqa: N818 - a signal to the test
+    """The function behind a command was called."""
+
+
+TO_EVALUATE = ("evaluate", "{samples}", "--scorer", "id_recall")
+TO_CHOOSE = ("choose", "{samples}", "-r", "a=math:sqrt", "-r", "b=math:exp")
+TO_GENERATE = ("testset", "generate", "{corpus}", "-o", "{new}", "--model", "openai:m")
+TO_COMPLETE = ("testset", "complete", "{samples}", "--retrieved", "{samples}")
+REACHING: list[tuple[str, tuple[object, ...], dict[str, object]]] = [
+    # the function, the command, the arguments that it gets
+    ("job.evaluate", TO_EVALUATE, {"progress": True, "view": "contexts", "replace": False}),
+    ("job.evaluate", (*TO_EVALUATE, "--quiet"), {"progress": False}),
+    ("job.evaluate", (*TO_EVALUATE, "--json"), {"progress": False}),
+    ("job.evaluate", (*TO_EVALUATE, "--view", "read"), {"view": "read"}),
+    ("job.evaluate", (*TO_EVALUATE, "--collapse"), {"collapse": True}),
+    ("job.evaluate", (*TO_EVALUATE, "--max-concurrency", 3), {"max_concurrency": 3}),
+    ("job.evaluate", (*TO_EVALUATE, "--timeout", 5), {"timeout": 5.0}),
+    ("job.evaluate", (*TO_EVALUATE, "--deadline", 9), {"deadline": 9.0}),
+    ("job.evaluate", (*TO_EVALUATE, "--store", "{new}"), {"store": "{new}"}),
+    ("job.evaluate", (*TO_EVALUATE, "--corpus", "{corpus}"), {"corpus": Path("{corpus}")}),
+    (
+        "job.evaluate",
+        (*TO_EVALUATE, "--output", "{new}", "--replace"),
+        {"output": Path("{new}"), "replace": True},
+    ),
+    (
+        "job.evaluate",
+        (*TO_EVALUATE, "--retriever", "math:sqrt", "--id-key", "x"),
+        {"retriever": math.sqrt, "id_key": "x"},
+    ),
+    ("choice.choice_of", TO_CHOOSE, {"file": None, "progress": True}),
+    ("choice.choice_of", (*TO_CHOOSE, "-q"), {"progress": False}),
+    ("choice.choice_of", (*TO_CHOOSE, "--json"), {"progress": False}),
+    ("choice.choice_of", (*TO_CHOOSE, "--within", 0.1), {"within": 0.1}),
+    ("choice.choice_of", (*TO_CHOOSE, "--confidence", 0.9), {"confidence": 0.9}),
+    ("choice.choice_of", (*TO_CHOOSE, "--max-concurrency", 1), {"max_concurrency": 1}),
+    ("choice.choice_of", (*TO_CHOOSE, "--state", "{new}"), {"file": Path("{new}")}),
+    ("testset.test_set_of", (*TO_GENERATE, "--seed", 3), {"seed": 3}),
+    ("testset.test_set_of", (*TO_GENERATE, "--budget-calls", 4), {"budget": Budget(calls=4)}),
+    ("testset.test_set_of", (*TO_GENERATE, "--store", "{new}"), {"store": "{new}"}),
+    ("testset.test_set_of", (*TO_GENERATE, "--max-concurrency", 2), {"max_concurrency": 2}),
+    ("testset.test_set_of", (*TO_GENERATE, "--queries", "{asked}"), {"queries": ["one"]}),
+    ("testset.completion_of", (*TO_COMPLETE, "--depth", 7), {"depth": 7}),
+    ("testset.completion_of", (*TO_COMPLETE, "--seed", 3), {"seed": 3}),
+    ("testset.completion_of", (*TO_COMPLETE, "--budget-calls", 4), {"budget": Budget(calls=4)}),
+    ("testset.completion_of", (*TO_COMPLETE, "--store", "{new}"), {"store": "{new}"}),
+    ("testset.completion_of", (*TO_COMPLETE, "--max-concurrency", 2), {"max_concurrency": 2}),
+    (
+        "testset.audit_of",
+        ("testset", "check", "{samples}", "{corpus}", "--budget-calls", 4, "--store", "{new}"),
+        {"judge": None, "budget": Budget(calls=4), "store": "{new}", "max_concurrency": 16},
+    ),
+    (
+        "testset.followed_of",
+        ("testset", "follow", "{samples}", "--corpus", "{corpus}", "-o", "{new}", "--old", "o"),
+        {"old": Path("o"), "accept_changed": False},
+    ),
+    (
+        "testset.to_review",
+        ("testset", "review", "{samples}", "-o", "{page}", "-n", 4, "--seed", 3),
+        {"n": 4, "seed": 3, "documents": None},
+    ),
+    (
+        "reports.comparison_of",
+        ("compare", "{report}", "{report}", "--confidence", 0.9, "--slices", "kind"),
+        {"confidence": 0.9, "slices": "kind"},
+    ),
+    (
+        "reports.Gate",
+        ("gate", "{report}", "--min-recall", 0.5, "--confidence", 0.9, "--slices", "kind"),
+        {"margin": None, "scores": (), "slices": "kind", "confidence": 0.9},
+    ),
+    (
+        "calibration.calibration_of",
+        ("judge", "calibrate", "{report}", "{labels}", "--score", "s", "--confidence", 0.9),
+        {"score": "s", "confidence": 0.9},
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "expected"), REACHING)
+def test_options_reach_the_function_behind_the_command(
+    *,
+    function: str,
+    arguments: tuple[object, ...],
+    expected: dict[str, object],
+    file: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The value of an option is the argument of the function behind its command."""
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    places = {
+        "samples": file(SAMPLES[:2]),
+        "asked": file("one\n\n", "asked.txt"),
+        "corpus": file([], "corpus.jsonl"),
+        "labels": file("sample,score,item,target,claim,label\n", "labels.csv"),
+        "report": tmp_path / "report.jsonl",
+        "new": tmp_path / "new.jsonl",
+        "page": tmp_path / "page.html",
+    }
+    evaluate(SAMPLES[:2], IdRecall(), progress=False).save(places["report"])
+
+    def spy(*_: object, **given: object) -> None:
+        raise Reached(given)
+
+    monkeypatch.setattr(f"fullrecall.cli.{function}", spy)
+    with pytest.raises(Reached) as reached:
+        run(*(str(each).format(**places) for each in arguments))
+    (given,) = reached.value.args
+    for name, value in expected.items():
+        is_path = isinstance(value, (str, Path))
+        assert given[name] == (type(value)(str(value).format(**places)) if is_path else value)
 
 
 def test_errors_of_python_name_the_option(file: Callable[..., Path], tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ from fullrecall.files.reports.records import MethodRecord
 from fullrecall.measures import Recall
 from fullrecall.scorers import Method, Result
 from langchain_fullrecall import RecallStringEvaluator
+from langchain_fullrecall.documents import DocumentReader
+from langchain_fullrecall.references import named_references
 from langchain_fullrecall.stored import StoredRun
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
@@ -328,6 +330,16 @@ def test_runs_loaded_from_langsmith_score_alike(documents: list[Document], examp
     failed = retriever_run(documents, error="TimeoutError('slow')")
     _, step = StoredRun(run_of(child_runs=[failed])).steps  # A failed call returned no documents.
     assert (step.returned, step.error) == ((), "TimeoutError: slow")
+
+
+def test_the_answer_of_an_example_with_messages_is_the_reference() -> None:
+    """The last message of an example's conversation is its reference answer, if it is an answer."""
+    asked = {"role": "user", "content": "What is the capital of France?"}
+    answer = {"role": "assistant", "content": "Paris is the capital of France."}
+    reader = DocumentReader()
+    answered = named_references({"messages": [asked, answer]}, reader)
+    assert answered == {"reference": "Paris is the capital of France."}
+    assert named_references({"messages": [asked]}, reader) == {}
 
 
 FALLBACKS = {"run_type": "chain", "name": "RunnableWithFallbacks", "outputs": {"output": "x"}}
