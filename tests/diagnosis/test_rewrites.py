@@ -13,6 +13,7 @@ from tests.diagnosis.spelled_ids import RIVERS, Spell, known, samples
 from fullrecall import Context
 from fullrecall.diagnosis.ids.fields import rewrite_of
 from fullrecall.diagnosis.ids.matching import IdMatch, matches_of
+from fullrecall.diagnosis.ids.words import Template
 from fullrecall.stats.estimates import Rewrite
 
 
@@ -201,3 +202,17 @@ def test_an_extension_of_few_ids_may_be_part_of_a_name() -> None:
         for own in references
     ]
     assert not any(name in gone for name in matches(lists, references))
+
+
+@pytest.mark.parametrize(
+    ("own", "with_word", "others", "is_found"),
+    [(3, 0, 3, True), (2, 0, 3, False), (3, 0, 2, False), (3, 1, 10, True), (3, 2, 10, False)],
+)
+def test_a_word_of_all_ids_belongs_to_one_side_alone(
+    own: int, with_word: int, others: int, *, is_found: bool
+) -> None:
+    """A template needs three IDs on each side, and at most a tenth of the others has its words."""
+    ours = [f"kb {river}" for river in RIVERS[:own]]
+    theirs = [f"{'kb ' if n < with_word else ''}{river}" for n, river in enumerate(RIVERS[9:])]
+    found = Template.of(ours, theirs[:others])
+    assert found.first == (frozenset({(0, "kb")}) if is_found else frozenset())

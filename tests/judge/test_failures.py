@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
-from fullrecall.judge.models import Failure
+from fullrecall import ClaimRecall
+from fullrecall.judge import LLMJudge
+from fullrecall.judge.models import Completion, Failure
 from fullrecall.judge.models.failures import failed
 from fullrecall.judge.models.retries import Retries
+from fullrecall.judge.models.scripted import ScriptedChatModel
 
 
 def error(name: str, *, base: type[Exception] = Exception, **attributes: Any) -> Exception:
@@ -158,3 +161,48 @@ def test_an_endpoint_gets_the_wait_that_it_asks_for(sent: int) -> None:
     assert wait is not None
     assert 7.0 <= wait <= 7.25
     assert Retries(longest_wait=6.0).wait(sent, completion) is None
+
+
+FINISHED = [
+    ("yes", None, None, ""),
+    ("yes", "STOP", None, ""),
+    ("yes", "tool_use", None, ""),
+    ("yes", "a new reason", None, ""),
+    ("", None, None, f"{Failure.EMPTY}"),
+    (" \n", "end_turn", None, f"{Failure.EMPTY}"),
+    ("", "other", None, f"{Failure.EMPTY}: its finish reason is 'other'"),
+    ("half", "length", None, f"{Failure.CUT_OFF}: at the token limit"),
+    ("half", "MAX_TOKENS", None, f"{Failure.CUT_OFF}: at the token limit"),
+    ("half", "abort", None, f"{Failure.CUT_OFF}: by 'abort'"),
+    ("", "SAFETY", None, f"{Failure.REFUSED}: safety"),
+    ("", "content_filter", None, f"{Failure.REFUSED}: content filter"),
+    ("text", "stop", "I cannot do that", f"{Failure.REFUSED}: I cannot do that"),
+]
+
+
+@pytest.mark.parametrize(("text", "stop", "refusal", "problem"), FINISHED)
+def test_a_reply_shows_by_its_finish_reason_whether_it_is_whole(
+    text: str, stop: str | None, refusal: str | None, problem: str
+) -> None:
+    """A whole reply has no problem; one that was cut off, refused or empty names it."""
+    completion = Completion.of(text, tokens=(3, 4), stop=stop, refusal=refusal)
+    assert completion.problem == problem
+    assert (completion.failure is None) == (problem == "")
+    assert (completion.text, completion.prompt_tokens, completion.completion_tokens) == (text, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("replies", "problem"),
+    [
+        (["prose"], "the model's reply is not a JSON list of items"),
+        (['{"items": []}'], "the model's reply lists nothing"),
+        ([Completion("", failure=Failure.EMPTY)], f"{Failure.EMPTY}"),
+    ],
+)
+def test_a_reference_that_no_reply_splits_is_unscored_with_the_problem(
+    replies: list[Any], problem: str
+) -> None:
+    """The reason names the last reply's failure, or how it differs from a list of claims."""
+    judge = LLMJudge(ScriptedChatModel(replies * 9))
+    result = ClaimRecall(judge=judge).score(retrieved_contexts=["c"], reference="r")
+    assert result.reason == f"the text could not be split into claims: {problem}"
