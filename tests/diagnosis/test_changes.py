@@ -24,6 +24,7 @@ from fullrecall import (
 )
 from fullrecall.diagnosis import Cause, Change, ChangeKind, Diagnosis, diagnose
 from fullrecall.errors import ParameterError
+from fullrecall.samples.calls import Call
 from fullrecall.scorers import Scorer
 from fullrecall.stats.bounds import Counts, lower_bound, upper_bound
 
@@ -260,6 +261,19 @@ def test_duplicates_of_united_calls_are_not_dropped() -> None:
     ranked_alone = Retrieval(contexts=contexts)
     samples = [Sample(query=f"q{n}", retrieval=ranked_alone, expected_ids=["c"]) for n in range(40)]
     assert of(diagnosed(*samples, k=2), ChangeKind.DROP_DUPLICATES) != []
+
+
+def test_a_list_without_ids_counts_neither_for_nor_against_a_change() -> None:
+    """Recall by ID over a stage whose contexts have no IDs is unknown, not 0."""
+
+    def sample(number: int) -> Sample:
+        found = ids("ba") if number % 2 else tuple(Context(text) for text in ("tb", "ta"))
+        last = Call("reranker", contexts=ids("a"), children=(Call("search", contexts=found),))
+        retrieval = Retrieval(contexts=last.contexts, calls=(last,))
+        return Sample(query=f"q{number}", retrieval=retrieval, expected_ids=["b"])
+
+    (change,) = of(diagnosed(*map(sample, range(60))), ChangeKind.EARLIER_STAGE)
+    assert change.gain == 1.0
 
 
 def test_another_text_under_the_id_of_a_reference_is_named() -> None:

@@ -76,13 +76,16 @@ class TestEvidence:
         assert len(model.requests) == 1
 
     def test_a_quote_from_another_context_is_not_evidence(self) -> None:
-        """A quote that is in another context than the cited one is no evidence."""
+        """A quote of another context than the cited one is no evidence, unless it is short."""
         sample = Sample(
             retrieved_contexts=["nothing here", self.CONTEXT], reference_claims=[self.CLAIM]
         )
-        result = judged([reply(verdict(1, "supported", 1, quote="It stands in Paris"))], sample)
-        assert result.status is Status.UNSCORED
-        assert "stands in context 2, not in 1" in result.reason
+        for quote in ("It stands in Paris", "stands in Paris"):
+            result = judged([reply(verdict(1, "supported", 1, quote=quote))], sample)
+            assert result.status is Status.UNSCORED
+            assert "stands in context 2, not in 1" in result.reason
+        result = judged([reply(verdict(1, "supported", 1, quote="in Paris"))], sample)
+        assert result.status is Status.SCORED
 
     def test_together_needs_all_its_evidence(self) -> None:
         """If two contexts are needed together, one unverified quote denies the credit."""
