@@ -525,6 +525,37 @@ def test_one_right_number_on_every_path(shape: str, client: Client) -> None:
         assert ids == expected, path
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"), [("No.", ["a", "b"]), ("Only c0xc is left, which I keep.", None)]
+)
+def test_a_search_that_a_human_refuses_retrieves_nothing(
+    said: str, expected: list[str] | None
+) -> None:
+    """A tool searches, asks a human and returns a text: its documents count if a word is theirs."""
+
+    @tool
+    def search(query: str) -> str:
+        """Search, and show the documents if a human says yes."""
+        found = joined(Store(letters="cd").invoke(query))
+        return found if interrupt(query) else said
+
+    steps = graph(
+        ("retrieve", lambda state: {"documents": Store(letters="ab").invoke(state["question"])}),
+        ("search", lambda state: {"answer": search.invoke({"query": state["question"]})}),
+        ("generate", generate),
+        checkpointer=InMemorySaver(),
+    )
+
+    def run(question: str) -> str:
+        config: Any = {"configurable": {"thread_id": str(uuid4())}}
+        steps.invoke({"question": question}, config)
+        return str(steps.invoke(Command(resume=False), config)["answer"])
+
+    found = observed(RunnableLambda(run)).retrieve(Sample(user_input="q"))
+    assert shapes.ids_of(found) == expected
+    assert expected or found.error is not None
+
+
 def test_a_retriever_that_cuts_by_itself() -> None:
     """The list that a retriever returns counts, not the one that its callbacks received."""
     found = observed(Cutting()).retrieve(Sample(user_input="q"))

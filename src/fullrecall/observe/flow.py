@@ -61,6 +61,8 @@ class _DocumentFlow:
         """Follow the beginning of a step."""
         if step.task is not None:
             # An attempt that stopped midway, to ask a human, starts again without its lists.
+            if step.task in self._attempts:
+                self.state.resumed.add(step.id)
             for handed in self._attempts.pop(step.task, ()):
                 handed.replaced = True
         scope = self._scope(step)
@@ -77,7 +79,7 @@ class _DocumentFlow:
         scope = self._scope(step)
         if opened.lists:
             self.state.touched.add(step.id)
-        if step.task is not None:
+        if step.task is not None and step.id not in self._lost:
             self._attempts[step.task] = [
                 handed for handed in opened.lists if not self._in_inner_task(handed, step)
             ]

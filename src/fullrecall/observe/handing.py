@@ -17,6 +17,7 @@ from fullrecall.observe.handed import (
 )
 from fullrecall.observe.state import FlowState
 from fullrecall.observe.step import HITS, ITEM, Path
+from fullrecall.observe.words import words_of
 
 SOURCES = ("retriever", "reranker", "tool")
 """Kinds of steps that return documents of their own, for any input."""
@@ -179,6 +180,8 @@ class HandingOn:
         if all(quoted.isdisjoint(handed.documents) for handed in lists):
             for handed in self._inside if self._step.kind == "tool" else ():
                 handed.unquoted_by = None if handed.answered_in else self._step
+                if self._is_refused(handed):
+                    handed.replaced = handed.set_aside = True
             return
         for handed in lists:
             left = [passage for passage in handed.passages if passage.document in quoted]
@@ -191,6 +194,15 @@ class HandingOn:
             rest.take([handed])
             if left:
                 self._scope.put(rest, self._opened)
+
+    def _is_refused(self, handed: HandedList) -> bool:
+        """Return whether a human refused a list: the tool asked, and then used no word of it."""
+        steps = (self._step, *self._state.tree.above(self._step))
+        if not any(step.id in self._state.resumed for step in steps):
+            return False
+        said = {word for text in self._step.texts for word in words_of(text.casefold())}
+        texts = (passage.text.casefold() for passage in handed.passages)
+        return said.isdisjoint(word for text in texts for word in words_of(text))
 
     def _set_aside_unanswered(self, lists: list[HandedList]) -> None:
         """Set aside the lists that no step answered from, no model read, and no text quotes."""

@@ -30,6 +30,7 @@ class FlowState:
     - `touched`: the IDs of the steps that documents passed through.
     - `doubt`: why it is unknown which documents some step had; None without a doubt.
     - `stores`: whether texts were cut for a new store, whose searches find them under new IDs.
+    - `resumed`: the IDs of the steps that began again after they had asked a human.
     - `united`: the signatures of the input lists that were checked.
     - `read_lists`: by its identity, each list that was given to a step, and its passages.
     """
@@ -43,6 +44,7 @@ class FlowState:
         self.touched: set[Hashable] = set()
         self.doubt: str | None = None
         self.stores = False
+        self.resumed: set[Hashable] = set()
         self.united: set[Signature] = set()
         self.read_lists: dict[int, tuple[DocumentList, tuple[DocumentText, ...]]] = {}
         self._links_of = links_of
