@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate, chain, pairwise
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ class IdLists(NamedTuple):
     def of(cls, lists: Sequence[Sequence[Any]]) -> IdLists:
         """Return a copy of lists of IDs."""
         parts = (lists[start : start + _ROWS] for start in range(0, len(lists), _ROWS))
-        pieces = [tuple(chain.from_iterable(part)) for part in parts]
+        pieces = [joined(part) for part in parts]
         return cls(pieces, offsets_of(map(len, lists)))
 
     @property
@@ -44,13 +44,21 @@ class IdLists(NamedTuple):
     @property
     def names(self) -> Sequence[str]:
         """All IDs as texts."""
-        return texts_of(list(chain.from_iterable(self.pieces)))
+        return texts_of(joined(self.pieces))
 
     def of_row(self, row: int) -> Sequence[str]:
         """Return the IDs of one row as texts."""
         piece, nth = divmod(row, _ROWS)
         start, end, before = self.offsets[row], self.offsets[row + 1], self.offsets[row - nth]
         return texts_of(self.pieces[piece][start - before : end - before])
+
+
+def joined(lists: Iterable[Sequence[Any]]) -> tuple[Any, ...]:
+    """Return the items of all lists, copied list by list: `chain` would pass each item alone."""
+    items: list[Any] = []
+    for each in lists:
+        items += each
+    return tuple(items)  # It is smaller than a list, which reserves room for more.
 
 
 def texts_of(ids: Sequence[Any]) -> Sequence[str]:
@@ -132,7 +140,7 @@ class PlainLists(NamedTuple):
         if sum(map(len, map(set, self.lists))) == len(self.ids):
             return self
         lists = [list(dict.fromkeys(row)) for row in self.lists]
-        return PlainLists(lists, tuple(chain.from_iterable(lists)))
+        return PlainLists(lists, joined(lists))
 
 
 _LISTS = frozenset({list, tuple})
@@ -147,8 +155,7 @@ def plain_lists(column: Sequence[Any]) -> PlainLists | None:
     """Return lists of IDs, which may be blank; None for other forms, or several IDs in one text."""
     if not _LISTS.issuperset(map(type, column)):
         return None
-    # A tuple is smaller than a list, which reserves room for more.
-    ids = tuple(chain.from_iterable(column))
+    ids = joined(column)
     try:
         text = "".join(ids)  # This is the fastest check that all are texts.
     except TypeError:
