@@ -282,7 +282,7 @@ def test_values_cannot_be_changed() -> None:
 
 
 LEFT_OUT = {
-    "BatchScorer": {"_job"},
+    "Address": {"job"},
     "Diagnosis": {"of"},
     "Difference": {"pairs", "totals"},
     "Estimate": {"totals"},
@@ -293,7 +293,7 @@ LEFT_OUT = {
     "Retrieval": {"seconds"},
 }
 """Fields that are left out when two values are compared: caches, times, and origins."""
-UNSHOWN = {"BatchScorer", "Difference", "Estimate", "Examination", "LLMJudge"}
+UNSHOWN = {"Address", "Difference", "Estimate", "Examination", "LLMJudge"}
 """Classes whose fields that are left out are not printed at a prompt either."""
 LARGE = {"CorpusIndex": {"texts"}, "TestSet": {"texts"}}
 """Fields that are compared, and too large to be printed."""
