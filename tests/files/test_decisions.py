@@ -1,4 +1,4 @@
-"""How rows of 240 shapes are read: the fields and their paths, the doubts, or the error.
+"""How rows of many shapes are read: the paths of the fields and the last sample, or the doubts.
 
 `python -m tests.files.test_decisions` writes the outcomes into `decisions.jsonl` anew; its diff
 then shows which files a change of the rules reads otherwise.
@@ -20,30 +20,26 @@ CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitline
 """Each case: a row, the number of rows like it, and how they are read."""
 
 
-def decision(row: dict[str, Any], count: int) -> str:
-    """Return how rows like this one are read; their number takes the place of `{n}`."""
-    text = json.dumps(row)
+def decided(case: dict[str, Any]) -> dict[str, Any]:
+    """Return a case as its rows are read now; their numbers take the place of `{n}`."""
+    text, count = json.dumps(case["row"]), case["rows"]
     samples = from_rows([json.loads(text.replace("{n}", str(n))) for n in range(1, count + 1)])
-    error = ""
+    outcome: dict[str, Any] = {"row": case["row"], "rows": count}
     try:
-        list(samples)
-    except InputError as raised:
-        error = str(raised)
-    if samples.plan is None:
-        doubts = [line for line in error.splitlines() if "=?" in line]
-        return "\n".join(doubts) or error
-    fields = [f"{field}={path}" for field, path in samples.plan.fields.items()]
-    return "; ".join([*fields, *filter(None, [error])])
+        *_, last = samples
+        outcome["sample"] = json.loads(json.dumps(last.to_dict()))
+    except InputError as error:
+        lines = str(error).splitlines()
+        outcome["error"] = [line for line in lines if "=?" in line] or lines
+    return outcome if samples.plan is None else {**outcome, "plan": dict(samples.plan.fields)}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: ", ".join(case["row"]))
 def test_rows_are_read_as_they_were(case: dict[str, Any]) -> None:
     """A change of the rules changes the reading of no file by chance."""
-    assert decision(case["row"], case["rows"]) == case["read"]
+    assert decided(case) == case
 
 
 if __name__ == "__main__":
-    for each in CASES:
-        each["read"] = decision(each["row"], each["rows"])
-    lines = [json.dumps(each, ensure_ascii=False) + "\n" for each in CASES]
-    FILE.write_text("".join(lines), encoding="utf-8")
+    made = [json.dumps(decided(case), ensure_ascii=False) + "\n" for case in CASES]
+    FILE.write_text("".join(made), encoding="utf-8")
