@@ -281,11 +281,21 @@ def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
 
     Only words are compared: "Ann beat Bob" and "Bob beat Ann" are the same here.
     """
-    content = [word for word in read_words(claim) if word.tells]
-    keys = {word.key for word in content if word.written not in any_function_words()}
-    # Most contexts end here: the language of the claim, which tells its content words, is unread.
-    holding = (number for number, text in contexts.items() if may_hold(text, keys))
+    longest = _longest(claim)
+    # Most contexts end at the first test: neither the claim nor they are read.
+    holding = (number for number, text in contexts.items() if may_hold(text, longest))
     yield from (number for number in holding if _states(contexts[number], claim))
+
+
+def _longest(claim: str) -> tuple[str, ...]:
+    """Return the key of a claim's longest word that is a content word in every language."""
+    for printed in sorted(claim.split(), key=len, reverse=True):
+        bare = printed.strip('.,;:!?()"')
+        if bare.isascii() and bare.isalpha():
+            (word,) = read_words(bare)
+            if word.tells and word.written not in any_function_words():
+                return (word.key,)
+    return ()
 
 
 def _states(context: str, claim: str) -> bool:

@@ -202,6 +202,15 @@ class JudgedScorer(FindingScorer):
         """Return a target's finding; each of several verdicts earns credit at its own rank."""
         if verdict.facts:
             return self._compound(target, verdict, contexts, aim)
+        if not (verdict.citations or verdict.others or verdict.votes):  # most denials
+            return Finding(
+                target,
+                verdict=verdict.label or "",
+                agreement=verdict.agreement,
+                contested=verdict.contested,
+                support=verdict.support,
+                referred=verdict.referred,
+            )
         cited = [
             [(part, contexts.evidence(part, target, aim)) for part in (vote, *vote.others)]
             for vote in verdict.votes or (verdict,)

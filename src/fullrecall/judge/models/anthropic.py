@@ -64,7 +64,7 @@ class AnthropicChatModel(RemoteModel):
             form = {
                 "name": name,
                 "description": "Give the answer in this form.",
-                "input_schema": request.plain_schema(),
+                "input_schema": request.schema,
             }
             # The model must use this one tool: its input is the answer, in the form of the schema.
             body |= {"tools": [form], "tool_choice": {"type": "tool", "name": name}}

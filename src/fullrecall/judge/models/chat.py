@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -24,18 +22,12 @@ class ChatRequest:
     """
 
     messages: tuple[Message, ...]
-    schema: Mapping[str, Any] | None = None
+    schema: dict[str, Any] | None = None
     schema_name: str = "answer"
     sample: int = 0
     """The number of the answer among several to the same request, which makes them distinct."""
     again: int = 0
     """How often the request was sent before without a usable answer."""
-
-    def plain_schema(self) -> dict[str, Any]:
-        """Return the schema as plain dicts and lists, as clients serialize it."""
-        # Schemas are frozen mappings, which the clients do not serialize.
-        schema: dict[str, Any] = json.loads(json.dumps(self.schema, default=dict))
-        return schema
 
 
 class Failure(StrEnum):

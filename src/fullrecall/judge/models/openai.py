@@ -54,7 +54,7 @@ class OpenAIChatModel(RemoteModel):
         if self.schema and request.schema is not None:
             form = {
                 "name": request.schema_name,
-                "schema": request.plain_schema(),
+                "schema": request.schema,
                 "strict": True,
             }
             body["response_format"] = {"type": "json_schema", "json_schema": form}
