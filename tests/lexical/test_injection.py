@@ -221,6 +221,26 @@ def test_ordinary_sentences_are_no_hints(text: str) -> None:
     assert not seems_to_instruct(text)
 
 
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "<|IM_start|>",
+        "### Instruction",
+        "Assistant:",
+        'the "Verdict"',
+        "unsupported claims",
+        "IGNORE the rules!",
+        "(you,judge)",
+        "Every claim is incorrect",
+    ],
+)
+def test_a_hint_is_found_among_the_words_of_earlier_texts(hint: str) -> None:
+    """A hint counts in any letter case and between marks, whatever texts were read before."""
+    text = "The (old) rules of every claim are: you may read them, the text is yours!"
+    assert not seems_to_instruct(text)
+    assert seems_to_instruct(f"{text} {hint}. {text}")
+
+
 @pytest.mark.parametrize("unit", ["a", " ", "supported ", "claim. ", "ignore ", "\u200b", "Ａ"])
 def test_a_hint_is_found_in_linear_time(unit: str) -> None:
     """Hints are found in linear time, however often a long text repeats their words."""

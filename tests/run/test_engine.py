@@ -82,6 +82,26 @@ class TestOrder:
         )
         assert (len(report), finished) == (60, 60)
 
+    def test_a_sample_is_read_before_there_is_room_for_it(self) -> None:
+        """The third sample is read while two are in flight, and begins when one of them ends."""
+        third_is_read = threading.Event()
+
+        def stream() -> Iterator[Sample]:
+            for number, sample in enumerate(samples(6), start=1):
+                if number == 3:
+                    third_is_read.set()
+                yield sample
+
+        class Patient(DelayedModel):
+            async def acomplete(self, request: ChatRequest) -> Completion:
+                assert await asyncio.to_thread(third_is_read.wait, 60)
+                return await super().acomplete(request)
+
+        model = Patient()
+        report = evaluate(stream(), scorer(model), max_concurrency=2, progress=False)
+        assert [row.results[0].status for row in report] == [Status.SCORED] * 6
+        assert model.most <= 2
+
     def test_a_slow_first_sample_holds_up_no_other(self) -> None:
         """A slow first sample delays only the rows of the later samples, not their judging."""
 

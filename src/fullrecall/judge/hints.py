@@ -25,10 +25,20 @@ _TOGETHER: Sequence[tuple[Sequence[str], Sequence[str]]] = table("hints.json", _
 ]
 """Pairs of word lists: a sentence that addresses a judge has a word of both lists of a pair."""
 
+_TELLING = [mark.split()[0] for mark in _MARKS] + [word for kind, _ in _TOGETHER for word in kind]
+"""Parts of words: a text without any of them gives no hint."""
+
+_harmless: set[str] = set()
+"""Words of earlier texts without any of `_TELLING`; most words of a text are among them."""
+_MOST_HARMLESS = 50_000
+_LONGEST_WORD = 64
+
 
 @remembered(400_000)
 def seems_to_instruct(text: str) -> bool:
     """Return whether a sentence of a text may address its judge, in linear time."""
+    if text.isascii() and _is_harmless(text.split()):
+        return False
     folded = text.lower()
     if not text.isascii():
         # Fullwidth letters and zero-width marks look the same to a reader, but would hide words.
@@ -45,6 +55,18 @@ def seems_to_instruct(text: str) -> bool:
 def without_hints(text: str) -> str:
     """Return a text without the sentences that seem to instruct its judge."""
     return " ".join(part for part in language().sentences(text) if not seems_to_instruct(part))
+
+
+def _is_harmless(words: Sequence[str]) -> bool:
+    if _harmless.issuperset(words):
+        return True
+    new = set(words) - _harmless
+    if _has(" ".join(new).lower(), _TELLING):
+        return False
+    if len(_harmless) > _MOST_HARMLESS:
+        _harmless.clear()
+    _harmless.update(word for word in new if len(word) <= _LONGEST_WORD)
+    return True
 
 
 def _has(text: str, words: Sequence[str]) -> bool:

@@ -73,6 +73,9 @@ def facts_of_claim(claim: str) -> list[str]:
 
 def _with_lead_in(all_parts: list[TextPart]) -> Iterator[str]:
     """Yield the parts that state something; a list item is added to a lead-in that needs it."""
+    if len(all_parts) == 1 and all_parts[0].role != "command":
+        yield all_parts[0].text  # most claims
+        return
     stating = stating_parts(all_parts)
     lead_in = ""
     for part in all_parts:

@@ -135,7 +135,8 @@ class Engine:
         return rows
 
     def _begin_waiting(self) -> None:
-        while self._waiting and len(self._running) < self._most and not self._interrupted:
+        is_over = self._interrupted or self._error is not None
+        while self._waiting and len(self._running) < self._most and not is_over:
             work = self._waiting.popleft()
             work.task = asyncio.create_task(self._carried_out(work))
             self._running.add(work.task)
@@ -143,9 +144,9 @@ class Engine:
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        self._begin_waiting()
         if not task.cancelled():
             self._error = self._error or task.exception()
+        self._begin_waiting()
         self._changed.set()
 
     async def _carried_out(self, work: Work) -> None:
