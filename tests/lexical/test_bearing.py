@@ -79,6 +79,28 @@ def test_numbers_near_the_quote_count() -> None:
     assert not refused(claim, "The mill of Lund stands by 15 oaks.", "", first)
 
 
+@pytest.mark.parametrize(
+    ("context", "quote", "is_other"),
+    [
+        # The whole sentence of the quote counts, from its beginning to its end.
+        ("River. The tower is, at 20 m, high.", "The tower is", True),
+        ("River. Though 20 m, the tower is high. So.", "tower is high.", True),
+        # The sentences beside it do not contradict it.
+        ("River. The mill is 20 m high. The tower is high.", "The tower is high.", False),
+        ("River. The tower is high. The mill is 20 m high.", "The tower is high.", False),
+        # The number may be in the sentence before or in the first one, and in no other one.
+        ("River. It was 330 m. Now the tower is 20 m.", "the tower is 20 m.", False),
+        ("It is 330 m. River. Mill. Now the tower is 20 m.", "the tower is 20 m.", False),
+        ("River. It was 330 m. Mill. Now the tower is 20 m.", "the tower is 20 m.", True),
+        ("River. Now the tower is 20 m. It was 330 m.", "the tower is 20 m.", True),
+    ],
+)
+def test_which_sentences_of_the_context_count(context: str, quote: str, *, is_other: bool) -> None:
+    """A quote is read with its whole sentence; the sentence before and the first one add to it."""
+    found = refused("The tower is 330 m high.", quote, context)
+    assert ("has another number" in found) == is_other
+
+
 def test_half_a_sentence_is_read_as_the_whole() -> None:
     """A quote that begins after a "not" is read with it."""
     context = "Rain fell. The mill was not sold to Lund. It burned."
