@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
+from fullrecall._util.parameters import check_share
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.judge import LABELS, FactByFact, Flow, Judge, JudgeRequest, SplitKind, Verdict
@@ -154,7 +155,7 @@ class Cascade(_Several):
 
     def __post_init__(self) -> None:
         low, high = self.unsure
-        if not 0 <= low <= high <= 1:
+        if check_share(low, "unsure") > check_share(high, "unsure"):
             raise ParameterError(f"must be (low, high) within [0, 1], got {self.unsure}", "unsure")
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
+from fullrecall._util.parameters import check_share
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.judge import Citation, FactByFact, Flow, JudgeRequest, SplitKind, Verdict
 from fullrecall.lexical.clauses import facts_of, resolved
@@ -61,10 +62,8 @@ class ClaimJudge(FactByFact):
     threshold: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
-            raise ParameterError(
-                f"must be above 0 and at most 1, got {self.threshold!r}", "threshold"
-            )
+        if not check_share(self.threshold, "threshold"):
+            raise ParameterError("must be above 0, got 0: every claim would count", "threshold")
 
     @abstractmethod
     def _attributed(self, asked: JudgeRequest) -> Flow[Sequence[Verdict]]:
