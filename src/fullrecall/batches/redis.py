@@ -232,7 +232,7 @@ class RedisLedger(Ledger):
 
 def name_of(key: str) -> str:
     """Return the name of a record on a server; the part in braces chooses a cluster's node."""
-    return f"fullrecall:{key}" if key.startswith("{") else f"fullrecall:{{{key}}}"
+    return f"fullrecall:{{{key}}}"
 
 
 def _names(key: str, beside: str) -> list[str]:

@@ -123,7 +123,7 @@ class Ledger(ABC):
     @property
     def account_key(self) -> str:
         """The key of the job's account."""
-        return f"{{{self.job}}}:account"
+        return f"{self.job}:account"
 
     def close(self) -> None:
         """End the leases, and close the connections."""

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from math import inf
+from typing import Any
 
 from fullrecall.judge.models.chat import Completion, Failure
 
@@ -154,18 +155,16 @@ def _status(error: BaseException) -> int | None:
 
 def _wait(error: BaseException) -> float | None:
     """Return the seconds that a response's `Retry-After` asks for: a number or a future date."""
-    headers = getattr(getattr(error, "response", None), "headers", None)
-    if headers is None:
-        headers = getattr(error, "headers", None)
-    get = getattr(headers, "get", lambda _: None)
+    places = (getattr(error, "response", None), error)
+    headers: Any = next(filter(None, (getattr(place, "headers", None) for place in places)), {})
+    found = {str(name).lower(): headers[name] for name in headers}
     # OpenAI's own header is finer than the whole seconds of the standard one.
     for name, per_second in (("retry-after-ms", 1000), ("retry-after", 1)):
-        value = get(name)
         with suppress(ValueError):
-            number = float(str(get(name.title()) if value is None else value))
+            number = float(str(found.get(name)))
             if 0 <= number < inf:
                 return number / per_second
-    until, sent = (_date(get(name) or get(name.title())) for name in ("retry-after", "date"))
+    until, sent = (_date(found.get(name)) for name in ("retry-after", "date"))
     if until is None:
         return None
     # The wait is counted from the endpoint's own date: the local clock may differ.

@@ -110,8 +110,11 @@ def watch_logs() -> None:
 
 
 def hide_values(value: object, *, is_secret: bool = False) -> None:
-    """Hide a secret, or the values of headers, parameters and options whose names mean secrets."""
-    if isinstance(value, Mapping):
+    """Hide a secret, the values of fields whose names mean secrets, and those of addresses."""
+    reveal = getattr(value, "get_secret_value", None)
+    if callable(reveal):
+        hide_values(reveal(), is_secret=True)
+    elif isinstance(value, Mapping):
         for name, named_value in value.items():
             is_named = name in _HEADERS or names_secret(str(name))
             hide_values(named_value, is_secret=is_secret or is_named)
@@ -122,18 +125,13 @@ def hide_values(value: object, *, is_secret: bool = False) -> None:
         hide_values(value.decode(errors="replace"), is_secret=is_secret)
     elif isinstance(value, str) and is_secret:
         hide(value, value.split(" ")[-1])  # "Bearer …": the scheme is not secret
+    elif isinstance(value, str) and "://" in value:
+        hide_url(value)
 
 
 def hide_fields(model: object) -> None:
     """Hide the keys, headers and addresses in the fields of a framework's model."""
-    for name, value in getattr(model, "__dict__", {}).items():
-        reveal = getattr(value, "get_secret_value", None)
-        if callable(reveal):
-            hide_values(reveal(), is_secret=True)
-        elif isinstance(value, str) and "://" in value:
-            hide_url(value)
-        elif isinstance(value, (str, Mapping)):
-            hide_values({name: value})
+    hide_values(getattr(model, "__dict__", {}))
     watch_logs()
 
 
