@@ -85,11 +85,9 @@ class Budget:
 
     def exhausted(self, bound: str, cost: float) -> str:
         """Return a message that names the exhausted bound; `cost` is the cost so far."""
-        if bound == "calls":
-            return f"the budget of {counted(self.calls or 0, 'call')} is used up"
-        if bound == "tokens":
-            return f"the budget of {self.tokens:,} tokens is used up"
-        return f"the budget of {self.cost:g} is used up: the cost so far is {cost:.4g}"
+        if bound == "cost":
+            return f"the budget of {self.cost:g} is used up: the cost so far is {cost:.4g}"
+        return f"the budget of {counted(getattr(self, bound), bound[:-1])} is used up"
 
     def price(self, model: ChatModel) -> Price | None:
         """Return the price of a model, by its `name` or, if it has one, its `model`."""
