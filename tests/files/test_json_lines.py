@@ -365,6 +365,11 @@ class TestWriting:
         assert not Path(os.devnull).is_file()
 
 
+def test_limits_protect_the_memory() -> None:
+    """A text that is read as a whole has 512 Mi characters at most, and a line 64 Mi."""
+    assert (text_files.MAX_TEXT_LENGTH, text_files.MAX_LINE_LENGTH) == (2**29, 2**26)
+
+
 def test_a_line_of_exactly_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of exactly the limit is read; the line break does not count."""
     monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", 5)

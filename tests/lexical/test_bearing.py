@@ -60,6 +60,9 @@ def test_what_contradicts_is_refused(claim: str, quote: str, reason: str) -> Non
         ("Only members may enter the mill.", "Entry to the mill is for members alone."),
         ("Bo Holst was defeated by Ann Lee.", "Ann Lee defeated Bo Holst in Lund."),
         ("The mill of Lund is old.", "The mill of Lund is not only old but large."),
+        # Another name replaces the claim's only beside the same two words.
+        ("The old mill by Lund burned.", "The old mill burned, and the people fled to Bergen."),
+        ("So Ann Lee sold the mill.", "So Bo Holst at last sold the mill."),
         ("THE MILL OF LUND OPENED IN 1931.", "**The mill** of Lund opened in 1931."),
     ],
 )

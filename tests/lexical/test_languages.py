@@ -64,6 +64,22 @@ def test_names_numbers_and_code_have_no_language(text: str) -> None:
     assert language_among(text, [ENGLISH]) == "en"
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Башня стоит в городе.", "ru"), ("Її вежа", "uk"), ("Ґанок", "uk"),
+        ("البرج في المدينة", "ar"), ("پل", "fa"), ("گل", "fa"),
+        ("塔在城里", "zh"), ("塔は町に立つ", "ja"), ("タワー", "ja"), ("탑은 도시에 있다", "ko"),
+        ("Ο πύργος", "el"), ("המגדל", "he"), ("หอคอย", "th"), ("टावर शहर में है", "hi"),
+        # More than half as many letters as those of Latin names decide.
+        ("ab 塔", None), ("abc 塔塔", "zh"), ("abcd 塔塔", None),
+    ],
+)  # fmt: skip
+def test_letters_show_a_language(text: str, code: str | None) -> None:
+    """The script shows the language; letters of its own tell it from others of that script."""
+    assert language_of(text) == code
+
+
 # Languages without a list of function words, and some whose short text has no listed word: the
 # words of the context, and a similar claim that is false.
 UNLISTED = {
