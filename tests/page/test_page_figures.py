@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.page.page_source import Parsed, cells_of, rows_of
 
-from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.measures import RR, Recall, nDCG
 from fullrecall.page import page
@@ -86,6 +86,25 @@ def test_any_measure_is_charted_over_its_ks(report: Report) -> None:
     text = " ".join(" ".join(Parsed(page).text).split())
     assert "Mean of Recall @ k" in text
     assert "Mean of nDCG @ k" in text
+
+
+def test_a_chart_of_two_reports_has_their_means_and_the_difference() -> None:
+    """The numbers of a chart are each report's means, and the change with its interval."""
+
+    def report(ranks: int) -> Report:
+        found = [["a", "b"] if n < ranks else ["b", "a"] for n in range(20)]
+        samples = [
+            Sample(id=str(n), retrieved_ids=f, expected_ids=["a"]) for n, f in enumerate(found)
+        ]
+        return evaluate(samples, IdRecall(), progress=False)
+
+    comparison = compare(report(5), report(18), Recall @ 1, Recall @ 2)
+    text = " ".join(" ".join(Parsed(comparison.to_html()).text).split())
+    numbers = text.partition("at k 1 2 ")[2].partition(" Small figures")[0]
+    means = "before 0.250 1.000 after 0.900 1.000"
+    assert numbers == f"{means} difference +.650 +.306 to +.847 +.000 -.169 to +.169"
+    single = " ".join(Parsed(report(5).to_html(measures=[Recall @ 1, Recall @ 2])).text)
+    assert "difference" not in single
 
 
 def test_means_are_over_groups_and_say_so(report: Report) -> None:

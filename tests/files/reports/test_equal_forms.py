@@ -155,6 +155,19 @@ def test_nothing_is_replaced_silently(name: str, tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == [name]
 
 
+def test_a_run_that_goes_on_drops_the_files_of_rows_that_were_not_finished(tmp_path: Path) -> None:
+    """A part that a killed run left out of its manifest is removed by the run that goes on."""
+    path = tmp_path / "r.parquet"
+    evaluate(made.samples(5), IdRecall(), output=path, progress=False)
+    (path / "part-00009.parquet").write_bytes(b"half")
+    evaluate(made.samples(8), IdRecall(), output=path, progress=False)
+    assert sorted(each.name for each in path.glob("part-*")) == [
+        "part-00000.parquet",
+        "part-00001.parquet",
+    ]
+    assert len(Report.open(path)) == 8
+
+
 @pytest.mark.parametrize("name", ["r.html", "r.csv", "r", "r.json"])
 def test_another_suffix_is_an_error(name: str, tmp_path: Path) -> None:
     """The error names the suffixes of reports, and the method that writes such a file."""
