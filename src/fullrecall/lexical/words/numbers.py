@@ -70,7 +70,7 @@ _TOKEN = re.compile(
     re.MULTILINE,
 )
 _GROUPED = re.compile(r"\d{1,3}+(?:,\d{3})++(?:\.\d++)?+|\d{1,3}+(?:\.\d{3}){2,}+")
-_GAP = r"[^\S\n]*+"
+_GAP = r"(?:(?<!\s)[^\S\n]++)?+"  # never tried within a run of blanks: time stays linear
 _ORDINAL = re.compile(_any(["st", "nd", "rd", "th"]))
 _ONES = re.compile(rf"[-–—]({_any([*_CARDINALS][1:10])})", re.IGNORECASE)
 _AN = re.compile(r" an?\b")
@@ -79,7 +79,7 @@ _SCALE = re.compile(rf"{_GAP}{_any(_SCALES)}|{_any(_TIGHT_SCALES)}", re.IGNORECA
 _MONEY_SCALE = re.compile(rf"{_GAP}{_any(_MONEY_SCALES)}", re.IGNORECASE)
 # A dash may be before it: a 5-mile run.
 _UNIT = re.compile(rf"{_GAP}(?:[-–—]{_GAP})?+({_any(_UNITS)})", re.IGNORECASE)
-_COUNTED = re.compile(rf"{_GAP}(?:people|men|women|children|[a-z]++(?<=s))\b")
+_COUNTED = re.compile(rf"{_GAP}(?:people|men|women|children|(?<![a-z])[a-z]++(?<=s))\b")
 _FORMS = [form for month in MONTH_NUMBERS for form in (month.title(), month.upper())]
 _MONTH = re.compile(
     rf"\b(?P<month>{_any(_FORMS)})(?P<dated>{_GAP}(?:[^\W\d_]++|[^\w\s])?+{_GAP}\d)?+"
