@@ -95,6 +95,8 @@ SHOP = "`make lint` checks the code style. `make test` runs the tests."
          "Captain Quist commands the Aurora.", "Captain Hale commands the Aurora."),
         ("SSH uses port 22 and HTTPS port 443.",
          "Port 22 is used for SSH.", "Port 443 is used for SSH."),
+        ("The Basic plan costs $10 and the Pro plan $25.",
+         "The Pro plan costs $25.", "The Pro plan costs $10."),
         ("Adults pay 12 euros, children 5 euros.",
          "Children pay 5 euros.", "Adults pay 5 euros."),
         ("Redis listens on port 6379 and PostgreSQL on port 5432.",
@@ -131,6 +133,8 @@ def test_an_attribute_belongs_to_its_subject(context: str, true: str, false: str
         ("The speed limit is 50 kilometres per hour.",
          "The speed limit is 50 km/h.", "The speed limit is 50 mph."),
         ("The download is 1,500 MB.", "The download is 1.5 GB.", "The download is 1.5 TB."),
+        ("The freezer is kept at minus 18 degrees Celsius.",
+         "The freezer is kept at -18 °C.", "The freezer is kept at 18 °C."),
         ("The lamp draws 60 W.", "The lamp draws 60 watts.", "The lamp draws 60 kW."),
     ],
 )  # fmt: skip

@@ -47,6 +47,8 @@ def only(text: str) -> Number:
         ("five seconds", 5, "second", "time"),
         ("the second man", 2, "", "ordinal"),
         ("20 °C", 20, "celsius", "temperature"),
+        ("at -18 °C", -18, "celsius", "temperature"),
+        ("minus 18 degrees Celsius", -18, "celsius", "temperature"),
         ("version 1.2.3", None, "", "code"),
         ("at 10:30", 10.5, "o'clock", "clock"),
         ("at 10:30 p.m. today", 22.5, "clock", "clock"),

@@ -64,7 +64,8 @@ def _any(words: Iterable[str]) -> str:
 _TOKEN = re.compile(
     r"\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\]"  # a citation
     r"|^[ \t]*+\(?\d{1,3}+[.)](?=\s)"  # the marker of a list item
-    r"|(?P<sign>[$€£¥₹]\s*+)?+(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"
+    r"|(?P<minus>\bminus |(?<![^\s(])[-\u2212])?+(?P<sign>[$€£¥₹]\s*+)?+"
+    r"(?P<digits>(?<![\w.,])\d++(?:[.,:/]\d++)*+)"
     r"|(?P<word>[^\W\d_]++(?:['’][^\W\d_]++)*+)"
     r"|[^\w\s]",
     re.MULTILINE,
@@ -231,6 +232,7 @@ def _in_digits(token: re.Match[str], before: str) -> Number | None:
     value = value_of(token["digits"])
     if value is None:
         return Number(token["digits"], start, end, None, sort="code")
+    value = -value if token["minus"] else value
     ordinal = _ORDINAL.match(token.string, end)
     if ordinal:
         return _measured(token, ordinal.end(), value, sort="ordinal")
