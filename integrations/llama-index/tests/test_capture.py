@@ -23,6 +23,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import (
+    Document,
     NodeRelationship,
     NodeWithScore,
     QueryBundle,
@@ -371,14 +372,18 @@ def test_a_call_keeps_the_ids_that_its_texts_had_earlier_in_the_block() -> None:
     assert not first.other_ids
 
 
-def test_a_captured_node_is_as_it_was_returned() -> None:
+@pytest.mark.parametrize("kind", [TextNode, Document])
+def test_a_captured_node_is_as_it_was_returned(kind: type[TextNode]) -> None:
     """A node's text, metadata, relationships and score may change after the call."""
-    node = TextNode(text="as returned", id_="d1", metadata={"page": 1})
+    node = kind(text="as returned", id_="d1", metadata={"page": 1})
     node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="book")
     scored = NodeWithScore(node=node, score=0.5)
     with capture_retrievals() as capture:
         Pipeline(work=lambda _: [scored]).query("a")
-    node.set_content("changed")
+    if isinstance(node, Document) and node.text_resource is not None:
+        node.text_resource.text = "changed"
+    else:
+        node.set_content("changed")
     node.metadata["page"] = 2
     node.relationships.clear()
     node.id_, scored.score = "d2", 0.1

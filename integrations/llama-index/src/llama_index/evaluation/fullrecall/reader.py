@@ -36,7 +36,6 @@ class NodeCopy(NamedTuple):
     content: str
     metadata: dict[str, Any]
     fields: dict[str, Any]
-    resource: dict[str, Any] | None
 
     @classmethod
     def of(cls, node: BaseNode, score: float | None, content: str | None = None) -> NodeCopy:
@@ -44,10 +43,8 @@ class NodeCopy(NamedTuple):
         fields = {**vars(node)}
         metadata = fields["metadata"] = {**node.metadata}
         fields["relationships"] = {**node.relationships}
-        resource = fields.get("text_resource")
-        own = None if resource is None else {**vars(resource)}
         text = content_of(node) if content is None else content
-        return cls._make((node, score, text, metadata, fields, own))
+        return cls._make((node, score, text, metadata, fields))
 
     @property
     def node(self) -> BaseNode:
@@ -55,9 +52,8 @@ class NodeCopy(NamedTuple):
         own = copy(self.original)
         vars(own).clear()
         vars(own).update(self.fields)
-        if self.resource is not None:
-            resource = vars(own)["text_resource"] = copy(self.fields["text_resource"])
-            vars(resource).update(self.resource)
+        if content_of(own) != self.content:  # The node holds its text in an object.
+            own.set_content(self.content)
         return own
 
 
@@ -200,19 +196,6 @@ def _picture(node: BaseNode) -> str:
         return ""
     data = part if isinstance(part, bytes) else str(part).encode()
     return f"picture {sha256(data).hexdigest()}"
-
-
-def are_no_documents(value: object, answers: Container[str]) -> bool:
-    """Return whether a value is a non-empty list of nodes without a document."""
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(
-            isinstance(each, NodeWithScore)
-            and not is_document(each.node, _text(each.node, content_of(each.node)), answers)
-            for each in value
-        )
-    )
 
 
 def has_number_and_new_id(item: NodeLike) -> bool:

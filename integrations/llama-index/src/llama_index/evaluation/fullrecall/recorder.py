@@ -23,7 +23,8 @@ from llama_index.core.tools.types import BaseTool, ToolOutput
 from llama_index.core.workflow import Event
 
 from fullrecall.observe import Step, StepKind, StepLog, brief
-from llama_index.evaluation.fullrecall.reader import NodeValueReader, are_no_documents
+from llama_index.evaluation.fullrecall.nodes import are_nodes
+from llama_index.evaluation.fullrecall.reader import NodeValueReader
 from llama_index.evaluation.fullrecall.responses import is_response, response_text
 
 _logger = logging.getLogger(__name__)
@@ -158,7 +159,7 @@ class LlamaIndexRecorder:
         step = self.log.end(id_, written_by(output) if silent else output, error=failure)
         if step is None:
             return
-        if step.kind == "retriever" and are_no_documents(output, answers):
+        if step.kind == "retriever" and not step.returned and are_nodes(output):
             step.kind = "chain"  # This retriever looks up tools, answers, rows or earlier messages.
         step.outputs += self._inner.pop(id_, ())
         if step.answers:
