@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.lexical.obeying import FALSE, KINDS, ORDERS, TRUTH, Obeying, Order
 from fullrecall import ClaimRecall, LLMJudge
 from fullrecall.errors import ParameterError
 from fullrecall.judge.flow import run
-from fullrecall.judge.guard import _MOST_REQUESTS
+from fullrecall.judge.guard import _MOST_REQUESTS, _changed
 from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.scorers.result import Result, Status
 
@@ -218,3 +219,19 @@ def test_supporting_contexts_of_a_divided_window_are_one_list() -> None:
     assert [each.citations[0].context for each in helping] == [1, 3]
     assert [each.others for each in helping[1:]] == [()]
     assert "context 1 moves every verdict" in verdict.contested
+
+
+@pytest.mark.parametrize(
+    ("claim", "form"),
+    [
+        ("The Pro plan costs $49.", r"The Pro plan costs \$\d\d\."),
+        ("The shop closes at 5:30 pm.", r"The shop closes at \d\d:30 pm\."),
+        ("It is kept at -18 °C.", r"It is kept at -\d\d °C\."),
+        ("It has two doors.", r"It has \d\d? doors\."),
+    ],
+)
+def test_another_number_keeps_its_sign_and_its_unit(claim: str, form: str) -> None:
+    """A canary has another number in the place of the claim's digits."""
+    kin = _changed(claim, claim, {claim: frozenset()}, random.Random(1))
+    assert re.fullmatch(form, kin.text)
+    assert kin.text != claim

@@ -38,6 +38,7 @@ _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context that are searched for a sentence to copy
 _INEXACT = re.compile(r"\b(?:about|above|around|below|least|most|nearly|over|than|to|under) $")
 """Words before a number that make a claim with another number true, too."""
+_DIGITS = re.compile(r"\d[\d.,]*")
 _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
 
 APART = "a context seems to instruct the judge: it was judged apart"
@@ -220,9 +221,10 @@ def _changed(
     """Return a claim with its number changed, else with its rarest name changed."""
     for number in language().numbers(claim):
         if number.value is not None and not _INEXACT.search(claim[: number.start]):
-            new = _absent_number(number.value, all_text, chance)
-            unit = number.text.lstrip("0123456789.,") if number.in_digits else ""
-            text = f"{claim[: number.start]}{new}{unit}{claim[number.end :]}"
+            new = str(_absent_number(number.value, all_text, chance))
+            # Signs and units stay: $49, 5:30 pm.
+            changed = _DIGITS.sub(new, number.text, count=1) if number.in_digits else new
+            text = claim[: number.start] + changed + claim[number.end :]
             return _Kin(text, named[claim], has_number=True)
     own = language().names(claim)
     if not own:
