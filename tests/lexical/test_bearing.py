@@ -95,6 +95,18 @@ def test_numbers_near_the_quote_count() -> None:
 
 
 @pytest.mark.parametrize(
+    ("claim", "is_other"),
+    [
+        ("The red mill of Lund by the wide river has a tall roof and walls.", True),
+        ("The red mill of Lund by the wide river has a tall roof and thick walls.", False),
+    ],
+)
+def test_one_other_word_decides_in_a_short_claim(claim: str, *, is_other: bool) -> None:
+    """One word in another's place is refused in claims of up to fifteen words."""
+    assert ("another word" in refused(claim, claim.replace("red", "blue"))) == is_other
+
+
+@pytest.mark.parametrize(
     ("context", "quote", "is_other"),
     [
         # The whole sentence of the quote counts, from its beginning to its end.

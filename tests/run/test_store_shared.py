@@ -20,6 +20,7 @@ from tests.run.ledgers import answers_in
 from tests.run.paid import BOUND, Paid, exits, judge
 
 from fullrecall import Budget, Report
+from fullrecall.judge.models.retries import Retries
 from fullrecall.run.account import spent_of
 from fullrecall.run.address import Address
 from fullrecall.run.ledger import LEASE_SECONDS
@@ -222,13 +223,20 @@ def test_the_processes_of_a_machine_share_a_budget(tmp_path: Path, budget: Budge
 
 
 def test_the_workers_of_a_job_share_an_account_without_bounds(tmp_path: Path) -> None:
-    """With prices alone the account has the calls, tokens and cost of all workers."""
+    """With prices alone the account has the calls, retries, tokens and cost of all workers."""
     budget, address = Budget(prices={"paid": (1.0, 2.0)}), opened(tmp_path / "s")
+
+    def fails_first(sent: int) -> None:
+        if sent == 1:
+            raise ConnectionError
+
     for first in (0, 3):
-        shares(address, budget, list(range(first, first + 3)), tmp_path / "p")
+        model = Paid(tmp_path / "p", fails_first)
+        retries = Retries(first_wait=0.0)
+        judge([*range(first, first + 3)], model, address, budget=budget, retries=retries)
     with address.open() as ledger:
         spent = spent_of(ledger, budget)
-    assert (spent.calls, spent.tokens) == (6, 6 * 15)
+    assert (spent.calls, spent.retries, spent.tokens) == (6 + 2, 2, 6 * 15)
     assert spent.cost == pytest.approx(6 * 20 / 1e6)
 
 

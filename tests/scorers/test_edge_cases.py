@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fullrecall import Context, IdRecall, Sample, SpanRecall, TextRecall, evaluate
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import MEASURES, Precision, Recall, Relevant, nDCG
+from fullrecall.samples.retrieval import Retrieval
 from fullrecall.scorers.result import Status
 
 
@@ -313,6 +316,20 @@ class TestOverlappingSpans:
         part = SpanRecall().score(retrieved_contexts=[half], reference_contexts=references)
         assert (len(full.findings), full.score) == (1, 1.0)
         assert part.score == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("scorer", [IdRecall(), TextRecall(), SpanRecall()])
+def test_an_unanswerable_question_needs_a_retrieval(scorer: Any) -> None:
+    """An unanswerable question is undefined if its retrieval was observed, else unscored."""
+    seen: list[tuple[dict[str, Any], str, str]] = [
+        ({"retrieved_contexts": []}, "undefined", "nothing answers the question"),
+        ({}, "unscored", "no retrieval observed"),
+        ({"retrieval": Retrieval(error="index is down")}, "unscored", "index is down"),
+    ]
+    for fields, status, reason in seen:
+        result = scorer.score(answerable=False, **fields)
+        assert result.status == status
+        assert reason in result.note
 
 
 def test_an_unanswerable_question_among_mappings_is_undefined() -> None:
