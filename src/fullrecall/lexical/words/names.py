@@ -43,11 +43,10 @@ def names(text: str) -> tuple[Name, ...]:
         before = text[words[first - 1].end : words[first].start] if first else _ENDS
         follows_title = first and words[first - 1].written in word_set("titles")
         is_sure = follows_title or set(_ENDS).isdisjoint(before) or len(run) > 1
-        rare = [[word] for word in run if word.written not in zipf_frequencies()]
-        for part in [run] if is_sure else rare:
-            start, stop = part[0].start, part[-1].end
-            keys = tuple(word.key for word in part)
-            listed.append(Name(text[start:stop], start, stop, keys, is_sure))
+        if is_sure or run[0].written not in zipf_frequencies():
+            start, stop = run[0].start, run[-1].end
+            keys = tuple(word.key for word in run)
+            listed.append(Name(text[start:stop], start, stop, keys, bool(is_sure)))
     return tuple(listed)
 
 
