@@ -11,6 +11,7 @@ import pytest
 
 from fullrecall import Context, IdRecall, Retrieval, Sample, evaluate
 from fullrecall.diagnosis import Cause, ChangeKind, Diagnosis, diagnose
+from fullrecall.diagnosis.investigation import groups_of
 from fullrecall.samples.calls import Call
 
 WORDS = "amur danube elbe ganges indus jordan kolyma loire mekong niger oder parana".split()
@@ -132,3 +133,20 @@ def test_planted_defects_are_named() -> None:
     assert len(states) == 20
     assert states.count("named") >= 16
     assert "MISNAMED" not in states
+
+
+@pytest.mark.parametrize(
+    ("context", "groups"),
+    [
+        (Context("t", id="a"), ["a"]),
+        (Context("t", id="a", source="a"), ["a"]),
+        (Context("t", id="a", source="b"), ["b", "a"]),
+        (Context("t", id="x::y", metadata={"n": 3, "f": 1.5, "tags": []}), ["x::", "n: 3", "x::y"]),
+        (Context("t", id="docs/a.md#2", source="s"), ["docs/", "docs/a.md#", "s", "docs/a.md#2"]),
+    ],
+)
+def test_a_context_is_in_groups_by_its_id_its_source_and_its_fields(
+    context: Context, groups: list[str]
+) -> None:
+    """A context belongs to each folder of its ID, to another source, and to plain metadata."""
+    assert list(groups_of(context)) == groups

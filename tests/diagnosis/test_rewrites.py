@@ -216,3 +216,18 @@ def test_a_word_of_all_ids_belongs_to_one_side_alone(
     theirs = [f"{'kb ' if n < with_word else ''}{river}" for n, river in enumerate(RIVERS[9:])]
     found = Template.of(ours, theirs[:others])
     assert found.first == (frozenset({(0, "kb")}) if is_found else frozenset())
+
+
+@pytest.mark.parametrize(
+    ("unchanged", "retrieved", "fewest"),
+    [(0, "{} 7", 3), (1, "{} 7", 6), (4, "{} 7", 15), (0, "{}.md", 3), (1, "{}.md", 3)],
+)
+def test_a_number_must_fit_three_times_as_often_as_ids_match_unchanged(
+    unchanged: int, retrieved: str, fewest: int
+) -> None:
+    """Three references prove a rule; a number at an end also outnumbers unchanged IDs."""
+    same = [[f"same{letter}"] for letter in "abcd"[:unchanged]]
+    for count in (fewest - 1, fewest):
+        references = [[river] for river in RIVERS[:count]]
+        lists = [[retrieved.format(river)] for river in RIVERS[:count]]
+        assert len(matches([*lists, *same], [*references, *same])) == (count // fewest) * count

@@ -229,6 +229,13 @@ class _CanBeChanged(_Wrong):
         object.__setattr__(self, name, value)
 
 
+class _UnpicklesAsAnother(_Wrong):
+    """Loses its class in another process."""
+
+    def __reduce__(self) -> Any:
+        return IdRecall, ()
+
+
 class _OrderMatters(_Wrong):
     """Gives the first reference twice the weight of any other."""
 
@@ -254,6 +261,7 @@ CAUGHT_BY: dict[type[_Wrong], str] = {
     _AsyncDiffers: "check_async_agrees",
     _CannotBeSaved: "check_results_are_saved_whole",
     _CanBeChanged: "check_values_are_plain",
+    _UnpicklesAsAnother: "check_values_are_plain",
     _OrderMatters: "check_reference_order_and_duplicates",
 }
 

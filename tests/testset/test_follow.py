@@ -298,3 +298,25 @@ def test_a_short_remainder_completes_a_quote() -> None:
     quote = letters_of(f"{long.text} {short.text}")
     assert pieces(quote, [long], {letters_of(short.text).text: short}) == [long, short]
     assert pieces(quote, [long], {}) == []
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_a_changed_quote_that_chunks_hold_together_needs_each_of_them(parts: int) -> None:
+    """If every tenth word changed, a span becomes the chunks that hold it, all of them needed."""
+    words = CORPUS["d0"].split()
+    quote = " ".join(words[10:61])
+    start = CORPUS["d0"].index(quote)
+    span = {"text": quote, "source": "d0", "start": start, "end": start + len(quote)}
+    changed = [f"other{n}" if n % 10 == 1 else word for n, word in enumerate(words[10:61])]
+    size = -(-len(changed) // parts)
+    texts = [changed[at : at + size] for at in range(0, len(changed), size)]
+    chunks = [
+        {"id": f"c{n}", "source": "d0", "text": " ".join(text)}
+        for n, text in enumerate([words[:10], *texts, words[61:]])
+    ]
+    samples = anchor([Sample(user_input="?", reference_contexts=[span])], CORPUS)
+    done = follow(samples, chunks, accept_changed=True)
+    (label,) = done.labels
+    assert (label.status, label.together) == (LabelStatus.CHANGED, parts > 1)
+    named = [reference.any_of for reference in done.samples[0].reference_context_ids]
+    assert sorted(named) == [(f"c{n}",) for n in range(1, parts + 1)]
