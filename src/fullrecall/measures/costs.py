@@ -30,7 +30,7 @@ _UNNAMED = "the contexts' own count"
 _UNKNOWN = float("nan")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Costs:
     """The cost of each context of some rows, by position: the sum spent until it was returned.
 

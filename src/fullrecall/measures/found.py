@@ -55,7 +55,7 @@ def steps_of(positions: Integers, credits_: Floats, offsets: Integers) -> Lists:
     return Lists(steps, offsets)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class FoundColumns:
     """One scorer's findings over many samples; arrays are not to be written to.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fullrecall.measures.judgments import Judgments
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Forbidden:
     """The forbidden contexts of some rows.
 

@@ -51,7 +51,7 @@ class Section(NamedTuple):
     lines: Sequence[Line]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sheet:
     """A table: a head for each column beside the labels, rows in sections, and notes.
 

@@ -19,6 +19,7 @@ hyperbolic contours for computing the Bromwich integral", Mathematics of Computa
 
 from __future__ import annotations
 
+from itertools import accumulate, repeat
 from math import exp, inf, isfinite, log, log1p, pi
 
 import numpy as np
@@ -35,7 +36,7 @@ _STEP = 0.04
 """The trapezoids' width in u."""
 
 _BLOCK = 64
-"""Points of the integrand that are computed at once."""
+"""Points of the integrand after which its end is looked for."""
 
 _NEGLIGIBLE = 1e-16
 """The integral stops where the integrand is smaller than this share of its value at -θ."""
@@ -122,6 +123,7 @@ def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
     raise ArithmeticError("the integral of a tail oscillates too fast")
 
 
+@np.errstate(over="ignore", invalid="ignore")  # The blocks after one that grows are not read.
 def _along(
     tilted: Floats, shapes: Floats, theta: float, bend: float, *, width: float, step: float
 ) -> float | None:
@@ -130,30 +132,33 @@ def _along(
     In steps of u; None if the integrand grows or turns too fast on the path.
     """
     start = width / theta
-    total, u, turned = 0.0, step * np.arange(_BLOCK), 0.0
-    while u[0] < _FARTHEST:
+    total, turned, first = 0.0, 0.0, step * np.arange(_BLOCK)
+    # A call of NumPy costs as much as some hundred numbers: few terms take several blocks at once.
+    at_once = max(1, min(8, _BLOCK // (2 * len(tilted))))
+    while first[0] < _FARTHEST:
+        u = np.array([*accumulate(repeat(_BLOCK * step, at_once - 1), np.add, initial=first)])
         y = width * np.sinh(u)
         root = np.hypot(1, 2 * bend * y / _SLOPE)
         x = 2 * bend * y**2 / (1 + root)
-        along, across = x[:, None] * tilted, y[:, None] * tilted
+        along, across = x[..., None] * tilted, y[..., None] * tilted
         logarithm = -0.5 * (np.log1p(along**2 + across**2 - 2 * along) @ shapes)
-        if logarithm.max() > 1:
-            return None
         phase = np.arctan2(across, 1 - along) @ shapes
         size = np.exp(logarithm) * width * np.cosh(u)
         values = size * np.exp(1j * phase) * (1 - 2j * bend * y / root) / (theta - x - 1j * y)
-        turns = phase.copy()
-        turns[0] -= turned
-        turns[1:] -= phase[:-1]
+        turns = np.diff(phase.ravel(), prepend=turned).reshape(u.shape)
         sizes = abs(values)
-        if (abs(turns[sizes > _UNRESOLVED * start]) > pi).any():
-            return None
-        if u[0] == 0:
-            values[0] /= 2  # The lower half of the path mirrors the upper one.
-        total += float(values.real.sum())
+        grows = (logarithm > 1) | ((sizes > _UNRESOLVED * start) & (abs(turns) > pi))
         # No fixed end: if one term outweighs the rest, the integrand falls like 1/y², and an end at
         # u = 4 had an error of 2e-3.
-        if sizes[-1] < _NEGLIGIBLE * start:
-            return step * total
-        u, turned = u + _BLOCK * step, phase[-1]
+        is_end = sizes[:, -1] < _NEGLIGIBLE * start
+        if u[0, 0] == 0:
+            values[0, 0] /= 2  # The lower half of the path mirrors the upper one.
+        blocks = (grows.any(axis=1), values.real.sum(axis=1), is_end)
+        for grows_there, part, ends in zip(*(each.tolist() for each in blocks), strict=True):
+            if grows_there:
+                return None
+            total += part
+            if ends:
+                return float(step * total)
+        first, turned = u[-1] + _BLOCK * step, phase[-1, -1]
     return None

@@ -21,7 +21,7 @@ _HALF = 30
 """Sums of groups are kept as two halves of so many bits, which overflow at 2³³ samples."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Totals:
     """The values of a measure: distinct values with their counts, and the sums of groups.
 

@@ -36,7 +36,7 @@ TIED = "fullrecall.tied_ranks"
 """The key of a sample's metadata that has the first and the last rank of each tie in its run."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ColumnResults:
     """Results that can be computed from columns, the reference IDs, and the notes of some rows.
 
