@@ -191,7 +191,7 @@ class JudgedScorer(FindingScorer):
                 unmeasured.append((target.label, _UNVERIFIED))
             else:
                 findings.append(finding)
-        contested = [verdict.contested for verdict in verdicts if verdict.contested]
+        contested = [finding.contested for finding in findings if finding.contested]
         notes = [
             f"{len(unmeasured)} {NOT_JUDGED}" if unmeasured else "",
             f"{len(contested)} contested: {'; '.join(sorted(set(contested)))}" if contested else "",
