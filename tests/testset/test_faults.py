@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from fullrecall.judge.flow import run
 from fullrecall.judge.models import ChatRequest, Completion
 from fullrecall.testing import ScriptedChatModel
 from fullrecall.testset import Problem, check
+from fullrecall.testset.verification import same_verdicts
 
 from .conftest import document
 
@@ -153,3 +155,27 @@ def test_a_judge_that_decides_nothing_is_asked_no_more() -> None:
     audit = check(samples, PAGES, judge=silent, progress=False)
     assert len(silent.requests) <= 10
     assert audit.counts[Problem.UNCHECKED] == 5
+
+
+WHOLE = json.dumps({"contexts": [{"id": 1, "same": True}, {"id": 2, "same": False}]})
+HALF = json.dumps({"contexts": [{"id": 1, "same": True}]})
+
+
+@pytest.mark.parametrize(
+    ("replies", "requests", "positions"),
+    [
+        ([WHOLE], 1, [0, 1]),
+        ([HALF, WHOLE], 2, [0, 1]),
+        ([HALF, HALF], 2, [0]),
+        (["prose", WHOLE], 2, [0, 1]),
+        (["prose", "prose"], 2, []),
+    ],
+)
+def test_a_reply_without_each_verdict_is_asked_for_once_more(
+    replies: list[str], requests: int, positions: list[int]
+) -> None:
+    """A whole reply is taken at once; of a second incomplete one, the verdicts that it has."""
+    model = ScriptedChatModel([*replies, "not asked for"])
+    verdicts, usage = run(same_verdicts(model, ChatRequest(()), 2))
+    assert (usage.calls, len(model.requests)) == (requests, requests)
+    assert sorted(verdicts) == positions
