@@ -90,7 +90,10 @@ def test_a_closed_recorder_takes_no_further_steps() -> None:
         with recording() as recorder:
             inside = contextvars.copy_context()
             record([{"id": "d"}])
-        dispatcher = get_dispatcher()
+            dispatcher = get_dispatcher()
+            arguments = inspect.signature(len).bind("x")
+            dispatcher.span_enter("late", arguments)
+        dispatcher.span_exit("late", arguments, result="an answer")
         for call in (
             lambda: dispatcher.event(
                 LLMCompletionStartEvent(prompt="p", model_dict={}, additional_kwargs={})
@@ -100,5 +103,6 @@ def test_a_closed_recorder_takes_no_further_steps() -> None:
             lambda: Long().retrieve("q"),
         ):
             inside.run(call)
-        assert len(outer.steps) == 5
-    assert len(recorder.steps) == len(recorder.log.steps) == 1
+        assert len(outer.steps) == 6
+    assert len(recorder.steps) == len(recorder.log.steps) == 2
+    assert [(step.id, bool(step.texts)) for step in recorder.steps[1:]] == [("late", False)]
