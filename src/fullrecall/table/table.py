@@ -327,7 +327,7 @@ class Table(Sequence[Row]):
         return view
 
     def _new_row(self, part_index: int, index: int) -> Row:
-        results = tuple([view.result(index) for view in self._views_of(part_index)])
+        results = [view.result(index) for view in self._views_of(part_index)]
         position = self._starts[part_index] + index + 1
         return row_view(position, results, self._parts[part_index], index)
 
