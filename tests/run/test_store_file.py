@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -184,9 +185,11 @@ def test_a_full_disk_ends_the_keeping_and_not_the_run(
     with closing(sqlite3.connect(path)) as connection:
         leased = [key for (key,) in connection.execute("SELECT key FROM leases")]
     assert leased
-    monkeypatch.setattr("fullrecall.run.ledger.LEASE_SECONDS", 0.0)
-    with SQLiteLedger(path) as ledger:
-        assert all(ledger.lease(key)[1].result() for key in leased)
+    with monkeypatch.context() as patched:
+        patched.setattr("fullrecall.run.ledger.LEASE_SECONDS", 0.04)
+        time.sleep(0.08)
+        with SQLiteLedger(path) as ledger:
+            assert all(ledger.lease(key)[1].result() for key in leased)
     assert saved(run(path), tmp_path) == saved(run(None), tmp_path)
 
 

@@ -240,11 +240,15 @@ class Ledger(ABC):
         return otherwise
 
     def _renew(self) -> None:
+        renewals: list[Future[Any]] = []
         while not self._ended.wait(LEASE_SECONDS / 4):
             self.save_again()
+            if not all(renewal.done() for renewal in renewals):
+                continue  # On a slow disk, renewals must not pile up.
+            renewals.clear()
             for token, key in list(self._leases.items()):
                 with suppress(StoreError, RuntimeError):  # closed meanwhile
-                    self._do(partial(self._lease, key, token), otherwise=True)
+                    renewals.append(self._do(partial(self._lease, key, token), otherwise=True))
 
 
 _OPEN: WeakSet[Ledger] = WeakSet()
