@@ -221,6 +221,7 @@ def test_supporting_contexts_of_a_divided_window_are_one_list() -> None:
     assert "context 1 moves every verdict" in verdict.contested
 
 
+@pytest.mark.rooms
 @pytest.mark.parametrize(
     ("claim", "form"),
     [
