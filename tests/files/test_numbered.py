@@ -82,7 +82,7 @@ def test_a_column_that_no_row_has_is_named() -> None:
 
 
 def test_a_name_with_a_comma_is_quoted() -> None:
-    """A column whose name has a comma stands in quotes within a list."""
+    """A path quotes a column whose name has a comma."""
     row = {"query": "Who?", "gold, doc 1": "d-1", "gold, doc 2": "d-2"}
     (sample,) = from_rows([row])
     assert len(sample.reference_context_ids or ()) == 2

@@ -121,6 +121,31 @@ def test_a_lease_ends_some_seconds_after_its_owner(
         assert is_granted(other, "a third"), "it ended with its ledger"
 
 
+def test_renewals_do_not_pile_up_on_a_slow_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lease is renewed again only after its last renewal, however long that takes."""
+    monkeypatch.setattr("fullrecall.run.ledger.LEASE_SECONDS", 0.004)
+    turns, begun, go_on = threading.Semaphore(0), threading.Semaphore(0), threading.Event()
+    with SQLiteLedger(tmp_path / "s") as ledger:
+        lease, pool = ledger._lease, ledger._pool
+
+        def slow(key: str, token: str) -> bool:
+            begun.release()
+            return go_on.wait(BOUND) and lease(key, token)
+
+        assert ledger.lease("an ask")[1].result(BOUND)
+        monkeypatch.setattr(ledger, "_lease", slow)
+        try:
+            assert begun.acquire(timeout=BOUND)
+            monkeypatch.setattr(ledger, "save_again", turns.release)
+            assert all(turns.acquire(timeout=BOUND) for _ in range(20))
+            assert not begun.acquire(blocking=False)
+            assert pool._work_queue.qsize() == 0
+        finally:
+            go_on.set()
+
+
 @posix
 def test_a_child_that_forks_in_the_middle_of_a_run_waits_for_nobody(tmp_path: Path) -> None:
     """The store works in child processes that a callback forks during a run."""

@@ -65,7 +65,7 @@ class Meter:
         self._bar.update(self._samples - self._bar.n)
 
     def _details(self) -> str:
-        """Return the numbers beside the samples: unscored, the requests."""
+        """Return the numbers beside the samples: those of unscored samples and of requests."""
         unscored = f"{self._unscored:,} unscored" if self._unscored else ""
         sent = self._run.spent.sent() if self._run.spent.calls else ""
         return ", ".join(filter(None, (unscored, sent)))
