@@ -83,7 +83,8 @@ _UNIT = re.compile(rf"{_GAP}(?:[-–—]{_GAP})?+({_any(_UNITS)})", re.IGNORECAS
 _COUNTED = re.compile(rf"{_GAP}(?:people|men|women|children|(?<![a-z])[a-z]++(?<=s))\b")
 _FORMS = [form for month in MONTH_NUMBERS for form in (month.title(), month.upper())]
 _MONTH = re.compile(
-    rf"\b(?P<month>{_any(_FORMS)})(?P<dated>{_GAP}(?:[^\W\d_]++|[^\w\s])?+{_GAP}\d)?+"
+    rf"\b(?P<month>{'|'.join(_FORMS)})(?![^\W\d_])"  # no plural: Mars 3 was a probe
+    rf"(?P<dated>{_GAP}(?:[^\W\d_]++|[^\w\s])?+{_GAP}\d)?+"
 )
 _LONGEST_BEFORE = 10  # characters of a word before a month, with its space
 _WEEKDAY = re.compile(rf"\b({'|'.join(WEEKDAYS)})s?\b", re.IGNORECASE)
