@@ -8,14 +8,9 @@ is recognized by the exception that it raises, and called in that thread, one ca
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future
-from contextvars import copy_context
 from functools import partial
-from queue import SimpleQueue
 from time import perf_counter
-from typing import Generic, NamedTuple, TypeVar
 
 from fullrecall.run.retrievers import (
     FunctionRetriever,
@@ -25,26 +20,13 @@ from fullrecall.run.retrievers import (
     is_asynchronous,
     is_thread_bound,
 )
+from fullrecall.run.threads import Threads
 from fullrecall.run.work import Run
 from fullrecall.samples.retrieval import Retrieval, Retriever
 from fullrecall.samples.sample import Sample
 
-T = TypeVar("T")
-
 _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
 """Exceptions that fail one sample. The last two would end the event loop and hang the run."""
-
-
-class ThreadCall(NamedTuple, Generic[T]):
-    """A call for another thread to make, and the future of its result."""
-
-    function: Callable[[], T]
-    future: Future[T]
-
-    def make(self) -> None:
-        """Make the call in this thread, unless it was given up behind hanging calls."""
-        if self.future.set_running_or_notify_cancel():
-            self.future.set_result(self.function())
 
 
 class Asker:
@@ -69,7 +51,7 @@ class Asker:
         in_own_loop = to_caller is not None
         can_be_called = in_own_loop or isinstance(retriever, FunctionRetriever)
         in_threads = can_be_called and not is_asynchronous(retriever)
-        self._threads = _Threads(self._called) if in_threads else None
+        self._threads = Threads() if in_threads else None
 
     async def ask(self, sample: Sample) -> Sample:
         """Return a sample with its retrieved contexts, or with the error of its retrieval."""
@@ -98,7 +80,8 @@ class Asker:
         try:
             async with limit:
                 if self._threads is not None:
-                    return await asyncio.wrap_future(self._threads.start(sample))
+                    called = self._threads.start(partial(self._called, sample))
+                    return await asyncio.wrap_future(called)
                 began = perf_counter()
                 retrieval = as_retrieval(await self._retriever.aretrieve(sample), sample)
                 return checked_thread(retrieval.lasting(perf_counter() - began))
@@ -127,41 +110,3 @@ class Asker:
         except (*_FAILURES, asyncio.CancelledError) as error:
             return checked_thread(failed(error))
         return checked_thread(retrieval.lasting(perf_counter() - began))
-
-
-class _Threads:
-    """Threads that make one call after another, as many threads as concurrent calls.
-
-    They are daemons, because a call may hang forever, and at its end the program would wait for an
-    executor's threads.
-    """
-
-    def __init__(self, function: Callable[[Sample], Retrieval]) -> None:
-        self._function = function
-        self._calls: SimpleQueue[ThreadCall[Retrieval] | None] = SimpleQueue()
-        self._idle = threading.Semaphore(0)
-        self._count = 0
-
-    def start(self, sample: Sample) -> Future[Retrieval]:
-        """Start a call, in the caller's context."""
-        future: Future[Retrieval] = Future()
-        # Tracers keep their spans in context variables, which a thread does not inherit.
-        self._calls.put(ThreadCall(partial(copy_context().run, self._function, sample), future))
-        if not self._idle.acquire(blocking=False):
-            self._count += 1
-            threading.Thread(target=self._serve, name="fullrecall retriever", daemon=True).start()
-        return future
-
-    def close(self) -> None:
-        """End the threads, each when its call has returned."""
-        for _ in range(self._count):
-            self._calls.put(None)
-
-    def _serve(self) -> None:
-        while (call := self._calls.get()) is not None:
-            try:
-                call.make()
-            except BaseException as error:  # noqa: BLE001 - it ends the run, and no thread
-                call.future.set_exception(error)
-            self._idle.release()
-            del call  # Free the call while this thread waits.

@@ -6,7 +6,6 @@ the first sample that needs a request, all samples go through the engine, which 
 
 from __future__ import annotations
 
-import contextvars
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator
@@ -102,8 +101,8 @@ def _side_by_side(
     from queue import SimpleQueue
 
     from fullrecall.judge.models.transport import Portal
-    from fullrecall.run.asker import ThreadCall
     from fullrecall.run.engine import Engine
+    from fullrecall.run.threads import ThreadCall
 
     portal = Portal()
     jobs: SimpleQueue[Row | ThreadCall[Any] | Task[None]] = SimpleQueue()
@@ -165,18 +164,16 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     in the loop stay open. Raises the exceptions of `rows_of`.
     """
     import asyncio
-    from concurrent.futures import ThreadPoolExecutor
 
     from fullrecall.run.address import opened
     from fullrecall.run.engine import Engine
+    from fullrecall.run.threads import Threads
 
-    loop = asyncio.get_running_loop()
     # Only one thread reads, since two must not enter the user's iterator, which may hang.
-    threads = [ThreadPoolExecutor(1, thread_name_prefix="fullrecall") for _ in range(2)]
+    threads = [Threads(1) for _ in range(2)]
 
     async def away(function: Callable[..., T], *arguments: object, nth: int = 0) -> T:
-        called = partial(contextvars.copy_context().run, function, *arguments)
-        return await loop.run_in_executor(threads[nth], called)
+        return await asyncio.wrap_future(threads[nth].start(partial(function, *arguments)))
 
     async def read() -> list[Work]:
         works = asyncio.ensure_future(away(reader.works, nth=1))
@@ -207,7 +204,7 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
         # The threads end without being awaited: the user's iterator may hang, and this is the
         # user's loop.
         for thread in threads:
-            thread.shutdown(wait=False)
+            thread.close()
 
 
 def _finish(run: Run, error: Exception | None, stopped: str | None = None) -> None:

@@ -17,7 +17,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.judge import ChatRequest, Completion
 from fullrecall.judge.models.redaction import hide_fields, public_options, public_url
 from fullrecall.observe.messages import text_of
-from fullrecall.run.event_loop import in_thread
+from fullrecall.run.threads import in_thread
 from langchain_fullrecall.depth import is_runnable
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from llama_index.core.llms import LLM
 from fullrecall.errors import ParameterError
 from fullrecall.judge import ChatRequest, Completion
 from fullrecall.judge.models.redaction import hide_fields, public_options, public_url
-from fullrecall.run.event_loop import in_thread
+from fullrecall.run.threads import in_thread
 from llama_index.evaluation.fullrecall.listening import unrecorded
 from llama_index.evaluation.fullrecall.nodes import got
 
