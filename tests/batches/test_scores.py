@@ -74,14 +74,18 @@ def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
 
 
 def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
-    """A pickled scorer leaves labels unscored that the corpus no longer has."""
-    corpus = [Context("Paris.", id="a")]
+    """A pickled scorer leaves labels unscored that the corpus no longer has.
+
+    A corpus that can be iterated once is read once, for all batches.
+    """
+    corpus = iter([Context("Paris.", id="a")])
     pickled = pickle.dumps(BatchScorer(IdRecall(), corpus=corpus))
     scorer = pickle.loads(pickled)  # noqa: S301 - our own
-    labels, retrieved = [["a"], ["b"]], [["a"], ["a"]]
-    scores = scorer(pa.table({"expected_ids": labels, "retrieved_ids": retrieved})).to_pydict()
-    assert scores["id_recall_status"] == ["scored", "unscored"]
-    assert scores["id_recall_reason"][1] == "stale label: 'b' is not in the corpus"
+    table = pa.table({"expected_ids": [["a"], ["b"]], "retrieved_ids": [["a"], ["a"]]})
+    for _ in range(2):
+        scores = scorer(table).to_pydict()
+        assert scores["id_recall_status"] == ["scored", "unscored"]
+        assert scores["id_recall_reason"][1] == "stale label: 'b' is not in the corpus"
 
 
 def test_workers_show_no_progress(

@@ -55,6 +55,8 @@ READ = {
     "one": [],
     "one hour": ["one hour = 1 hour time"],
     "One in 5": ["5 = 5 count"],
+    "one third": [],
+    "2 third": ["2 = 2 count"],
     "two thirds": ["two = 2 count"],
     "2 thirds": ["2 = 2 count"],
     "the third": ["third = 3 ordinal"],
@@ -168,6 +170,7 @@ PAIRS = {
     ("9:30", "9:31"): "excludes",
     ("9 pm", "9 o'clock"): "equal may",
     ("-5", "5"): "excludes",
+    ("00:00", "24:00"): "equal may",
     ("5:00 am", "5:00 pm"): "excludes",
 }
 

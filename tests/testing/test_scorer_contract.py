@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -272,3 +273,94 @@ def test_the_contract_rejects_a_wrong_scorer(wrong: type[_Wrong]) -> None:
     (check,) = (check for check in SCORER_CHECKS if check.__name__ == CAUGHT_BY[wrong])
     with pytest.raises((AssertionError, ReportError)):
         check(wrong)
+
+
+class _Said:
+    """A result of which some attributes say something else."""
+
+    def __init__(self, result: Result, said: dict[str, Any]) -> None:
+        self._result, self._said = result, said
+
+    def __getattr__(self, name: str) -> Any:
+        return self._said[name] if name in self._said else getattr(self._result, name)
+
+    def __getitem__(self, measure: Any) -> Any:
+        return self._said["values"] if "values" in self._said else self._result[measure]
+
+
+def lying(at: int, said: dict[str, Any]) -> type[IdRecall]:
+    """Return a right scorer whose result of call `at`, from 0, says something else."""
+    calls = iter(range(10**6))
+
+    class Lying(IdRecall):
+        def score(self, sample: Sample | None = None, /, **fields: Any) -> Any:
+            result = super().score(sample, **fields)
+            return _Said(result, said) if next(calls) == at else result
+
+    return Lying
+
+
+FOUND = Finding(Target(("a",)), (CreditStep(1, 1.0),), (1,), (Evidence(1),))
+LIES: list[tuple[str, int, dict[str, Any], str]] = [
+    ("perfect_and_nothing", 0, {"score": 0.9}, "score 0.9, not 1.0"),
+    ("perfect_and_nothing", 0, {"missed": (Target(("a",)),)}, "but missed is"),
+    ("perfect_and_nothing", 1, {"score": 0.1}, "score 0.1, not 0.0"),
+    ("perfect_and_nothing", 1, {"missed": ("a", "b")}, "no target of 3 retrieved"),
+    ("perfect_and_nothing", 1, {"missed": ("a", "b", "c", "d")}, "no target of 3 retrieved"),
+    ("one_finding_per_target", 0, {"findings": (FOUND,)}, "a at rank 2, b at 4"),
+    ("one_finding_per_target", 0, {"retrieved": 3}, "4 contexts, but retrieved is 3"),
+    ("one_finding_per_target", 0, {"retrieved": 5}, "4 contexts, but retrieved is 5"),
+    *(
+        ("findings_are_well_formed", 0, {"findings": (FOUND._replace(**said),)}, message)
+        for said, message in (
+            ({"ranks": (0,)}, "ranks do not rise"),
+            ({"ranks": (4,)}, "ranks do not rise"),
+            ({"ranks": (2, 1)}, "ranks do not rise"),
+            ({"ranks": (1, 1)}, "ranks do not rise"),
+            ({"steps": (CreditStep(2, 1.0),)}, "among the ranks"),
+            ({"evidence": (Evidence(2),)}, "among the ranks"),
+            ({"steps": (CreditStep(1, 0.5), CreditStep(1, 1.0))}, "steps do not rise"),
+            (
+                {"ranks": (1, 2), "steps": (CreditStep(1, 0.5), CreditStep(2, 0.5))},
+                "steps do not rise",
+            ),
+            ({"target": SimpleNamespace(any_of=(), grade=1.0, size=1)}, "no name, grade, or size"),
+            ({"target": SimpleNamespace(any_of=("a",), grade=0.0, size=1)}, "no name, grade"),
+            ({"target": SimpleNamespace(any_of=("a",), grade=1.0, size=0)}, "no name, grade"),
+            ({"steps": (CreditStep(1, 0.0),)}, "not in"),
+            ({"steps": (CreditStep(1, 1.1),)}, "not in"),
+        )
+    ),
+    *(
+        ("degenerate_samples", case, said, message)
+        for case in range(7)
+        for said, message in (
+            ({"status": "scored?"}, "status scored"),
+            ({"score": 0.5}, "score 0.5, not"),
+            ({"reason": ""}, "no reason given"),
+            *([({"values": 0.0}, "measures are not None")] if case else ()),
+        )
+    ),
+    ("degenerate_samples", 7, {"reason": "it failed"}, "error is not in the reason"),
+    ("name", 0, {"method": None}, "another method"),
+    ("duplicates_never_raise", 0, {"values": 0.0}, "rises from 0.0"),
+    ("duplicates_never_raise", 1, {"values": 2.0}, "to 2.0"),
+    ("strangers_change_no_recall", 1, {"values": 0.1}, "moves"),
+    ("strangers_change_no_recall", 7, {"values": 0.1}, "moves"),
+    ("reference_order_and_duplicates", 1, {"values": 0.1}, "depends on the references' order"),
+    ("order_is_rank", 0, {"findings": (FOUND,)}, "the target stands at rank 2"),
+    ("identity_of_targets", 1, {"targets": ("a",)}, "differ between retrievals"),
+    ("identity_of_targets", 2, {"targets": (Target(("a",)), Target(("b",)))}, "the same targets"),
+]
+
+
+@pytest.mark.parametrize(
+    ("check", "at", "said", "message"),
+    LIES,
+    ids=[f"{name}-{at}-{n}" for n, (name, at, *_) in enumerate(LIES)],
+)
+def test_each_promise_is_checked(check: str, at: int, said: dict[str, Any], message: str) -> None:
+    """One wrong answer among right ones breaks the promise that the message names."""
+    (checked,) = (each for each in SCORER_CHECKS if each.__name__ == f"check_{check}")
+    with pytest.raises((AssertionError, AttributeError, TypeError), match=message):
+        checked(lying(at, said))
