@@ -17,7 +17,7 @@ def is_beir(folder: Path) -> bool:
 
 
 def read_beir(folder: Path, split: str) -> Iterator[Sample]:
-    """Yield the questions that a split judges, in the order of the judgments.
+    """Yield one sample for each query that a split judges, in the order of the judgments.
 
     Raises `InputError` for a missing split, and for a judged query without a text.
     """

@@ -1,4 +1,4 @@
-"""Cells of rows: one value, a list, or a list as text, each converted to its field's form."""
+"""Convert the cells of rows to the form of their field: one value, or a list."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _SEPARATORS = (";", "|", "\n", ",")
 _LONGEST_ID = 200
 _FEWEST_WORDS = 4
 _NOTHING = frozenset({"null", "none", "nan", "na", "n/a", "nat", "<na>"})
-"""Words that tables write for a missing value: not IDs."""
+"""Words that tables write for a missing value; they are never IDs."""
 
 _LONGEST_PYTHON = 1 << 20
-"""Characters of a list in Python's notation that is read."""
+"""The most characters of a list in Python's notation; longer texts are not parsed."""
 
 _FILE = re.compile(
     r"\w://|::|§\s?\d|\.(pdf|md|mdx|txt|rst|html?|docx?|xlsx?|pptx?|csv|json|xml|py|ya?ml)\b"
@@ -39,9 +39,9 @@ _PLACE = re.compile(r"\S:[^\W\d_]")
 
 
 def has_mark(text: str) -> bool:
-    """Return whether a text with blanks is an ID: it has a file's ending, a URL, `::`, or `§`.
+    """Return whether a text has a mark of IDs: a file's ending, a URL, `::`, or `§`.
 
-    A colon inside a word (`Act 12:annex III`) is such a mark unless the text ends a sentence.
+    A colon inside a word (`Act 12:annex III`) is also a mark, unless the text ends like a sentence.
     """
     if len(text) > _LONGEST_ID:
         return False
@@ -50,7 +50,7 @@ def has_mark(text: str) -> bool:
 
 
 def opened(value: Any) -> Any:
-    """Return the list or object that a text is, in JSON or Python's notation; else the value."""
+    """Parse a text that is a list or object in JSON or Python's notation; return other values."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:
@@ -60,9 +60,9 @@ def opened(value: Any) -> Any:
 
 
 def items_of(value: Any) -> list[Any]:
-    """Return the items of a list, or of a list as text; one value is a list of one.
+    """Return the items of a list, or of a list written as text; any other value is one item.
 
-    Hugging Face stores a list of objects as an object of lists: it is read as that list.
+    Hugging Face stores a list of objects as an object of lists; it is read as a list of objects.
     """
     value = opened(value)
     if isinstance(value, str):
@@ -100,7 +100,7 @@ def _sole(value: Any) -> Any:
 
 
 def _listed(field: str, column: str, value: Any) -> Any:
-    """Return the list or object in a value for a field of lists."""
+    """Return the list or object that a cell of a list field holds."""
     if isinstance(value, str):
         return _list_cell(column, field, value) if value.strip() else None
     if field in ID_FIELDS and isinstance(value, list) and column != field:
@@ -115,14 +115,14 @@ def _is_context(field: str, value: Any) -> bool:
 
 
 def parts_of(item: Any) -> list[Any]:
-    """Return the IDs of an item such as `D1:5; D2:8`; any other item alone."""
+    """Split an item such as `D1:5; D2:8` into its IDs; return any other item as a list of one."""
     if isinstance(item, str) and _SEVERAL.search(item) and "," not in item:
         return _separated_ids(item) or [item]
     return [item]
 
 
 def _list_cell(column: str, field: str, cell: str) -> object:
-    """Return the list in a text: JSON, Python's notation, or separated IDs.
+    """Return the list that a text holds, in JSON, in Python's notation, or as separated IDs.
 
     Raises `InputError` for a text that may mean several lists.
     """
@@ -145,7 +145,7 @@ def _list_cell(column: str, field: str, cell: str) -> object:
 
 
 def _is_one_id(text: str) -> bool:
-    """Return whether a text with blanks is one ID: a title, or the name of a file."""
+    """Return whether a text with blanks is a single ID, such as a title or a file name."""
     separators = ";|\n" if has_mark(text) else ";|\n,"
     return not set(separators) & set(text) and text.lower() not in _NOTHING
 
@@ -169,10 +169,10 @@ def _bracketed(text: str) -> object:
 
 
 def _python_list(text: str) -> list[object] | None:
-    """Return the list in a text in Python's notation, as pandas writes it to CSV; else None.
+    """Return the list in Python's notation, as pandas writes it to CSV; None for any other text.
 
-    NumPy prints arrays without commas, so that Python would join their texts, and shortens long
-    ones with dots. So a list is read only if Python prints it as the same text.
+    NumPy prints arrays without commas, so that Python would join their texts, and it shortens long
+    arrays with dots. Therefore a list is accepted only if Python prints it as the same text.
     """
     if len(text) > _LONGEST_PYTHON:
         return None
@@ -184,10 +184,10 @@ def _python_list(text: str) -> list[object] | None:
 
 
 def _separated_ids(text: str) -> list[str]:
-    """Return the IDs of a text with one kind of separator; an empty list for an ambiguous text.
+    """Split a text with one kind of separator into IDs; return [] for an ambiguous text.
 
-    IDs have no white space, unless each part looks like a file. A text without a separator is one
-    ID.
+    IDs have no white space, unless each part looks like a file name. A text without a separator is
+    one ID.
     """
     separators = [separator for separator in _SEPARATORS if separator in text]
     if len(separators) > 1:

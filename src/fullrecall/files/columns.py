@@ -15,14 +15,14 @@ from fullrecall.files.plans import roles_of, snake
 from fullrecall.files.usual_names import usual
 
 ASKING = ("?", "\uff1f", "\u061f")
-"""Question marks: that of ASCII, the full-width one, and the Arabic one."""
+"""Question marks: ASCII, full-width, and Arabic."""
 
 _ENDS = (".", "!", "\u2026", "\u3002", "\uff01", *ASKING)
 _MOST_ITEMS = 10_000
-"""Items of a column that are looked at."""
+"""The most items of a column that are examined."""
 
 _LOOKED_AT = 2000
-"""Characters of a text whose words are counted."""
+"""The most characters of a text whose words are counted."""
 
 _FEWEST_WORDS = 8
 _FEWEST_UNSPACED = 12
@@ -33,7 +33,7 @@ _ID_LIKE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?:\w+[-_:/.#])+\w+|[a-z]+(?:[-_][
 _NUMBERED = re.compile(
     r"([^\W\d]+[-_:/.#])\d+|(?=.*\d)[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}"
 )
-"""An ID of a name and a number, or a random one."""
+"""An ID that consists of a name and a number, or is random."""
 
 
 def looks_gold(name: str) -> bool:
@@ -50,7 +50,7 @@ def asks(name: str) -> bool:
 
 
 class ColumnValues:
-    """A column, or a part of one: its path, the words of its name, and its values."""
+    """A column, or a part of one, with its path, the words of its name, and its values."""
 
     def __init__(
         self, path: str, name: str, values: list[Any], above: ColumnValues | None = None
@@ -68,23 +68,23 @@ class ColumnValues:
 
     @property
     def each(self) -> str:
-        """The path of each of the column's items."""
+        """The path of the items: with `[]` if the column has lists."""
         return f"{self.path}[]" if self.has_lists else self.path
 
     @property
     def has_lists(self) -> bool:
-        """Whether one of the column's values is a list."""
+        """Whether any value of the column is a list."""
         values = map(opened, self.values)
         return any(isinstance(value, (list, tuple)) or is_parallel(value) for value in values)
 
     @property
     def are_objects(self) -> bool:
-        """Whether the column's values are objects, not lists of them."""
+        """Whether all values of the column are objects (and not lists of objects)."""
         return bool(self.values) and all(isinstance(value, Mapping) for value in self.values)
 
     @property
     def are_grades(self) -> bool:
-        """Whether the column's values are objects of numbers: grades of documents by their IDs."""
+        """Whether all values are objects that map documents' IDs to grades."""
         if not self.are_objects:
             return False
         grades = [grade for value in self.values for grade in value.values()]
@@ -92,13 +92,16 @@ class ColumnValues:
 
     @property
     def is_by_id(self) -> bool:
-        """Whether the column's objects have IDs as keys: no two of them share a key."""
+        """Whether the column's objects have IDs as keys.
+
+        IDs are numbers, keys of grades, or keys that never repeat.
+        """
         keys = [key for value in self.values if isinstance(value, Mapping) for key in value]
         numbered = bool(keys) and all(map(is_number, keys))
         return numbered or self.are_grades or (1 < len(self.values) <= len(keys) == len(set(keys)))
 
     def parts(self) -> list[ColumnValues]:
-        """Return the keys of the column's objects as columns."""
+        """Return a column for each key of the column's objects."""
         objects = [item for item in self.items if isinstance(item, Mapping)]
         names = dict.fromkeys(key for each in objects for key in each if isinstance(key, str))
         return [
@@ -112,7 +115,7 @@ class ColumnValues:
         ]
 
     def is_all(self, kind: type | tuple[type, ...]) -> bool:
-        """Return whether the column has items, all of a type."""
+        """Return whether the column has items, and all of them are of a type."""
         return bool(self.items) and all(isinstance(item, kind) for item in self.items)
 
     @property
@@ -144,7 +147,7 @@ class ColumnValues:
 
 
 def has_value(value: Any) -> bool:
-    """Return whether a path found anything but an empty list."""
+    """Return whether a path found a value other than an empty list."""
     return value is not MISSING and not (isinstance(value, list) and not value)
 
 
@@ -155,7 +158,7 @@ def given_values(values: Sequence[Any]) -> list[Any]:
 
 
 def is_pair(item: Any) -> bool:
-    """Return whether an item is a text and a number."""
+    """Return whether an item is a pair of a text and a number."""
     return len(item) == 2 and isinstance(item[0], str) and type(item[1]) in (int, float)  # noqa: PLR2004
 
 
@@ -187,12 +190,12 @@ def ends_sentence(item: object) -> bool:
 
 
 def is_id_like(item: object) -> bool:
-    """Return whether an item is a text that IDs resemble, and answers rarely do: `doc-14`."""
+    """Return whether an item looks like an ID, as answers rarely do: `doc-14`."""
     return isinstance(item, str) and bool(_ID_LIKE.fullmatch(item))
 
 
 def are_numbered(items: Sequence[Any]) -> bool:
-    """Return whether items are IDs of one series, such as `doc_1` and `doc_14`, or random IDs."""
+    """Return whether items are IDs of one series (`doc_1`, `doc_14`), and not all are equal."""
     found = [_NUMBERED.fullmatch(item) if isinstance(item, str) else None for item in items]
     names = {each and each[1] for each in found}
     return len(set(items)) > 1 and all(found) and len(names) == 1

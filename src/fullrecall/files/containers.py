@@ -31,16 +31,16 @@ from fullrecall.files.text_files import (
 
 FileRows: TypeAlias = Generator[tuple[RowNumber, Mapping[Any, Any]], None, None]
 Lines: TypeAlias = Generator[tuple[int, Mapping[Any, Any]], None, None]
-"""Rows with the lines on which they begin."""
+"""Rows, each with the line on which it begins."""
 
 _BATCH_BYTES, _BATCH_ROWS = 2**20, 8_192
-"""The size of the rows of Parquet that are read together, and the most rows."""
+"""The most bytes, and the most rows, of Parquet that are read together."""
 
 _BUFFER_BYTES = 2**16
 
 
 def kind_of(name: str) -> str | None:
-    """Return the kind of container that a file's name ends in; None for any other ending."""
+    """Return the kind of container by the ending of a file's name; None for an unknown ending."""
     packed = name.lower().endswith(".gz")
     ending = Path(name.lower().removesuffix(".gz")).suffix.removeprefix(".")
     return ending if ending in KINDS and not (packed and ending == "parquet") else None
@@ -51,7 +51,7 @@ def rows_of_file(path: str, kind: str, left_out: AbstractSet[str] = frozenset())
 
     Raises `InputError`, with the line but without the path, after all rows before it.
     """
-    if kind == "parquet":  # raised at the call, before the first row
+    if kind == "parquet":  # Raise at the call, before the first row.
         pyarrow("reading Parquet")
     return KINDS[kind](path, left_out)
 
@@ -74,7 +74,7 @@ def json_lines(path: str, _: object = None, *, limit: int | None = None) -> Line
 
 
 def _json(path: str, _: object) -> FileRows:
-    """Yield the objects of an array, or the single object of a file; or those of JSON Lines.
+    """Yield the objects of a JSON file: of its array, its only object, or one on each line.
 
     Exporters of spans and Hugging Face's `to_json` write JSON Lines into a `.json` file.
     """
@@ -144,11 +144,11 @@ def wrong_width(cells: Sequence[str], header: Sequence[str]) -> str:
 def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[str]], None, None]:
     """Yield the cells of each record that is not blank, with the line on which it begins.
 
-    Records of bare delimiters, which spreadsheets leave at the end, are blank.
+    Records that have only delimiters, which spreadsheets leave at the end, count as blank.
     """
-    # csv refuses cells of more than 131,072 characters, which a list of contexts often has. The
-    # limit belongs to the process, so it is only raised: restoring it would race with other
-    # threads.
+    # csv refuses cells of more than 131,072 characters, and a cell with a list of contexts is often
+    # longer. The limit is global to the process, so it is only raised: restoring it would race with
+    # other threads.
     limit = text_files.MAX_LINE_LENGTH
     csv.field_size_limit(max(csv.field_size_limit(), limit))
     begins, size = 1, 0

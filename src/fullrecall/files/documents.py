@@ -40,26 +40,27 @@ _NAMES = {
     "contents": "text",
     "start_index": "start",
 }
-"""Names that BEIR, LangChain, Pyserini and others use for a context's fields."""
+"""Names that BEIR, LangChain, Pyserini and other tools use for a context's fields."""
 
 _FIELDS = frozenset({"text", "id", "score", "metadata", "source", "start", "end"})
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".jsonl")
-"""Files of a folder that are read; a `.jsonl` file holds one document a line."""
+"""The endings of files that are read from a folder; each line of a `.jsonl` file is one document.
+"""
 
 
 @dataclass(frozen=True)
 class Documents:
-    """Documents that can be read again and again, one at a time.
+    """Documents that can be iterated over many times, one document at a time.
 
-    Only one file of a folder is in memory at a time. Raises `InputError`, when read, for an item
-    that is not a document and for an ID that names two texts.
+    Only one file of a folder is in memory at a time. Iteration raises `InputError` for an item that
+    is not a document, and for an ID that names two texts.
     """
 
     origin: Any
 
     def __iter__(self) -> Iterator[Document]:
-        # fingerprints, not texts, since a corpus may be larger than memory
+        # fingerprints instead of texts, since a corpus may be larger than memory
         fingerprints: dict[str, int] = {}
         for document in _read(self.origin):
             fingerprint = hash(document.text)
@@ -71,7 +72,7 @@ class Documents:
 
 
 def documents_of(origin: DocumentsLike | Documents) -> Documents:
-    """Return the documents of a folder, a file, a mapping or an iterable.
+    """Return `Documents` read from a folder, a file, a mapping or an iterable.
 
     - A folder: its `.txt`, `.md`, `.rst`, `.html` and `.jsonl` files, also in folders below it;
       the path within the folder is the ID. A single file's ID is its name.
@@ -143,7 +144,7 @@ def html_text(page: str) -> str:
     """
     soups = imported("bs4", "beautifulsoup4", "html", "Reading HTML")
     whole = soups.BeautifulSoup(page, "html.parser")
-    soup = whole.body or whole  # also if the head was never closed
+    soup = whole.body or whole  # also read a head that was never closed
     for element in soup(("script", "style", "template", "noscript", "head")):
         element.decompose()
     for element in soup(_BLOCKS):
@@ -154,7 +155,7 @@ def html_text(page: str) -> str:
 
 
 def _document(entry: Any, position: str) -> Document:
-    """Return an entry as a document; its ID is its own, else its source, else a text digest."""
+    """Return an entry as a document; its ID is its own, its source, or a digest of its text."""
     try:
         context = context_of(entry)
         own = entry.get("source") if isinstance(entry, Mapping) else getattr(entry, "source", None)

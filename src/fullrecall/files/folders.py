@@ -1,4 +1,4 @@
-"""Folders of golden sets: partitions, with folders such as kind=faq that name columns."""
+"""Folders of golden sets: files of one kind, in subfolders that name columns, such as kind=faq."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _english() -> dict[str, str]:
 
 
 def _bare(text: str) -> str:
-    """Return a text without the accents of Latin letters; any other text unchanged."""
+    """Remove the accents of a text if it is then ASCII; otherwise normalize it by NFKC."""
     plain = "".join(mark for mark in normalize("NFKD", text) if not combining(mark))
     return plain if plain.isascii() else normalize("NFKC", text)
 
@@ -57,8 +57,8 @@ def _bare(text: str) -> str:
 def english_words(name: str) -> list[str]:
     """Return the words of a name in lower case; known foreign words are translated.
 
-    Chinese and Japanese have no blanks between words: the longest known words are found, and the
-    text between two of them is a word, too.
+    Chinese and Japanese have no blanks between words. They are split at the longest known words,
+    and the text between two known words is also a word.
     """
     words = re.findall(r"[0-9a-z]+|[^\W_0-9a-z]+", _bare(name.lower()))
     return [part for word in words for part in _parts(word)]

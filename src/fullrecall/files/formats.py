@@ -12,15 +12,15 @@ RawRow: TypeAlias = Mapping[str, Any]
 
 
 class Format(NamedTuple):
-    """How a tool writes samples.
+    """The columns in which a tool writes samples.
 
-    - `needs`: the columns by which a row is recognized; one of several names with bars between them
-      is enough.
+    - `needs`: the columns by which a row is recognized, where one of several names joined by `|` is
+      enough.
     - `fields`: the path of each field; if several are joined by ` | `, the first in the row counts.
-    - `left_out`: columns that are not kept as metadata, such as all paragraphs of a haystack.
+    - `left_out`: columns that are not kept as metadata, such as all distractor paragraphs.
     - `writes`: the path at which `write` puts each field; None if the tool reads no such file.
     - `constants`: columns that each written row has.
-    - `groups`: whether `writes` puts reference IDs as lists of alternatives.
+    - `groups`: whether the tool can hold reference IDs as lists of alternatives.
     """
 
     needs: str
@@ -143,8 +143,10 @@ ragas: user_input synthesizer_name
   user_input reference reference_contexts reference_context_ids > *
   retrieved_contexts retrieved_context_ids response > *
 """
-"""A format's name and `needs`, then its lines: paths that are read (<), written (>) or both (=),
-where `*` is the field's name, and its other parts (:). Rows are looked at in this order."""
+"""A table of formats. A format begins with its name and its `needs`. Each line below it has a path
+that is read (<), written (>) or both (=), where `*` is the field's name, or another part (:).
+Formats are tried in this order.
+"""
 
 
 def _format(needs: str, lines: str) -> Format:
@@ -176,7 +178,7 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         for name, needs, lines in re.findall(r"^(\S+): (.+)\n((?:  .+\n)*)", _TABLE, re.MULTILINE)
     }
 )
-"""The formats by name, in the order in which a row is looked at."""
+"""The formats by name, in the order in which they are tried."""
 
 
 def format_of(row: RawRow) -> str | None:

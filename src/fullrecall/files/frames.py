@@ -43,7 +43,7 @@ def from_rows(
 
 
 def _explained(samples: Iterator[T]) -> Iterator[T]:
-    """Yield the samples of a Dask frame; if its lists are texts, the error explains why."""
+    """Yield samples of a Dask frame; explain the error if Dask turned its lists into texts."""
     try:
         yield from samples
     except InputError as error:
@@ -56,7 +56,7 @@ def _explained(samples: Iterator[T]) -> Iterator[T]:
 
 
 def without_gaps(value: object) -> object:
-    """Return the value of a columnar cell without the keys that its row never had.
+    """Return the value of an Arrow cell without the keys that only other rows have.
 
     Arrow stores a mapping as a struct of every key that *any* row has: a row's `{"d1": 3}` comes
     back as `{"d1": 3, "d2": None}`.
@@ -90,8 +90,8 @@ def rows_of(rows: Any) -> Iterator[object]:
         rows = rows.samples
     if _is_hugging_face(rows):
         form = getattr(rows, "format", None)
-        # A dataset may be set to return tables, frames or tensors. A user's own transform stays,
-        # since it may make the columns that are read.
+        # A dataset's format may make it return tables, frames or tensors; reset it. Keep a user's
+        # own transform, since it may create the columns that are read.
         if isinstance(form, Mapping) and form.get("type") not in (None, "custom"):
             rows = rows.with_format(None)
     if not isinstance(rows, Iterable):

@@ -29,12 +29,12 @@ from fullrecall.samples.sample import Sample
 def guessed(
     records: Sequence[RawRow], given: Given, rows: str | None, *, file: str = "FILE"
 ) -> ReadPlan:
-    """Return the plan of rows: the given parts, and a guess of the other parts."""
+    """Return the plan of rows: the parts that the user gives, and guesses for the rest."""
     return _Guess(records, given).plan(rows, file)
 
 
 class _Guess(ReferencesPlan):
-    """A guess of the fields of rows."""
+    """Guesses the path of each field in rows."""
 
     def plan(self, rows: str | None, file: str) -> ReadPlan:
         name = format_of(dict.fromkeys(self.names))
@@ -76,7 +76,7 @@ class _Guess(ReferencesPlan):
         return ReadPlan(self.fields, rows, self.doubts, kept, left_out, name, file)
 
     def _mapping(self) -> None:
-        """Read the rows from a mapping: its keys are questions or their IDs."""
+        """Read the rows from a mapping whose keys are questions or their IDs."""
         key, value = (self.columns.get(name) for name in ("key", "value"))
         if key is not None:
             is_id = all(form_of(item) == "ids" for item in key.items)
@@ -86,7 +86,7 @@ class _Guess(ReferencesPlan):
             self.put("reference" if is_answer else IDS, value.path)
 
     def _follow(self, paths: Mapping[str, str]) -> None:
-        """Use the paths of a known format that the rows have."""
+        """Use the paths of a known format, if the rows have values there."""
         for field, alternatives in paths.items():
             for path in alternatives.split(" | "):
                 own = condition_of(path).path if field in TRUTHS else path_of(path)
@@ -96,7 +96,7 @@ class _Guess(ReferencesPlan):
                     break
 
     def _as_named(self) -> None:
-        """Use each column as the field with its name, so that `read` inverts `write_jsonl`."""
+        """Use each column as the field of its name, so that `read` inverts `write_jsonl`."""
         for column in self.columns.values():
             is_open = column.name == "reference" and not {IDS, TEXTS} & self.columns.keys()
             if is_open and column.items and self.may_be_ids(column):
@@ -105,7 +105,7 @@ class _Guess(ReferencesPlan):
                 self.put(column.name, column.path)
 
     def _own_names(self) -> None:
-        """Use the columns named as fields, but not `answer`, which may be expected or generated."""
+        """Use columns named like fields, except `answer`, which may be expected or generated."""
         met: dict[str, str] = {}
         used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
         for column in (each for each in self.free() if each.path not in used):
@@ -126,7 +126,7 @@ class _Guess(ReferencesPlan):
             self.put(field, column.path)
 
     def _is_other_than(self, column: ColumnValues, field: str) -> bool:
-        """Return whether a column named as the question or the answer has objects or IDs."""
+        """Return whether a column named like the question or answer holds objects or IDs."""
         if field == "user_input":
             is_objects = column.is_all(Mapping) and column.are_objects
             return is_objects or (column.are_numbers and len(self.top) > 1)
@@ -146,7 +146,7 @@ class _Guess(ReferencesPlan):
         return False
 
     def _question(self) -> None:
-        """Use the column with a question's name, else the only column with a similar name."""
+        """Use the column that is named like the question, else the only one with a similar name."""
         free = [each for each in self.free() if "[" not in each.path]
         inputs = [each for each in free if each.above and each.above.name in usual.INPUTS]
         texts = [each for each in inputs if each.name in ("text", "content")]
@@ -167,7 +167,7 @@ class _Guess(ReferencesPlan):
                 self.put("user_input", column.path)
 
     def _unasked(self) -> None:
-        """Note a doubt about the question: no column has its name, but one may hold it."""
+        """Note a doubt about the question: no column is named like it, but some may hold it."""
         aside = ("id", "group", "metadata", None)
         named = any(FIELDS.get(snake(name)) not in aside for name in self.names)
         is_ours = set(self.names) <= FIELDS.keys()
@@ -184,14 +184,14 @@ class _Guess(ReferencesPlan):
             self.doubt(IDS, "no column has the name of references", *known[:3])
 
     def _answers(self) -> None:
-        """Use the columns named as answers: the reference answer, and the generated one."""
+        """Use the columns named like answers as the reference answer and the generated answer."""
         free = self.free()
         has_retrieval = any(field.startswith("retriev") for field in self.fields) or any(
             "retrieved" in each.words for each in free
         )
         short = [each for each in free if each.words <= usual.BARE and _has_short_texts(each)]
         named = [each for each in (*self.named(usual.ANSWERS), *short) if self._has_answers(each)]
-        # The columns are the choices of a question: A, B, C.
+        # The columns A, B and C are the choices of a question.
         if any(each.name == "b" for each in free):
             named = [each for each in named if each.name != "a"]
         has_other = "reference" in self.fields or any(
@@ -258,9 +258,9 @@ def _top(column: ColumnValues) -> ColumnValues:
 
 
 def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:
-    """Return whether a column has an answer, by its own name or that of its object.
+    """Return whether a column holds an answer, judged by its name or the name of its object.
 
-    `has_sides` says that another column may have the other answer, expected or generated.
+    `has_sides` means that both an expected and a generated answer may be present.
     """
     aside = usual.OTHERS | usual.OFFSETS | usual.CLAIM_WORDS
     if column.words & aside or column.name in usual.RESPONSES:

@@ -19,9 +19,9 @@ def scored_rows(
     keys: Mapping[str, None],
     cell: Callable[[Any], Any] | None,
 ) -> ScoredIds | None:
-    """Return the scores of rows with these keys by their plan; None for rows with other data.
+    """Return the columns of rows that have only IDs; None for rows with other data.
 
-    `cell` converts a cell's value to plain form.
+    `keys` are the columns of the rows. `cell` converts a cell's value to plain form.
     """
     columns = _columns_of(plan)
     if not columns.keys() <= FIELDS:
@@ -48,7 +48,7 @@ def scored_rows(
 
 
 def _columns_of(plan: ReadPlan) -> dict[str, str]:
-    """Return the column of each field; the name is empty if a field is not just a column."""
+    """Return the column of each field, or "" for a field whose path is more than a column."""
     columns = {}
     for name, path in plan.paths.items():
         is_other = isinstance(path, Condition) and (path.is_negated or path.pattern is not None)

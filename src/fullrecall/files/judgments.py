@@ -32,7 +32,7 @@ _SCALARS = (str, int, float)
 
 
 class JudgmentTable(NamedTuple):
-    """The columns of a table with one document in each row.
+    """The columns of a table of relevance judgments, one document in each row.
 
     Without a `grade`, each document is relevant. `labels` are the values of a grade that is neither
     a number nor a boolean.
@@ -45,7 +45,7 @@ class JudgmentTable(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[object], given: Given) -> JudgmentTable | None:
-        """Return the columns of such a table; None for other rows, and for the rows of a run.
+        """Return the columns of a table of judgments; None for any other rows, such as a run's.
 
         Raises `InputError` where two columns may be the grade.
         """
@@ -84,14 +84,14 @@ class JudgmentTable(NamedTuple):
         return all(names <= {self.document} for names in varied)
 
     def given(self, given: Given) -> Given:
-        """Return the given parts of a plan with the columns of this table."""
+        """Return the user's parts of a plan, completed by the columns of this table."""
         own = {IDS: quoted(self.document)}
         if snake(self.query) in _QUERIES:
             own["id"] = quoted(self.query)
         return given._replace(fields={**own, **given.fields})
 
     def doubt(self, rows: str | None) -> tuple[str, Doubt]:
-        """Return the path of the rows with one of the labels, and the doubt about it."""
+        """Return the doubt about which labels are relevant, with a path of rows for one label."""
         positive = (each for each in self.labels if each.lower() in POSITIVE)
         label = next(positive, self.labels[0])
         path = f"{(rows or '[]').removesuffix('[]')}[{quoted(str(self.grade))}={label}]"
@@ -100,7 +100,7 @@ class JudgmentTable(NamedTuple):
         return path, Doubt("rows", f"{why} of relevant documents", (path,))
 
     def merged(self, rows: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """Yield one row for each query, with its documents and the columns that are the same.
+        """Yield one row for each query, with its documents and its constant columns.
 
         Raises `InputError` for a row without a query, a document or a grade, and for a document
         with two grades.
@@ -134,7 +134,7 @@ def _named(names: Mapping[str, str], choices: Sequence[str]) -> str | None:
 
 
 def _document(names: Mapping[str, str]) -> str | None:
-    """Return the column with a usual name for documents, else for relevant documents."""
+    """Return the column that has a usual name of documents, or else of relevant documents."""
     nouns = usual.NOUNS | usual.DOCUMENTS
     relevant = (names[name] for name in names if looks_gold(name) and roles_of(name) & nouns)
     return _named(names, _DOCUMENTS) or next(relevant, None)
@@ -149,7 +149,7 @@ def _are_scalar(rows: Sequence[Mapping[str, Any]], query: str, document: str) ->
 
 
 def _varied(row: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
-    """Return the columns whose values differ, or are arrays, which cannot be compared."""
+    """Return the columns whose values differ in two rows, or cannot be compared, such as arrays."""
 
     def differs(name: str) -> bool:
         try:

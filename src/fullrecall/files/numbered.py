@@ -17,10 +17,10 @@ _NUMBERED = re.compile(r"(.{,100}[^\W\d_])[\s_.-]{,3}(\d{1,3})")
 def with_lists(
     columns: Mapping[str, ColumnValues], rows: Sequence[RawRow]
 ) -> dict[str, ColumnValues]:
-    """Return columns, those that are numbered from 0 or 1 as one column with the lists of rows.
+    """Return the columns; each series numbered from 0 or 1 becomes one column of lists.
 
-    Columns that hold lists stay apart: each may be the result of another run. Numbered questions
-    and turns stay apart too.
+    Numbered columns of lists are not joined, since each may come from another run; nor are
+    questions and turns.
     """
     found = dict(columns)
     for name, members in _groups(columns).items():
@@ -33,7 +33,7 @@ def with_lists(
 
 
 def _groups(columns: Mapping[str, ColumnValues]) -> dict[str, list[str]]:
-    """Return the names of numbered columns, in the order of their numbers, by a name for all."""
+    """Group the names of numbered columns by their common name, in the order of their numbers."""
     numbered: dict[str, dict[int, str]] = {}
     for name in columns:
         if match := _NUMBERED.fullmatch(name):

@@ -1,4 +1,4 @@
-"""Objections to a guessed plan: values that contradict it, and other columns that may be meant."""
+"""Reasons to doubt a guessed plan: values that contradict it, or other columns that fit as well."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fullrecall.files.plans import FIELDS, Doubt, roles_of
 from fullrecall.files.usual_names import usual
 
 _FEWEST_ROWS = 4
-"""Rows from which a value that repeats in many of them says something."""
+"""The fewest rows in which repeated values of a column are evidence."""
 
 _MOST_LABELS = 10
 _IRRELEVANT = re.compile(
@@ -79,7 +79,7 @@ class _GuessedFields:
         self.question = guess.fields.get("user_input")
 
     def column(self, path: str) -> ColumnValues | None:
-        """Return the column at a path, or the object that contains it."""
+        """Return the column at a path, or the column of objects that contains the path."""
         tops = path_of(path).columns
         around = [each for each in self.all_columns if _is_at(path, each.path)]
         around = around or [each for each in self.all_columns if each.path in tops]
@@ -88,7 +88,7 @@ class _GuessedFields:
     def chosen(
         self, fields: Sequence[str] = (IDS, TEXTS), *, with_proposals: bool = False
     ) -> Iterator[tuple[str, str, ColumnValues]]:
-        """Yield the guessed fields among these, with their paths and columns."""
+        """Yield each of these fields that was guessed, with its path and column."""
         paths = self.proposed if with_proposals else self.fields
         for field in fields:
             path = paths.get(field)
@@ -100,13 +100,13 @@ class _GuessedFields:
         return any(a and b and a != b for a, b in zip(self.at(path), self.at(other), strict=True))
 
     def ungraded(self) -> Iterator[tuple[str, str, ColumnValues]]:
-        """Yield the references, guessed or proposed, whose path has neither a flag nor a grade."""
+        """Yield the reference fields whose path, guessed or proposed, has no flag and no grade."""
         for field, path, column in self.chosen(with_proposals=True):
             if not re.search(r"grade: |\[\w", path):
                 yield field, path, column
 
     def other_question(self) -> Iterator[Doubt]:
-        """Doubt a question column that asks nothing, or is constant, if another column asks."""
+        """Doubt a constant question, or one that asks nothing, if another column has questions."""
         path = self.fields.get("user_input")
         if path is None:
             return
@@ -124,7 +124,7 @@ class _GuessedFields:
                 yield Doubt("user_input", f"{path} is the same in all rows, {others[0]} is not")
 
     def letters(self) -> Iterator[Doubt]:
-        """Doubt an answer that is the letter or the number of one of several choices."""
+        """Doubt an answer that is only the letter or the number of a choice."""
         path = self.fields.get("reference")
         if path is None:
             return
@@ -138,7 +138,7 @@ class _GuessedFields:
             yield Doubt("reference", f"{path} is the letter or number of a choice, not its text")
 
     def labels(self) -> Iterator[Doubt]:
-        """Doubt the references if a label or a flag says that some of them are not relevant."""
+        """Doubt the references if a label or a flag marks some of them as not relevant."""
         known = {*self.fields, *self.given.fields, *self.given.unguessed, *self.doubted}
         named = [each for each in self.leaves if each.words & _GRADES and each.form != "texts"]
         graded = [each.path for each in named if len(set(map(str, each.items))) > 1]
@@ -165,7 +165,7 @@ class _GuessedFields:
                     break
 
     def unread(self) -> Iterator[Doubt]:
-        """Doubt references with another name, if an unread column has a name for references."""
+        """Doubt references not named like references, if an unused column is named so."""
         gold = [
             each.path
             for each in self.leaves
@@ -176,7 +176,7 @@ class _GuessedFields:
                 yield Doubt(field, f"{gold[0]} may say which of {path} are meant")
 
     def of_an_answer(self) -> Iterator[Doubt]:
-        """Doubt documents beside a generated answer or a run's numbers: they may be its sources."""
+        """Doubt documents beside a generated answer or a run's scores: they may be its sources."""
         named = [
             each.path
             for each in self.all_columns
@@ -193,7 +193,7 @@ class _GuessedFields:
     def repeated_questions(self) -> Iterator[Doubt]:
         """Doubt the references if a question is in several rows with different references.
 
-        A row that has its own retrieval is a sample by itself.
+        Rows that each have a retrieval are separate samples, so they raise no doubt.
         """
         if self.question is None or not self.fields.keys().isdisjoint(_RETRIEVED):
             return
@@ -207,7 +207,7 @@ class _GuessedFields:
                 yield Doubt(field, f"{number}: with {path}, each row would be a sample")
 
     def rows_of_the_file(self) -> Iterator[Doubt]:
-        """Doubt reference IDs that are the IDs of the rows themselves."""
+        """Doubt reference IDs that identify the rows themselves."""
         ids = [each for each in self.all_columns if each.name in usual.IDS]
         for field, path, column in self.chosen([IDS]):
             own = set(chain.from_iterable(self.at(path)))
@@ -218,7 +218,7 @@ class _GuessedFields:
                     yield Doubt(field, f"{path} has the IDs of rows, which {each.path} has")
 
     def parallel(self) -> Iterator[Doubt]:
-        """Doubt a list beside as many numbers or flags, which may be its grades or ranks."""
+        """Doubt a list beside a list of as many numbers or flags, which may be grades or ranks."""
         for field, path, column in self.ungraded():
             sizes = [len(each) for each in self.at(path)]
             if max(sizes, default=0) < 2:  # noqa: PLR2004 - one item is not a list
@@ -234,7 +234,7 @@ class _GuessedFields:
                     break
 
     def of_one_length(self) -> Iterator[Doubt]:
-        """Doubt lists that are as long in each row as retrieved lists are, without a gold name."""
+        """Doubt lists of constant length, as a retriever's, unless named like references."""
         for field, path, column in self.chosen([IDS]):
             sizes = {len(each) for each in self.at(path)}
             is_open = not column.is_gold and column.is_all((str, int))
@@ -267,7 +267,7 @@ class _GuessedFields:
                 yield Doubt(field, why, (path, *rivals))
 
     def short_texts(self) -> Iterator[Doubt]:
-        """Doubt texts that are not named as those of documents, if an unread column is."""
+        """Doubt reference texts not named like documents if an unused column is named so."""
         named = usual.DOCUMENTS | usual.TEXT_WORDS
         passages = [
             each.path
@@ -296,7 +296,7 @@ class _GuessedFields:
                 yield Doubt(field, f"{why}: the references, or a category")
 
     def two_retrievals(self) -> Iterator[Doubt]:
-        """Doubt a retrieval if another column may be one too."""
+        """Doubt the retrieved contexts if another column may hold retrieved contexts too."""
         retrieved = [
             each
             for each in self.leaves
@@ -313,12 +313,12 @@ _FEW, _MOST = 0.2, 0.8
 
 
 def _asks(items: Sequence[Any]) -> float:
-    """Return the share of texts that end in a question mark."""
+    """Return the share of items that end in a question mark."""
     return sum(str(item).rstrip()[-1:] in ASKING for item in items) / max(1, len(items))
 
 
 def _kept(column: ColumnValues) -> str:
-    """Return the path of the rows that a column marks as relevant."""
+    """Return the condition on rows, as a path, by which a column marks relevant ones."""
     if column.are_flags or column.are_numbers:
         return f"[{column.path}]"
     items = (item for item in column.items if str(item).lower() in POSITIVE)

@@ -1,4 +1,4 @@
-"""Columns of objects: which of their keys have IDs, texts, places, grades and flags."""
+"""Columns of objects: which of their keys hold IDs, texts, places, grades and flags."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def of_objects(column: ColumnValues) -> dict[str, str]:
 
 
 def _id_keys(names: Iterable[str]) -> Iterator[str]:
-    """Yield the names of keys that may have an ID, the most certain first."""
+    """Yield the keys that may hold an ID, the most likely first."""
     *sure, title, source, source_id, name, ref = usual.ID_KEYS
     yield from sure
     for each in names:  # `page_url`
@@ -81,7 +81,7 @@ def _id_keys(names: Iterable[str]) -> Iterator[str]:
 
 
 def _with_place(key: str, column: ColumnValues) -> str:
-    """Return the path of an ID, joined with the place in its document if it needs one.
+    """Return the path of an ID; if the objects name a place in the document, join it to the ID.
 
     A place is a number or a short name, not a heading of several words.
     """
@@ -101,7 +101,7 @@ _FLAGS = frozenset({"true", "false", "0", "1"})
 
 
 def _is_place(column: ColumnValues) -> bool:
-    """Return whether a name means a place: `page`, `evidence_page_num`, not `page_title`."""
+    """Return whether a name means a place: `page`, `evidence_page_num`; not `page_title`."""
     *_, last = column.name.split("_")
     is_number = last in ("num", "number", "id", "no", "index", "idx")
     is_place = bool(column.words & usual.PLACES) and not column.words & usual.OFFSETS

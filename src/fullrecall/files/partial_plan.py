@@ -18,7 +18,7 @@ from fullrecall.files.plans import Doubt, Given
 from fullrecall.files.usual_names import usual
 
 HEAD = 50
-"""Values of a column that are looked at."""
+"""The number of values of a column that are examined."""
 
 
 class PartialPlan:
@@ -46,7 +46,7 @@ class PartialPlan:
         """The parts of columns that were opened."""
 
     def open(self) -> None:
-        """Replace columns of objects that are not documents by their parts."""
+        """Replace each column of objects that are not documents by columns of their keys."""
         taken = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
         for name, column in [*self.columns.items()]:
             parts = [] if name in taken else list(_opened(column))
@@ -58,12 +58,12 @@ class PartialPlan:
         return given_values([row.get(name) for row in self.rows[:HEAD]])
 
     def _is_index(self, name: str) -> bool:
-        """Return whether a column is the index that pandas writes."""
+        """Return whether a column is the row index that pandas writes."""
         numbered = all(is_number(value) for value in self._values(name))
         return numbered and bool(re.fullmatch(r"|Unnamed: 0(\.1)*|__index_level_0__", name))
 
     def at(self, path: str) -> list[list[str]]:
-        """Return the texts and numbers at a path in each of the first rows, as texts."""
+        """Return the texts and numbers at a path, as texts: one list for each of the first rows."""
         return [[*_texts(_value(path, row))] for row in self.rows[:HEAD]]
 
     def put(self, field: str, path: str) -> None:
@@ -76,7 +76,7 @@ class PartialPlan:
         return set(self.fields.values())
 
     def free(self) -> list[ColumnValues]:
-        """Return the columns that no field uses, with the parts of replaced ones."""
+        """Return the columns that no field uses, including the keys of replaced columns."""
         taken = self.taken()
         columns = [*self.columns.values(), *self.parts]
         return [column for column in columns if column.path not in taken]
@@ -87,13 +87,13 @@ class PartialPlan:
         yield from (by_name[name] for name in names if name in by_name)
 
     def doubt(self, field: str, why: str, *paths: str) -> None:
-        """Leave a field open, with the reason and the paths that may hold it."""
+        """Leave a field without a path; note the reason, and the paths that may hold it."""
         if not any(each.field == field for each in self.doubts):
             self.fields.pop(field, None)
             self.doubts.append(Doubt(field, why, paths))
 
     def object_to(self, doubt: Doubt) -> None:
-        """Doubt a field, even if it is already in doubt; the first objection counts."""
+        """Note a doubt about a field, unless it already has a doubt."""
         old = next((each for each in self.doubts if each.field == doubt.field), None)
         if old is None:
             self.doubt(doubt.field, doubt.why, *doubt.paths)
@@ -103,7 +103,7 @@ class PartialPlan:
 
 
 def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
-    """Yield the parts of objects at any depth, except documents and questions."""
+    """Yield the keys of objects as columns, at any depth, except documents and questions."""
     is_closed = column.name in usual.CLOSED or column.words & usual.OTHERS or not deepest
     if is_closed or not column.is_all(Mapping):
         return
@@ -133,7 +133,7 @@ def columns_at(field: str, text: str) -> frozenset[str]:
 
 
 def _value(path: str, row: Mapping[str, Any]) -> Any:
-    """Return the value at a path; an empty list without one, or if it cannot be joined."""
+    """Return the value at a path; [] if the row has none, or its values cannot be joined."""
     try:
         value = path_of(path).value(row)
     except ValueError:

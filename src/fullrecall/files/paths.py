@@ -1,7 +1,7 @@
 """Paths: the places of values in a row, such as `evidence[].{doc_id}#{page}`.
 
-This is not JMESPath, which flattens the pairs of `supporting_facts[][0]`, treats the flag 0 as
-true, needs quotes around names with blanks, and has no templates that omit a missing part.
+JMESPath does not fit: it flattens the pairs of `supporting_facts[][0]`, treats the flag 0 as true,
+needs quotes around names with blanks, and has no templates in which a missing part is omitted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fullrecall.errors import InputError
 from fullrecall.files.cells import is_parallel, items_of, opened
 
 MISSING: Any = object()
-"""The value of a path that a row does not have."""
+"""The value of a path in a row that does not have it."""
 
 _STEP = re.compile(r'\.?(?:"((?:[^"]|"")*)"|([^.\[\]{}"]+))|\[((?:[^\[\]]|\[[^\[\]]*\])*)\]')
 _PLAIN = re.compile(r"[^.,\[\]{}\"!=]+")
@@ -79,7 +79,7 @@ class ListOf:
     paths: tuple[RowPath, ...]
 
     def value(self, row: object) -> Any:
-        """Return the list of a row's values, without blank ones; `MISSING` if it has none."""
+        """Return the row's values at the paths as a list without blanks, or `MISSING`."""
         values = [value for path in self.paths for value in _listed(path.value(row))]
         return [value for value in values if not is_missing(value) and value != ""] or MISSING
 
@@ -89,7 +89,7 @@ PathStep: TypeAlias = str | int | Each | ListOf
 
 @dataclass(frozen=True)
 class RowPath:
-    """Steps from a row to its values, and perhaps a template to fill with them.
+    """The steps from a row to its values, and an optional template that the values fill.
 
     `text` is the path as typed by the user. `template` is a text with paths between braces, or a
     mapping of the fields of a context.
@@ -111,7 +111,7 @@ class RowPath:
         return frozenset().union(*(path.columns for path in paths))
 
     def value(self, row: object) -> Any:
-        """Return the value of a row, a list if the path has `[]`; `MISSING` if it has none."""
+        """Return the row's value at this path, a list if the path has `[]`, or `MISSING`."""
         if self.column is not None and isinstance(row, Mapping):
             value = row.get(self.column)
             return MISSING if value is None else value
@@ -133,17 +133,17 @@ class RowPath:
         return self.steps[0] if is_column and isinstance(self.steps[0], str) else None
 
     def _reaches(self, row: object) -> bool:
-        """Return whether a row has the list of the last `[]`, which may be empty."""
+        """Return whether a row has the list of the last `[]` in the path, even if it is empty."""
         last = max((n for n, step in enumerate(self.steps) if _is_each(step)), default=0)
         lists = list(_walk(row, self.steps[:last]))
         return bool(lists) and (not any(map(items_of, lists)) or self.steps[last] != Each())
 
     def _made(self, item: object) -> list[Any]:
-        """Return the values of the template for one item."""
+        """Fill the template with the values of one item; return the results."""
         if isinstance(self.template, Mapping):
             pairs = ((name, path.value(item)) for name, path in self.template.items())
             fields = {name: value for name, value in pairs if value is not MISSING}
-            for name in ("start", "end"):  # texts in CSV
+            for name in ("start", "end"):  # CSV holds numbers as texts.
                 if isinstance(text := fields.get(name), str) and text.strip().isdecimal():
                     fields[name] = int(text)
             return [fields] if fields else []
@@ -151,7 +151,7 @@ class RowPath:
 
 
 def _joined(template: Sequence[str | RowPath], item: object) -> Iterator[str]:
-    """Yield the texts of a template, one for each value of a part that is a list.
+    """Yield the filled texts of a template: several if a part of it is a list.
 
     A missing part is omitted with its separator; the first part is required.
     """
@@ -209,7 +209,7 @@ def _values_at(value: Any, step: PathStep) -> list[Any]:
 
 @lru_cache(maxsize=512)
 def path_of(text: str) -> RowPath:
-    """Return the path in a text; raise `PathError` if it is not a path."""
+    """Parse a text as a path; raise `PathError` if it is not a path."""
     if _PLAIN.fullmatch(text):
         return RowPath(text, (text,))
     begins = _brace(text)
@@ -260,7 +260,7 @@ def _steps(text: str, whole: str) -> Iterator[PathStep]:
 
 
 def condition_of(text: str) -> Condition:
-    """Return the condition in a text; raise `PathError` if it is not a condition."""
+    """Parse a text as a condition; raise `PathError` if it is not a condition."""
     if text.startswith("?"):
         raise PathError(f"{text!r} is not a condition: write [flag], [!flag], [a=x] or [a!=x]")
     path, equals, pattern = text.partition("=")
@@ -272,5 +272,5 @@ def condition_of(text: str) -> Condition:
 
 
 def quoted(column: str) -> str:
-    """Return the path of a column, in quotes if its name has special characters."""
+    """Return the path of a column: its name, in quotes if it has special characters."""
     return column if _PLAIN.fullmatch(column) else '"' + column.replace('"', '""') + '"'

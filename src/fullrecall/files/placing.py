@@ -11,9 +11,8 @@ from fullrecall.files.paths import Each, ListOf, PathStep, path_of
 def place(row: dict[str, Any], text: str, value: Any) -> None:
     """Put a value into a row at a path, so that the path finds it there.
 
-    At `[]` the value is a list, and each item gets its own object; at `[a, b]` it is a list with a
-    value for each path. The values of a template's
-    fields are put at the fields' paths.
+    At `[]` the value must be a list, and each item gets its own object. At `[a, b]` it must be a
+    list with a value for each path. A template of fields puts each field at its own path.
     """
     path = path_of(text)
     names = path.template if isinstance(path.template, Mapping) else None
@@ -21,7 +20,7 @@ def place(row: dict[str, Any], text: str, value: Any) -> None:
 
 
 def _put(at: Any, steps: Sequence[PathStep], value: Any, names: Mapping[str, Any] | None) -> None:
-    """Put a value at steps that start from an object or a list."""
+    """Put a value at the place to which steps lead from an object or a list."""
     step, rest = steps[0], steps[1:]
     if isinstance(step, Each):
         values = value if isinstance(value, list) else [value]
@@ -70,7 +69,7 @@ def _set(at: Any, step: str | int, value: Any) -> None:
 
 
 def _of_condition(step: Each) -> dict[str, Any]:
-    """Return an object with the flag or value that a condition on one column needs, or {}."""
+    """Return an object that satisfies a condition on one column; {} without a condition."""
     condition = step.condition
     if condition is None or condition.path.column is None:
         return {}

@@ -31,7 +31,7 @@ from fullrecall.samples.sample import Sample
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a column's name, in English: `expectedOutput`, `Gold Chunk`."""
+    """Split a column's name into lower-case English words: `expectedOutput`, `Gold Chunk`."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return english_words(apart)
 
@@ -68,7 +68,7 @@ class Doubt(NamedTuple):
 
 
 IN_MEMORY = ("rows", "samples")
-"""Names in place of a file's, for rows that are in memory."""
+"""Stand-ins for a file's name in messages about rows in memory."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,7 +96,7 @@ class ReadPlan:
 
     @property
     def is_plain(self) -> bool:
-        """Whether each column has the name of its field."""
+        """Whether every column has the name of a field."""
         named = all(FIELDS.get(path) == name for name, path in self.fields.items())
         return named and not self.metadata and not self.left_out
 
@@ -115,7 +115,7 @@ class ReadPlan:
 
     @property
     def call(self) -> str:
-        """The call of `read`, or the user's command, with the options that state this plan."""
+        """The call of `read`, or the user's command, extended by the options of this plan."""
         if (typed := naming.typed()) is not None:
             from shlex import quote
 
@@ -128,7 +128,7 @@ class ReadPlan:
         return f"read({self.file!r}{rows}, fields={dict(self.line)!r})"
 
     def choices(self) -> list[ReadPlan]:
-        """Return the plan for each path that may hold the first field with several; else itself."""
+        """Return a plan for each path of the first field with several, or only this plan."""
         several = next((each for each in self.doubts if len(each.paths) > 1), None)
         if several is None:
             return [self]
@@ -162,7 +162,7 @@ class ReadPlan:
 
     @cached_property
     def taken(self) -> frozenset[str]:
-        """The columns that are not metadata; a column compared with a text stays metadata."""
+        """The columns that are not metadata; one that is compared with a text stays metadata."""
         paths = [path for path in self.paths.values() if isinstance(path, RowPath)]
         flags = [path.path for path in self.paths.values() if isinstance(path, Condition)
                  and path.pattern is None]  # fmt: skip
@@ -170,7 +170,10 @@ class ReadPlan:
         return frozenset(("metadata",)).union(self.left_out, *columns)
 
     def sample(self, row: RawRow, id_key: IdKey | None = None) -> Sample:
-        """Return a row's sample; raise `InputError`, without a place yet, if it has none."""
+        """Return the sample of a row.
+
+        Raise `InputError`, with the field but no line, if it is wrong.
+        """
         cells: dict[str, Any] = {}
         metadata: dict[str, Any] = {}
         for field, path in self.paths.items():
@@ -203,7 +206,7 @@ class ReadPlan:
 
     @staticmethod
     def _value(field: str, path: RowPath, row: RawRow) -> Any:
-        """Return the value of a path; None if it is missing."""
+        """Return the value of a field in a row; None if the row has none."""
         try:
             value = path.value(row)
         except ValueError as error:
@@ -238,7 +241,7 @@ class ReadPlan:
 
 
 def _are_hits(contexts: Sequence[Any]) -> bool:
-    """Return whether contexts are objects with other field names than a `Context`'s."""
+    """Return whether any context is an object with keys other than the fields of `Context`."""
     return any(isinstance(each, Mapping) and not each.keys() <= CONTEXT_KEYS for each in contexts)
 
 
@@ -280,8 +283,8 @@ def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
 class Given(NamedTuple):
     """The parts of a plan that the user gives: the path of the rows, and the paths of fields.
 
-    Columns in `left_out` are dropped, and fields in `unguessed` are not guessed. `sought` is the
-    field that every scorer needs: a column that may hold it is used for it.
+    Columns in `left_out` are dropped. Fields in `unguessed` are not guessed. `sought` is the field
+    that every scorer needs; a column that only may hold it is used for it.
     """
 
     rows: str | None = None
@@ -297,7 +300,7 @@ class Given(NamedTuple):
         fields: Mapping[str, str | None] | None,
         rename: Mapping[str, str | None] | None,
     ) -> Given:
-        """Return the parts that `read`'s options give; raise `ParameterError` for wrong ones."""
+        """Return the parts that the options of `read` give; `ParameterError` for wrong options."""
         pairs = [(name, path, "fields") for name, path in (fields or {}).items()]
         left_out = {column for column, field in (rename or {}).items() if field is None}
         pairs += [(field, quoted(column), "rename") for column, field in (rename or {}).items()
@@ -340,7 +343,7 @@ NOTHING_GIVEN = Given()
 
 
 def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
-    """Return the plan of columns by their names alone: names of fields, and given names.
+    """Return the plan of columns that are named like fields or named by the user; guess nothing.
 
     Raises `InputError` for two columns of one field, and for a given column that is missing.
     """
@@ -383,7 +386,7 @@ def doubtful(plan: ReadPlan, columns: Sequence[str]) -> InputError:
 
 
 def _unretrieved(plan: ReadPlan) -> Iterator[str]:
-    """Yield the columns that may hold the retrieval, if no field of a plan takes it."""
+    """Yield the columns that may hold retrieved contexts, if the plan has no such field."""
     doubted = {path for each in plan.doubts for path in each.paths}
     others = [column for column in plan.metadata if column not in doubted]
     if others and not {"retrieved_contexts", "retrieved_context_ids"} & plan.line.keys():

@@ -70,13 +70,13 @@ def read(
     of Parquet files, or of files in folders such as `kind=faq`, is one set, and these folders'
     names become columns. Any other folder must be BEIR's: `queries.jsonl` and `qrels`
     (`format="dev"` names another split than "test"). Spans (OTLP JSON, Phoenix, MLflow) are known
-    by the first row and read as `from_spans` does. From a saved report, a file or a directory, the
-    samples are read. The path `-` is standard input, as JSON Lines unless `format` says otherwise.
+    by the first row and read as `from_spans` does. A saved report, a file or a directory, gives its
+    samples. The path `-` is standard input, as JSON Lines unless `format` says otherwise.
 
-    Raises `InputError`, with the file, the line and the field, where the file cannot be read,
-    after all samples before it; `ReportError` for a report that cannot be, `ParameterError` for an
-    unknown format and a text that is not a path, and `MissingExtraError` for Parquet without
-    pyarrow.
+    Raises `InputError`, with the file, the line and the field, at the first row that cannot be
+    read, after all samples before it; `ReportError` for a saved report that cannot be read,
+    `ParameterError` for an unknown format or a text that is not a path, and `MissingExtraError` for
+    Parquet without pyarrow.
     """
     given = Given.of(rows, fields, rename)
     name = address_of(path) or str(as_path(path))

@@ -16,17 +16,19 @@ from fullrecall.files.usual_names import usual
 CLAIMS = "reference_claims"
 _MOST_CLAIM_WORDS = 40  # longer texts are passages
 _WEAK = ("title", "source", "source_id", "name", "ref")
-"""The last names of `usual.ID_KEYS`, which may hold a remark."""
+"""The last names of `usual.ID_KEYS`; their columns may hold a remark instead of an ID."""
 
 
 _NOUNS = frozenset({"chunk", "doc", "docid", "document", "file", "filename", "passage"})
 _ID_WORDS = frozenset({"docid", "id", "ids", "uuid"})
 _KNOWN = usual.GOLD | usual.NOUNS | usual.DOCUMENTS | _ID_WORDS
-"""Words of names whose columns have documents: other words say more of them, as in `doc_type`."""
+"""Words in the names of columns that hold documents; any other word means a property, as in
+`doc_type`.
+"""
 
 
 class ReferencesPlan(PartialPlan):
-    """A plan under construction that finds the columns of references and of retrieved contexts."""
+    """A plan under construction that can find the columns of references and retrieved contexts."""
 
     def references(self) -> None:
         """Use the columns of references and of the retrieved contexts, or note a doubt."""
@@ -47,7 +49,7 @@ class ReferencesPlan(PartialPlan):
             self._in_metadata()
 
     def _contexts(self) -> list[ColumnValues]:
-        """Return `context` and `contexts`, used as references or retrieved, or in doubt."""
+        """Use `context` and `contexts` as references or retrieved, or note a doubt; return both."""
         names = {snake(name) for name in self.names}
         answer = self.fields.get("reference", "outputs.answer")
         has_answer = "." not in answer or path_of(answer).columns.isdisjoint(usual.OUTPUTS)
@@ -65,7 +67,7 @@ class ReferencesPlan(PartialPlan):
         return contexts
 
     def _mistyped(self) -> None:
-        """Note a doubt about fields whose name a column's name resembles."""
+        """Note a doubt about each field for which a column's name looks like a misspelling."""
         from difflib import get_close_matches  # Few files need this module.
 
         names = [name for name, field in FIELDS.items() if field != "id"]
@@ -97,7 +99,7 @@ class ReferencesPlan(PartialPlan):
                     self.doubt(IDS, "the metadata may have the references", parts[0].path)
 
     def _left(self) -> None:
-        """Note a doubt if only columns of lists or objects may hold the references."""
+        """Note a doubt if the only columns that may hold references are lists or objects."""
         if self.doubts or TEXTS in self.fields:
             return
         is_known = not {*REFERENCES, "answerable"}.isdisjoint(self.fields)
@@ -123,11 +125,11 @@ class ReferencesPlan(PartialPlan):
             self.doubt(field, f"{' or '.join(paths)} may hold {why}", *paths)
 
     def is_test_set(self) -> bool:
-        """Return whether a column is one that generators of test sets write."""
+        """Return whether the columns include one that test set generators write."""
         return bool(set(map(snake, self.names)) & set(usual.TEST_SETS))
 
     def may_be_ids(self, column: ColumnValues) -> bool:
-        """Return whether a column named like an answer has IDs."""
+        """Return whether a column that is named like an answer holds IDs."""
         if column.form != "ids":
             return False
         if column.words & {"answer", "generation", "output", "response"}:
@@ -144,7 +146,7 @@ class ReferencesPlan(PartialPlan):
         return all(map(is_id_like, column.items)) or has_numbers
 
     def is_bare(self, column: ColumnValues) -> bool:
-        """Return whether a one-word column may have answers or IDs: `gold`, `expected`."""
+        """Return whether a one-word column may hold answers or IDs: `gold`, `expected`."""
         if not column.words <= usual.BARE or not column.items or column.form != "ids":
             return False
         if all(has_mark(str(item)) for item in column.items):
@@ -154,16 +156,17 @@ class ReferencesPlan(PartialPlan):
         return is_open or not self._has_documents(column)
 
     def _has_documents(self, answer: ColumnValues) -> bool:
-        """Return whether a column other than that of answers is clearly named as references."""
+        """Return whether any column, except those of answers, is clearly named like references."""
         others = [each for each in self.columns.values() if each.name not in usual.ANSWERS]
         named = [each for each in others if each is not answer and not each.words <= usual.BARE]
         return any(map(self._is_reference, named))
 
     def _context(self, column: ColumnValues) -> None:
-        """Use `context` as a reference if it cannot be retrieved; else note a doubt.
+        """Use `context` as a reference if it cannot be a retrieved context; else note a doubt.
 
         It is a reference in generated test sets, if several questions share it, and if answers are
-        given by their places in it. Beside a generated and an expected answer, it was retrieved.
+        given by their places in it. Beside a generated and an expected answer, it is a retrieved
+        context.
         """
         has_offsets = any(each.name == "answer_start" for each in self.parts)
         if self.is_test_set() or column.path in self.above or has_offsets:
@@ -174,7 +177,7 @@ class ReferencesPlan(PartialPlan):
             self._doubt_side(column, f"{column.path} may be what was retrieved, or what should be")
 
     def _doubt_side(self, column: ColumnValues, why: str) -> None:
-        """Note a doubt whether contexts are references, with paths of their texts and IDs."""
+        """Note a doubt whether contexts are references or retrieved, for their texts and IDs."""
         found = of_objects(column) if column.is_all(Mapping) else {TEXTS: column.path}
         for field, path in found.items():
             self.doubt(field, why, path)
@@ -198,7 +201,7 @@ class ReferencesPlan(PartialPlan):
                     self.put("retrieved_contexts", column.path)
 
     def take(self, columns: Sequence[ColumnValues], *, is_alone: bool) -> None:
-        """Use the columns that have references: those named so, else those named as documents."""
+        """Use the columns named like references; without any, those named like documents."""
         spans = self._flat_span(columns)
         places = [
             each
@@ -244,7 +247,7 @@ class ReferencesPlan(PartialPlan):
     def _of_documents(
         self, columns: list[ColumnValues], texts: list[str], unclear: list[str], *, is_placed: bool
     ) -> list[str]:
-        """Return the path of the IDs in columns named as documents, or note a doubt."""
+        """Return the path of the IDs in columns that are named like documents, or note a doubt."""
         ids: list[str] = []
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
         for column in columns:
@@ -262,10 +265,10 @@ class ReferencesPlan(PartialPlan):
         return ids
 
     def _may_be_remark(self, column: ColumnValues) -> bool:
-        """Return whether a column named as documents may have another property: `source: manual`.
+        """Return whether a column named like documents may hold a remark, as in `source: manual`.
 
-        A column with a noun for documents, with IDs, or with a list has no other property, unless
-        its name has an unknown word.
+        It does not if its name has a noun for documents, or it holds IDs or lists, unless its name
+        has an unknown word.
         """
         if self._is_sure(column):
             return False
@@ -274,7 +277,7 @@ class ReferencesPlan(PartialPlan):
         return not ((is_clear or is_like_ids) and column.words <= _KNOWN)
 
     def _widest(self, paths: list[str]) -> list[str]:
-        """Return the paths without those whose items another path has in every row."""
+        """Remove the paths whose items are among those of another path in every row."""
         items = {path: list(map(set, self.at(path))) for path in paths}
         for path in reversed(paths):
             others = (items[other] for other in items if other != path)
@@ -283,7 +286,7 @@ class ReferencesPlan(PartialPlan):
         return [*items]
 
     def _is_told(self, column: ColumnValues, *, is_alone: bool) -> bool:
-        """Return whether a column that is named as references has documents."""
+        """Return whether the column, named like references, really holds documents."""
         if self._is_sure(column):
             return True
         if column.name in usual.ANSWERS and not column.has_lists:
@@ -311,7 +314,7 @@ class ReferencesPlan(PartialPlan):
     def _sort(
         self, column: ColumnValues, ids: list[str], texts: list[str], unclear: list[str]
     ) -> None:
-        """Add the paths of a column to those of IDs, of texts, or of unclear columns."""
+        """Add the paths of a column to `ids`, to `texts`, or to `unclear`."""
         if column.words & usual.CLAIM_WORDS and column.is_all(str):
             self.put(CLAIMS, column.path)
         elif column.are_grades and column.is_gold:
@@ -338,7 +341,7 @@ class ReferencesPlan(PartialPlan):
             {"ids": ids, "texts": texts}.get(column.form, unclear).append(column.path)
 
     def sort_lists(self, column: ColumnValues, ids: list[str], unclear: list[str]) -> None:
-        """Add the path of a column of lists: any-of groups, or documents with a number each."""
+        """Add the path of a column of lists: any-of groups, or pairs of a document and a number."""
         inner = [part for item in column.items for part in item]
         if all(map(is_pair, column.items)):
             each, joined = f"{column.path}[][0]", f"{column.path}[].{{[0]}}#{{[1]}}"
@@ -353,7 +356,7 @@ class ReferencesPlan(PartialPlan):
             unclear.append(column.path)
 
     def _placed(self, place: ColumnValues, documents: list[ColumnValues]) -> None:
-        """Join a page with its document: the only one, or the only one that is certainly an ID."""
+        """Join a page to its document: the only column, or the only one that surely has IDs."""
         documents = [each for each in documents if "[" not in each.path]
         sure = [each for each in documents if each.name in usual.ID_KEYS[: -len(_WEAK)]]
         sure = [each for each in sure or documents if self._is_sure(each)] or sure
@@ -364,7 +367,7 @@ class ReferencesPlan(PartialPlan):
             self.doubt(IDS, f"{place.path} means nothing without its document", *joined)
 
     def _settle(self, field: str, paths: list[str], unclear: list[str]) -> None:
-        """Use the only path for a field, or note a doubt."""
+        """Use the path of a field if there is only one, or note a doubt."""
         if field in self.fields or (not paths and not unclear):
             return
         if len(paths) == 1 and not unclear:
@@ -384,7 +387,7 @@ class ReferencesPlan(PartialPlan):
             self.doubt(field, why, *(unclear if are_like else ()))
 
     def _flat_span(self, columns: Sequence[ColumnValues]) -> str | None:
-        """Return the path of the span that four columns of a row make; None without one."""
+        """Return the path of a span that four columns of a row form; None without these columns."""
         by_name = {column.name: column.path for column in columns}
         start, end = (
             next((by_name[n] for n in names if n in by_name), None)
@@ -398,7 +401,7 @@ class ReferencesPlan(PartialPlan):
 
 
 def _is_of(path: str, columns: Sequence[ColumnValues]) -> bool:
-    """Return whether a path is that of one of the columns, or leads into it."""
+    """Return whether a path reads any of the columns."""
     return any(path_of(path).columns & path_of(each.path).columns for each in columns)
 
 
@@ -409,7 +412,7 @@ def _is_like_id(item: object) -> bool:
 
 
 def _are_labels(column: ColumnValues) -> bool:
-    """Return whether a column of labels has IDs."""
+    """Return whether a column named `label` or `labels` holds IDs."""
     is_named = column.name in ("label", "labels") and column.is_all(str)
     return is_named and all(has_mark(item) or is_id_like(item) for item in column.items)
 

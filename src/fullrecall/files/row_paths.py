@@ -21,10 +21,10 @@ RowNumber: TypeAlias = int | str
 NumberedRows: TypeAlias = Iterable[tuple[RowNumber, object]]
 
 _DEEPEST = 4
-"""Lists within lists among which rows are looked for."""
+"""The deepest level of nested lists at which rows are searched."""
 
 _MOST_LISTS = 50
-"""Lists of one level that are looked at."""
+"""The most lists of one level that are examined."""
 
 
 class RowBelow(dict[str, Any]):
@@ -35,16 +35,16 @@ class RowBelow(dict[str, Any]):
         self.above = above.keys() - own.keys()
 
     def with_cells(self, cells: Mapping[str, Any]) -> RowBelow:
-        """Return a row with the same columns of its records, and other values of its own."""
+        """Return a row with the same values of its records, and other values of its own."""
         above = {name: cell for name, cell in cells.items() if name in self.above}
         return RowBelow(above, {name: cells[name] for name in cells if name not in above})
 
 
 def rows_in(records: Sequence[Any]) -> str | None:
-    """Return the path at which records have their rows; None if the records are the rows."""
+    """Return the path to the rows inside records; None if the records are the rows."""
     first = next((record for record in records if isinstance(record, Mapping)), {})
     lists = _lists(first)
-    is_whole = len(first) == len(records) == 1  # `documents` may be those of the file
+    is_whole = len(first) == len(records) == 1  # `documents` may be the whole file's
     is_ours = first.keys() <= FIELDS.keys()
     is_row = _has_question(first) or format_of(first) is not None
     if is_row or (is_ours and not (is_whole and _ask(lists))):
@@ -61,7 +61,7 @@ def rows_in(records: Sequence[Any]) -> str | None:
 
 
 def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
-    """Return the path of the outermost lists with questions; `whole` is the only record.
+    """Return the path of the outermost lists with questions; `whole` is a file's only record.
 
     Raises `InputError` if a record that is not the whole file has several such lists.
     """
@@ -80,10 +80,10 @@ def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
 
 
 def records_of(record: object) -> list[dict[str, Any]]:
-    """Return the rows that a record has as columns: each a list, or an object by number or ID.
+    """Return the rows of a record whose columns are lists, or objects keyed by number or ID.
 
-    Pandas, Hugging Face, LlamaIndex and the examples of ragas write tables this way. Returns no
-    rows for other records.
+    Pandas, Hugging Face, LlamaIndex and the examples of ragas write tables this way. Returns [] for
+    other records.
     """
     if not isinstance(record, Mapping):
         return []
@@ -134,7 +134,7 @@ def _is_row(turn: Any) -> bool:
 
 
 class _List(NamedTuple):
-    """A list of objects: the path of its record, its name, and its first object."""
+    """A list of objects inside a record: its path, its name, and its first object."""
 
     above: str
     name: str
@@ -175,7 +175,7 @@ def _lists(row: RawRow) -> list[_List]:
 
 
 def _are_judged(row: RawRow) -> bool:
-    """Return whether a record has relevance judgments: documents of each query, by its ID."""
+    """Return whether a record maps queries' IDs to relevance judgments of documents."""
     names = {snake(str(name)) for name in row}
     values = list(row.values())
     if names & {*FIELDS, *usual.QUESTIONS, *usual.ANSWERS} or not values or any(map(_is_role, row)):
@@ -195,12 +195,12 @@ def _is_role(name: object) -> bool:
 
 
 def _are_questions(row: RawRow) -> bool:
-    """Return whether a record has a question with references under each ID."""
+    """Return whether a record maps IDs to objects that have a question and references."""
     return bool(row) and all(isinstance(v, Mapping) and _has_question(v) for v in row.values())
 
 
 def _are_asked(row: RawRow) -> bool:
-    """Return whether the keys of a record, at least two, are questions."""
+    """Return whether a record has at least two keys and all of them are questions."""
     return len(row) > 1 and all(str(key).rstrip()[-1:] in ASKING for key in row)
 
 
@@ -213,7 +213,7 @@ def spread_rows(
 ) -> Generator[tuple[RowNumber, object], None, None]:
     """Yield the rows at a path of each record, with the columns of the records above them.
 
-    `by_columns` says that a record has its rows as columns.
+    `by_columns` means that the columns of a record are lists of its rows' cells.
     """
     try:
         for number, record in records:
@@ -231,10 +231,10 @@ def spread_rows(
 
 
 def rows_at(record: object, path: str) -> Iterator[object]:
-    """Yield the rows of a record at a path, each with the plain columns of the records above it.
+    """Yield the rows at a path of a record, each with the plain columns of the records above it.
 
     `*` is each value of a mapping or, if some values are lists of objects, each object in them; the
-    column `key` has the key. `*.qas[]` are the rows at `qas[]` of each value.
+    column `key` holds its key in the mapping. `*.qas[]` are the rows at `qas[]` of each value.
     """
     if path.startswith("*."):
         for key, value in record.items() if isinstance(record, Mapping) else ():

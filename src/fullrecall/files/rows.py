@@ -1,4 +1,4 @@
-"""Convert rows to samples, each by the plan of its columns; errors get their place."""
+"""Convert rows to samples by the plan of their columns; errors get the place of the row."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SampleChunk: TypeAlias = "Sequence[Sample] | ScoredIds"
-"""The samples of many rows, scored where they have only IDs."""
+"""The samples of many rows, or their scores if the rows have only IDs."""
 
 Rename: TypeAlias = Mapping[str, str | None]
-"""The user's column with the field that it holds; None leaves the column out."""
+"""The user's columns, each with the field that it holds, or None to leave the column out."""
 
 _MOST_SHOWN = 500
-"""The most characters of a row's error, which may repeat values of the file."""
+"""The most characters that are shown of a row's error, which may repeat values of the file."""
 
 _HEAD = 200
 _HEAD_LETTERS = 2**20
-"""The most rows, and characters of their texts, that are read for the plan of a file."""
+"""The most rows, and the most characters of their texts, that are read to make a file's plan."""
 
 _LONGEST_LIST = 1000
-"""Items of a list that are looked at for the size of a row."""
+"""The most items of a list that are examined to measure a row's size."""
 
 
 class PlannedRows:
-    """The samples of rows, each by the plan of its columns.
+    """Converts rows to samples, each by the plan of its columns.
 
     The plan is made from the first rows. A row with other columns, or without the question or the
     references of the plan, gets its own plan.
@@ -70,7 +70,7 @@ class PlannedRows:
     - `given`: the parts of the plan that the user gives.
     - `id_key`: the place of a retrieved context's ID: a dotted path, a template, or a function.
     - `cell`: converts a cell's value to plain form.
-    - `is_table`: whether each row has all columns.
+    - `is_table`: whether all rows have the same columns.
     """
 
     def __init__(
@@ -96,15 +96,16 @@ class PlannedRows:
     def samples(self, records: NumberedRows) -> Iterator[Sample]:
         """Yield the sample of each row; raise `InputError` at the first row without one.
 
-        A user's path that no row has is an error: raised before the first sample if there are no
-        more rows than the first, else at the end.
+        A path of the user that no row has is an error. It is raised before the first sample if all
+        rows were read for the plan, else after the last.
         """
         return each_row(self._rows_of(records), self.sample)
 
     def chunks(self, records: NumberedRows) -> Iterator[SampleChunk]:
-        """Yield the samples of rows in chunks, or their scores by ID if they have only IDs.
+        """Yield the samples of rows in chunks.
 
-        Errors are those of `samples`, raised after all earlier rows.
+        A chunk with only IDs is yielded as scores in columns. Errors are those of `samples`, raised
+        after all earlier rows.
         """
         for chunk in chunked(self._rows_of(records)):
             scored = self.scored([row for _, row in chunk])
@@ -114,7 +115,7 @@ class PlannedRows:
                 yield from chunked(each_row(chunk, self.sample))
 
     def scored(self, rows: Sequence[Any]) -> ScoredIds | None:
-        """Return the scores of rows that have only IDs, in columns; None for other rows."""
+        """Return the scores of rows that have only IDs, as columns; None for other rows."""
         kinds = set(map(type, rows))
         if self._id_key is not None or kinds not in ({dict}, {FrameRow}):
             return None
@@ -131,7 +132,7 @@ class PlannedRows:
         return scored_rows(rows, plan, dict.fromkeys(chain(*firsts)), self._cell)
 
     def _rows_of(self, records: NumberedRows) -> Iterator[tuple[RowNumber, object]]:
-        """Yield each row with its number, once the plan of the first rows is made."""
+        """Yield each row with its number, after making the plan of the first rows."""
         rows, head, stopped, is_all = self._begun(records)
         self._look([row for _, row in head])
         if head and (is_all or self._is_table):
@@ -146,7 +147,10 @@ class PlannedRows:
             self._check_path()
 
     def planned(self, records: NumberedRows) -> tuple[ReadPlan, Sequence[RawRow]]:
-        """Return the plan of rows, certain or not, and the rows; raise `InputError` without any."""
+        """Return the plan of rows, certain or not, and the first rows.
+
+        Raise `InputError` without rows.
+        """
         rows, head, stopped, _ = self._begun(records)
         if not head:
             self._check_path()
@@ -169,7 +173,7 @@ class PlannedRows:
     def _begun(
         self, records: NumberedRows
     ) -> tuple[Iterator[tuple[RowNumber, object]], list[Any], InputError | None, bool]:
-        """Return all rows, the first ones, the error that ended these, and whether they are all."""
+        """Return all rows, the first ones, the error that ended these, and if they are all."""
         iterator = iter(records)
         head, stopped, _ = _head(iterator)
         self._has_records = bool(head)
@@ -219,13 +223,13 @@ class PlannedRows:
         return replace(plan, rows=path, doubts=[doubt, *plan.doubts])
 
     def _meet(self, row: RawRow) -> None:
-        """Note the columns of a row, and the user's paths that it has."""
+        """Note a row's columns; remove the user's paths that it has from those not found yet."""
         self._columns |= dict.fromkeys(row)
         self._unmet = [path for path in self._unmet if not _reaches(row, path)]
 
     def _sure(self, plan: ReadPlan, columns: Iterable[str]) -> ReadPlan:
         if not plan.certain:
-            self._check_met()  # A mistyped path is the more likely reason.
+            self._check_met()  # A mistyped path is the likelier reason.
             raise doubtful(plan, list(columns))
         return plan
 
@@ -241,7 +245,7 @@ class PlannedRows:
         return plan
 
     def _check_path(self) -> None:
-        """Raise `InputError` if records have no row at the user's path."""
+        """Raise `InputError` if no record has a row at the user's path."""
         path = self._given.rows
         if path is not None and self._has_records:
             raise InputError(f"no record has a row at {path!r}: leave it out, or name another list")
@@ -259,7 +263,7 @@ class PlannedRows:
 
 
 def _paths_in(name: str, text: str) -> Sequence[RowPath]:
-    """Return the paths that a user's path for a field must find: each one of a list."""
+    """Return the paths, inside a user's path for a field, of which each must exist in some row."""
     path = condition_of(text).path if name in TRUTHS else path_of(text)
     first = path.steps[0] if path.steps else None
     return first.paths if isinstance(first, ListOf) else [path]
@@ -277,7 +281,7 @@ def _reaches(row: RawRow, path: RowPath) -> bool:
 
 
 def _is_other(columns: frozenset[str], plan: ReadPlan) -> bool:
-    """Return whether a row lacks the question of a plan, or has other references."""
+    """Return whether a row lacks the question of a plan, or has references under other columns."""
     has = {name: columns >= plan.columns_of(name) for name in plan.fields}
     others = columns - plan.taken
     lacks_question = has.get("user_input") is False
@@ -295,7 +299,7 @@ def _head(
 ) -> tuple[list[tuple[RowNumber, object]], InputError | None, bool]:
     """Return the first rows, the error that ended them, and whether no rows follow.
 
-    A single row with only the names of `Sample` is enough to decide how the rows are read.
+    If the first row has only names of `Sample`, it is enough to decide how the rows are read.
     """
     head: list[tuple[RowNumber, object]] = []
     letters = 0
@@ -312,7 +316,7 @@ def _head(
 
 
 def _size(value: object) -> int:
-    """Return roughly how many characters a row has; only the first items of long lists count."""
+    """Return roughly how many characters a row has, from the first items of long lists."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):
@@ -340,14 +344,14 @@ def _raised(error: InputError | None) -> Iterator[tuple[RowNumber, object]]:
 
 
 def placed(error: InputError, number: RowNumber) -> InputError:
-    """Return an error with the number or label of its row."""
+    """Return an error with the line number or the label of its row."""
     if isinstance(number, int):
         return error.at(line=number)
     return InputError(f"{number}: {error.problem}", field=error.field)
 
 
 def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Generator[T, None, None]:
-    """Yield each row converted; each row has a number, or a label, for its errors.
+    """Yield each row, converted; the number or label of a row is used in its errors.
 
     If `convert` raises a `ValueError`, raises `InputError`, after all earlier rows.
     """
@@ -361,7 +365,7 @@ def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Generator[T, No
                 raise placed(_clipped(problem), number) from None
             yield converted
     finally:
-        if isinstance(rows, Generator):  # a caller that keeps the error must not keep the file open
+        if isinstance(rows, Generator):  # close the file even if the caller keeps the error
             rows.close()
 
 
@@ -377,7 +381,7 @@ class FileSamples(Iterator[Sample]):
         planned: PlannedRows | None = None,
         chunks: Iterator[SampleChunk] | None = None,
     ) -> None:
-        """Take an iterator over samples, and one over chunks of the same samples."""
+        """Take the samples, their planner, and the same samples in chunks."""
         self._samples, self._planned, self._chunks = samples, planned, chunks
 
     def __next__(self) -> Sample:
@@ -405,7 +409,7 @@ class FileSamples(Iterator[Sample]):
 
 
 def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator[T]:
-    """Yield the contents of `path`, and name the path in errors.
+    """Yield the contents of `path`, and add the path to errors.
 
     `kind` names the contents; if there are none, raises `InputError` unless `kind` is empty.
     """
@@ -421,7 +425,7 @@ def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator
 
 
 def _clipped(error: InputError) -> InputError:
-    # A message with a plan shows no values.
+    # A message with a plan, which has several lines, shows no values.
     if len(error.problem) <= _MOST_SHOWN or "\n" in error.problem:
         return error
     problem = f"{error.problem[:_MOST_SHOWN]} …"
@@ -429,7 +433,7 @@ def _clipped(error: InputError) -> InputError:
 
 
 def as_mapping(row: object) -> Mapping[Any, Any]:
-    """Return a row, which may be a model of ragas or LlamaIndex or a Row of Spark, as a mapping."""
+    """Return a row as a mapping; it may be a model of ragas or LlamaIndex, or a Row of Spark."""
     if isinstance(row, Mapping):
         return row
     if not isinstance(row, type):
@@ -450,7 +454,7 @@ def as_mapping(row: object) -> Mapping[Any, Any]:
 def _deepeval(row: object) -> RawRow | None:
     """Return a test case or a golden of deepeval as a mapping; None for any other row.
 
-    Its own `model_dump` has more fields, which differ from version to version.
+    The `model_dump` of deepeval has more fields, which differ between versions.
     """
     if type(row).__module__.partition(".")[0] != "deepeval":
         return None

@@ -22,7 +22,7 @@ def parsed(text: str, line: int | None = None) -> object:
 
 
 def array_items(text: str) -> Iterator[object]:
-    """Yield the items of a file's JSON array, one at a time, or its only value.
+    """Yield the items of a JSON array, one at a time, or the only value of the text.
 
     Raises `InputError` as `parsed` does, after all items before the error.
     """
@@ -82,6 +82,6 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
-"""One for all lines: `json.loads` makes one each time."""
+"""One decoder for all lines, since `json.loads` with options makes a new one at each call."""
 
 _BLANK = re.compile(r"[ \t\n\r]*")

@@ -25,20 +25,20 @@ T = TypeVar("T")
 FilePath: TypeAlias = str | os.PathLike[str]
 
 STANDARD_INPUT = "-"
-"""The name under which a text is read from standard input."""
+"""The name of standard input."""
 
 MAX_TEXT_LENGTH = 512 * 2**20
-"""The most characters that come into memory as a whole: a JSON array."""
+"""The most characters that are read into memory together, as for a JSON array."""
 
 MAX_LINE_LENGTH = 64 * 2**20
 """The most characters of a line, or a CSV record, that is read."""
 
 _PIECE = 2**12
-"""Characters of a file that are read at a time to find the first one."""
+"""The number of characters that are read at a time to find the first character."""
 
 _GZIP_MARK = b"\x1f\x8b"
 _NO_TEXT = re.compile("[\0\udc80-\udcff]")
-"""A NUL byte, or one that is not UTF-8, as it is read with `surrogateescape`."""
+"""A NUL byte, or a byte that is not UTF-8 and was read with `surrogateescape`."""
 
 
 def existing_file(path: FilePath) -> str:
@@ -95,7 +95,7 @@ def plain_text(path: str) -> Iterator[BinaryIO]:
 
 
 def byte_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield each line of a file from its position, with its number (from 1) and line ending."""
+    """Yield each line from a file's position, with its number (from 1) and its line ending."""
     number = 1
     while line := file.readline(MAX_LINE_LENGTH + 1):
         if len(line) > MAX_LINE_LENGTH and not line.endswith(b"\n"):
@@ -135,12 +135,12 @@ def too_long(most: int, line: int) -> InputError:
 
 
 def _read(read: Callable[[int], str], most: int, line: int) -> str:
-    """Return at most `most` characters of the text that begins at `line`."""
+    """Return at most `most` characters of a text, checked; `line` is its place in errors."""
     return as_text(_guarded(read, most, line), line)
 
 
 def as_text(text: str, line: int) -> str:
-    """Return a text that begins at a line; raise `InputError` for bytes that are not text."""
+    """Return a text; raise `InputError` with its line for bytes that are not text."""
     wrong = None if text.isascii() and "\0" not in text else _NO_TEXT.search(text)
     if wrong is not None:
         byte = ord(wrong[0]) & 0xFF
@@ -152,7 +152,7 @@ def as_text(text: str, line: int) -> str:
 
 
 def _guarded(read: Callable[[int], T], size: int, line: int) -> T:
-    """Return the result of `read`; raise `InputError` if it fails."""
+    """Return the result of `read`; raise `InputError` with the line if it fails."""
     try:
         return read(size)
     except EOFError as error:
@@ -173,7 +173,7 @@ def _opened(path: str) -> Iterator[TextIO]:
             buffered = BufferedReader(unpacked)
         is_wide = _guarded(buffered.peek, 2, 1)[:2] in (BOM_UTF16_LE, BOM_UTF16_BE)
         encoding = "utf-16" if is_wide else "utf-8-sig"
-        # Lines end only at line feeds: Python's other line breaks stay in the text.
+        # Split lines only at line feeds: other line breaks stay in the text.
         file = TextIOWrapper(buffered, encoding, "surrogateescape", newline="\n")
         try:
             yield file
@@ -217,11 +217,11 @@ _OTHER_KINDS = {
     **dict.fromkeys((".db", ".sqlite"), "is a database: pass the rows of a query to from_rows"),
     ".py": "is a program: pass its samples to evaluate, or its function as the retriever",
 }
-"""The way out for files that hold samples in another form, or none."""
+"""The advice for a file with an ending that is not read, by the ending."""
 
 
 def way_out(name: str, kinds: Iterable[str]) -> str:
-    """Return the advice for a file whose name has none of the endings that are read."""
+    """Return the advice for a file whose ending is not read."""
     return _OTHER_KINDS.get(
         Path(name).suffix.lower(),
         f"the name does not show the format: pass {parameter('format')}, one of "

@@ -35,8 +35,8 @@ def from_spans(
     """Return one sample per trace, in the order in which the traces started.
 
     `spans` are the finished spans of OpenTelemetry's SDK, objects of OTLP JSON, or the result of
-    Phoenix's `get_spans_dataframe()` or MLflow's `search_traces()`, as a frame or a list. It may be
-    the path of a file: OTLP JSON (one object, or one on each line, as OpenTelemetry's file
+    Phoenix's `get_spans_dataframe()` or MLflow's `search_traces()`, as a frame or a list. It may
+    also be the path of a file: OTLP JSON (one object, or one on each line, as OpenTelemetry's file
     exporters write it), a frame of Phoenix saved as JSON Lines or Parquet, or MLflow traces as
     JSON; all but Parquet may be gzipped. Spans of a trace may be anywhere in the file, so all
     retrievals are read into memory first.
@@ -72,7 +72,8 @@ def from_spans(
 class Joined(list[Sample]):
     """Samples with references.
 
-    `left_out` counts the samples without references, `unasked` those of them without a question.
+    `left_out` is the number of samples without references, `unasked` the number of these without a
+    question.
     """
 
     left_out = 0
@@ -144,7 +145,7 @@ def _folded(question: str | None) -> str | None:
 def samples_of_spans(rows: NumberedRows, reading: TraceReading) -> Iterator[Sample]:
     """Yield one sample per trace of numbered rows; raise `InputError` for a row without a span."""
     traces = _traces(rows)
-    # Phoenix returns the newest first.
+    # Sort by start time, since Phoenix returns the newest trace first.
     order = sorted(traces, key=lambda name: min(step.start for step in traces[name]))
     for trace_id in order:
         yield Trace(traces.pop(trace_id)).sample(trace_id, reading)

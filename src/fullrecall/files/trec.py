@@ -1,4 +1,4 @@
-"""Relevance judgments (qrels) and the results of a system (a run): TREC's files, or dicts."""
+"""Relevance judgments (qrels) and a system's results (a run), from TREC's files or from dicts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from fullrecall.table.part import TIED
 Ties = Literal["trec", "order"]
 
 ScoredDocuments: TypeAlias = list[tuple[float, str]]
-"""The documents that a run has for a query, each after its score."""
+"""The documents of a run for one query, as (score, ID)."""
 
 _BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _QRELS = ("query", "iteration", "document", "grade")
@@ -53,9 +53,9 @@ def read_trec(qrels: FilePath, run: FilePath, *, ties: Ties = "trec") -> Iterato
     Lines that begin with `#` are comments; both files may be gzipped. All judgments are read into
     memory, but only one query's lines of the run at a time.
 
-    A query that the run lacks has a retrieval with an error, so it is unscored and counted. Queries
-    that only the run has follow at the end: they are unjudged, and left out of means. (trec_eval
-    leaves out both kinds; with `-c` it counts the former as 0.)
+    A query that the run lacks gets a retrieval with an error, so it is unscored, and counted as
+    such. Queries that only the run has come last; they are unjudged, and left out of means.
+    (trec_eval leaves out both kinds; with `-c` it counts the former as 0.)
 
     Raises `InputError` for a line of another form, a document judged twice with different grades,
     and an empty file; `ParameterError` for other `ties`.
@@ -68,8 +68,9 @@ def from_qrels_run(qrels: object, run: object, *, ties: Ties = "trec") -> Iterat
     """Return one sample per query of `qrels`, in its order, as `read_trec` does for files.
 
     `qrels` is `{query: {document: grade}}` and `run` `{query: {document: score}}`, as ranx,
-    pytrec_eval and ir_measures take them, or an object whose `to_dict()` gives that, such as
-    ranx's `Qrels` and `Run`. `ties="order"` keeps the dict's order of equal scores, as ranx does.
+    pytrec_eval and ir_measures take them, or an object whose `to_dict()` returns such a dict, such
+    as ranx's `Qrels` and `Run`. `ties="order"` keeps the dict's order of equal scores, as ranx
+    does.
 
     Raises `InputError`, naming the query, for a wrong grade, score or ID; `ParameterError` for
     other `ties`.
@@ -135,7 +136,7 @@ class _RunLines:
                 score = _number(fields[4]) if len(fields) == len(_RUN) else nan
                 if isnan(score):
                     raise _unreadable(text, _RUN, self._path, number)
-                # The same documents occur in query after query.
+                # The same documents occur in many queries: intern their IDs.
                 scored.append((score, sys.intern(fields[2])))
         return scored
 
@@ -145,7 +146,7 @@ def _query_of(line: bytes) -> str | None:
     words = line.split(None, 1)
     if not words or line.startswith(b"#"):
         return None
-    if b"\t" in line:  # A query may have blanks.
+    if b"\t" in line:  # tab-separated fields may have blanks
         return _split(line.decode("utf-8", "surrogateescape"), len(_RUN))[0]
     return words[0].decode("utf-8", "surrogateescape")
 
@@ -233,7 +234,7 @@ def _joined(
 
 
 def _ranked(scored: ScoredDocuments, ties: Ties) -> dict[str, Any]:
-    """Return the IDs of documents by score, and the ranks of equal scores as metadata."""
+    """Return the IDs of documents by descending score, and the ranks of ties as metadata."""
     if ties == "trec":
         # trec_eval stores scores in single precision.
         singles = array("f", [score for score, _ in scored])
@@ -248,7 +249,7 @@ def _ranked(scored: ScoredDocuments, ties: Ties) -> dict[str, Any]:
 
 
 def _tied_ranks(ordered: ScoredDocuments) -> Iterator[list[int]]:
-    """Yield the first and the last rank of each run of equal scores."""
+    """Yield the first and the last rank of each group of equal scores."""
     last = 0
     for _, tied in groupby(ordered, key=itemgetter(0)):
         first, last = last + 1, last + len(list(tied))
@@ -257,13 +258,13 @@ def _tied_ranks(ordered: ScoredDocuments) -> Iterator[list[int]]:
 
 
 def _score(value: object) -> float:
-    """Return a score; infinite scores are valid, too."""
+    """Return a score as a float; it may be infinite, but not NaN."""
     number = isinstance(value, float) and not isfinite(value) and not isnan(value)
     return float(value) if number else as_number(value, "a score")  # type: ignore[arg-type]
 
 
 def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:
-    """Return the documents of each query; raise `InputError` without queries."""
+    """Return the documents of each query; raise `InputError` if there is no query."""
     dump = getattr(queries_like, "to_dict", None)
     queries = dump() if callable(dump) else queries_like
     if not isinstance(queries, Mapping) or not queries:

@@ -1,6 +1,6 @@
 """Names of columns, and words in names, from which fields are guessed.
 
-`usual.GOLD` and all other groups are the rows of two tables. Names are listed in the order of
+Each group, such as `usual.GOLD`, is a row of one of two tables. Names are listed in the order of
 preference. Words are compared in the singular.
 """
 
@@ -95,4 +95,4 @@ usual = SimpleNamespace(
     **{name: tuple(words) for name, words in _rows(_NAMES).items()},
     **{name: frozenset(map(singular, words)) for name, words in _rows(_WORDS).items()},
 )
-"""Each group of names, a tuple, and each group of words, a set."""
+"""The groups by name: a group of names is a tuple, a group of words is a set."""

@@ -30,8 +30,8 @@ IDS, CONTEXTS = "reference_context_ids", "reference_contexts"
 class Written:
     """A test set in another format, with notes on the parts that the format cannot hold.
 
-    `value` is the plain data: rows, a text, or the files of a folder by name. `notes` is empty
-    if the format keeps everything.
+    `value` is the plain data: rows, a text, or a mapping from file names to contents. `notes` is
+    empty if the format keeps everything.
     """
 
     format: str
@@ -106,7 +106,7 @@ def save_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
 
 
 def _ids(sample: Sample) -> dict[str, float]:
-    """Return the reference IDs with their grades, each alternative separately."""
+    """Return the reference IDs with their grades; each alternative is a separate ID."""
     grades: dict[str, float] = {}
     for reference in sample.reference_context_ids or ():
         for name in reference.any_of:
@@ -115,7 +115,7 @@ def _ids(sample: Sample) -> dict[str, float]:
 
 
 def _row(form: Format, name: str, sample: Sample) -> dict[str, Any]:
-    """Return a sample as a row of a format, with each field at its path."""
+    """Return a sample as a row of a format, each field at the format's path."""
     row: dict[str, Any] = deepcopy(dict(form.constants))
     for field, path in (form.writes or {}).items():
         value = name if field == "id" else _value(form, field, path, sample)
@@ -125,7 +125,7 @@ def _row(form: Format, name: str, sample: Sample) -> dict[str, Any]:
 
 
 def _value(form: Format, field: str, path: str, sample: Sample) -> Any:
-    """Return a field in a format's form at a path; None for a missing field."""
+    """Return a sample's field in the form that a format has at a path; None for a missing field."""
     value = getattr(sample, field)
     # fullrecall's own notation
     if value is not None and form.groups and path.endswith(f".{field}"):
@@ -165,7 +165,7 @@ _VALUES: Mapping[str, Callable[[Format, str, Sample], Any]] = MappingProxyType(
         "metadata": lambda _, __, sample: dict(sample.metadata) or None,
     }
 )
-"""The fields that are written in another form than a sample has them."""
+"""The fields whose written form differs from that of a sample."""
 
 
 def _plain(grade: float) -> float:
@@ -211,7 +211,7 @@ def _beir(samples: Sequence[tuple[str, Sample]], documents: DocumentsLike) -> di
 
 
 class _Whole(NamedTuple):
-    """A format of one value or folder: the function that makes it, and the fields it keeps."""
+    """A format that is one value or folder: the function that makes it, and the fields it keeps."""
 
     made: Callable[[Sequence[tuple[str, Sample]], DocumentsLike], Any]
     keeps: frozenset[str]
@@ -256,11 +256,11 @@ LEFT_OUT = {
     "retrieved_context_ids": "retrieved IDs",
     "response": "responses",
 }
-"""The fields that a note names if a format loses them, with the name."""
+"""The fields that a note mentions if a format loses them, with the words of the note."""
 
 
 def _notes(samples: list[Sample], keeps: frozenset[str]) -> Iterator[str]:
-    """Yield a note for each part of samples that a format with these fields loses."""
+    """Yield a note for each part of the samples that a format, which keeps these fields, loses."""
     ids = [ref for sample in samples for ref in sample.reference_context_ids or ()]
     texts = [group for sample in samples for group in sample.reference_contexts or ()]
     sizes = [len(ref.any_of) for ref in ids if IDS in keeps] + [

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from fullrecall.errors import InputError
 
 _MOST_VALUES = 10_000_000
-"""Values of a file with its aliases written out."""
+"""The most values of a file after its aliases are expanded."""
 
 
 def yaml_value(text: str) -> object:
@@ -42,12 +42,12 @@ _PLAIN = (
     ("null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
     ("merge", re.compile(r"<<$"), "<"),
 )
-"""JSON's values, the only texts without quotes that are not texts. PyYAML reads 12:30 as 750."""
+"""JSON's values: only these texts without quotes are not strings. PyYAML reads 12:30 as 750."""
 
 
 @cache
 def _loader() -> Any:
-    """Return the safe loader, without dates or other number forms, that refuses repeated keys."""
+    """Return a safe YAML loader that refuses repeated keys and reads no dates."""
     import yaml
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -76,14 +76,15 @@ def _loader() -> Any:
 
 
 def _check_size(value: object) -> None:
-    """Raise `InputError` for a value that is very large, or endless, when aliases are expanded."""
+    """Raise `InputError` for a value that is endless or too large once its aliases are expanded."""
     sizes: dict[int, int] = {}
 
     def size(part: Any) -> int:
         if not isinstance(part, (dict, list)):
             return 1
         if id(part) not in sizes:
-            # while it is counted; a value that contains itself is endless
+            # Counted as too large while its parts are counted: a value that contains itself is
+            # endless.
             sizes[id(part)] = _MOST_VALUES + 1
             inner = part.values() if isinstance(part, dict) else part
             sizes[id(part)] = 1 + sum(map(size, inner))

@@ -1,4 +1,4 @@
-"""Rows of a report as Arrow columns, in a file or in memory; only needed columns are read."""
+"""The rows of a report as Arrow columns, in a file or in memory; only needed columns are read."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from fullrecall.table.groups import IdRange
 from fullrecall.table.part import TIED, Part, name_hashes, result_of
 
 _MOST_BYTES = 24 * 2**20
-"""Bytes of the columns that are kept at a time, of all row groups of a report.
+"""The most bytes of columns that are kept in memory, over all row groups of a report.
 
-With ten times as many, a summary of 1,000,000 rows takes 0.5 s of CPU instead of 0.7 s, and a list
-of all missed targets 1,070 MiB instead of 630.
+A limit ten times as high saves 0.2 of 0.7 s of CPU in a summary of 1,000,000 rows, but a list of
+all missed targets then takes 1,070 MiB of memory instead of 630.
 """
 
 _RANKED = (
@@ -42,11 +42,11 @@ _RANKED = (
 """The endings of the columns that measures read; `_support` is read on demand."""
 
 _AT_ONCE = 64
-"""Rows that become Python objects together: most readers of a row read the next one, too."""
+"""The number of rows that become Python objects together: most callers read the next row, too."""
 
 
 class ReadColumns:
-    """The columns that were read last, of all row groups of a report."""
+    """The columns that were read most recently, from any row group of a report."""
 
     def __init__(self) -> None:
         self.kept = Cache(_MOST_BYTES)
@@ -55,7 +55,7 @@ class ReadColumns:
 
 
 class ArrowRows(Part):
-    """Rows in Arrow columns; subclasses say where the columns are.
+    """Rows in Arrow columns; subclasses read the columns.
 
     `name` is the name of the rows in messages, and their key in the cache of `read`.
     """
@@ -101,7 +101,7 @@ class ArrowRows(Part):
         return [None] * len(self) if column is None else column.to_pylist()
 
     def numbers(self, name: str, null: int) -> Integers:
-        """Return a column of whole numbers, with `null` in place of a missing one."""
+        """Return a column of whole numbers as an array, with `null` for missing values."""
         column = self.column(name)
         if column is None:
             return np.full(len(self), null, np.int64)
@@ -118,7 +118,7 @@ class ArrowRows(Part):
 
     @property
     def id_range(self) -> IdRange | None:
-        """The range of the IDs; None if any repeats."""
+        """The range of the samples' IDs; None if any ID repeats."""
         ids = self.column("id")
         ids = None if ids is None else ids.drop_null()
         if ids is None or not len(ids):
@@ -142,7 +142,7 @@ class ArrowRows(Part):
         return metadata is not None and pc.any(pc.match_substring(metadata, TIED)).as_py() is True
 
     def notes(self, score: int) -> Counter[str]:
-        """Return the notes of the unscored rows; half an emoji is escaped, as in IDs."""
+        """Return the notes of the unscored rows; a lone surrogate is escaped, as in IDs."""
         unscored = np.flatnonzero(self.columns(score).status == UNSCORED)
         reasons = self.column(f"{self._methods[score].name}_reason") if len(unscored) else None
         if reasons is None:
@@ -171,11 +171,11 @@ class ArrowRows(Part):
             return ResultRecord.read(mapping(details)).as_found(method)
 
     def judged(self, score: int) -> bool:
-        """Return whether any result of this score may have verdicts."""
+        """Return whether any result of a score may have verdicts."""
         return not self.is_null(f"{self._methods[score].name}_verdict")
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
-        """Return a number for the targets of each row; see `Table.target_digests`."""
+        """Return a digest of the targets of each row; see `Table.target_digests`."""
         if not self.has_plain_targets(score):
             return super().target_digests(score)
         references = self.column("reference_context_ids")
@@ -258,7 +258,7 @@ class ArrowRows(Part):
 
 
 class WaitingRows(ArrowRows):
-    """The rows of a table in memory that will be written."""
+    """The rows of an Arrow table in memory that a writer has not written yet."""
 
     def __init__(self, table: pa.Table, methods: Sequence[Method]) -> None:
         super().__init__(ReadColumns(), "the rows to be written", methods)
@@ -268,7 +268,7 @@ class WaitingRows(ArrowRows):
         return self._table.num_rows
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        """Return columns."""
+        """Return columns of the table."""
         return self._table.select(list(names))
 
     @property
@@ -283,7 +283,7 @@ class WaitingRows(ArrowRows):
 
 
 def statistics_of(rows: ArrowRows, head: str, sums: SampleSums, scores: int) -> Statistics:
-    """Return the statistics of rows, whose sums over samples are known."""
+    """Return the statistics of rows; `sums` are their sums over samples."""
     return Statistics(
         head,
         len(rows),
@@ -309,7 +309,10 @@ def score_columns(group: ArrowRows, name: str) -> FoundColumns:
         return table[own].chunk(0) if own in table.column_names else None
 
     def of_targets(end: str) -> Any:
-        """Return a column's values for each target; None if it is null throughout."""
+        """Return a score's column by its ending, with a value for each target.
+
+        None if it is null throughout.
+        """
         own = group.column(f"{name}{end}") if end == "_support" else read(end)
         column = columns.completed(own, end, trivial)
         return None if column is None else column.flatten()
@@ -358,9 +361,10 @@ def _lists(column: Any, rows: int) -> Lists:
 
 
 def as_numbers(column: Any) -> Any:
-    """Return an Arrow array of numbers as a NumPy array, without a copy; `ArrowInvalid` for a null.
+    """Return an Arrow array of numbers as a NumPy array without a copy.
 
-    By DLPack: `to_numpy` imports pandas, which takes a third of a second.
+    It uses DLPack, since `to_numpy` imports pandas, which takes a third of a second. Raises
+    `ArrowInvalid` if a number is null.
     """
     if column.null_count:
         raise pa.ArrowInvalid("a number is null")
@@ -368,7 +372,7 @@ def as_numbers(column: Any) -> Any:
 
 
 def size_of(value: Any) -> int:
-    """Return the bytes of a table, or of the arrays in tuples and data classes."""
+    """Return the size in bytes of a table, or of all arrays in a tuple or a data class."""
     if isinstance(value, tuple):
         return sum(map(size_of, value))
     if is_dataclass(value):

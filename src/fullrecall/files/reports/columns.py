@@ -31,7 +31,8 @@ from fullrecall.table.part import MemoryPart, Part, result_of
 VERSION = 2
 
 HEAD, ROW = "fullrecall", "row"
-"""The column of the report's head, the same in every row; that of the row's number, from 0."""
+"""The names of two columns: the report's head, the same in every row, and the row's number from 0.
+"""
 
 _TEXTS = ("id", "group", "user_input", "reference", "response")
 LISTS = ("retrieved_context_ids", "reference_context_ids")
@@ -48,7 +49,8 @@ _JSON = {
 }
 """Columns of JSON with the field of a sample that each holds.
 
-`references` has the reference IDs where some are graded or alternatives of each other.
+`references` holds the reference IDs of samples in which some are graded or alternatives of each
+other.
 """
 
 _STEP = pa.struct([("position", pa.int32()), ("credit", pa.float64())])
@@ -122,7 +124,7 @@ def arrow_table(
 
 
 def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample:
-    """Return the sample of a row; the user's own columns are among its metadata."""
+    """Return the sample of a row; `user_columns` become metadata."""
     fields = {name: cells.get(name) for name in (*_TEXTS, *LISTS, *_FLAGS)}
     for column, name in _JSON.items():
         if cells.get(column) is not None:
@@ -148,7 +150,7 @@ def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
 
 
 def _with_odd(columns: dict[str, Any], samples: IdSamples, default: Default) -> dict[str, Any]:
-    """Return columns of samples together with their odd rows, which are stored separately."""
+    """Return columns of samples with the odd rows, which are stored separately, put in."""
     if not samples.odd:
         return columns
     order = np.arange(len(samples))
@@ -186,7 +188,7 @@ def _is_plain(references: Any) -> bool:
 
 
 def _array(values: list[Any], kind: pa.DataType) -> Any:
-    """Return an Arrow array; half an emoji, which JSON allows but UTF-8 does not, is escaped."""
+    """Return an Arrow array; a lone surrogate, which JSON allows and UTF-8 does not, is escaped."""
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
@@ -201,7 +203,10 @@ def _readable(value: Any) -> Any:
 
 
 def _id_samples(samples: IdSamples, default: Default) -> dict[str, Any]:
-    """Return the columns of samples kept as columns; `UnicodeEncodeError` for half an emoji."""
+    """Return the columns of samples that are stored as columns.
+
+    Raises `UnicodeEncodeError` for a lone surrogate.
+    """
     columns = {
         name: pa.array(cells, SAMPLE_COLUMNS[name])
         for name, cells in samples.others.items()
@@ -224,14 +229,14 @@ def _id_samples(samples: IdSamples, default: Default) -> dict[str, Any]:
 
 
 def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
-    """Return lists as an Arrow array; `missing` says which are null."""
+    """Return lists as an Arrow array; `missing` is true for each list that is null."""
     bounds = pa.array(offsets, pa.int32())
     mask = None if missing is None or not missing.any() else pa.array(missing)
     return pa.ListArray.from_arrays(bounds, pa.array(values), mask=mask)
 
 
 def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
-    """Return the columns of a score that are not null, by their endings."""
+    """Return the columns of a score that are not null throughout, by their endings."""
     outcomes = part.outcomes(score)
     unscored = outcomes.status != SCORED
     values = method.headline.values(outcomes)
@@ -252,7 +257,7 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
 
 
 def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
-    """Return the columns whose values do not follow from the first positions."""
+    """Return the columns whose values cannot be computed from the first positions."""
     ranks = outcomes.ranks
     cells = {} if ranks is None else {"_ranks": _list_array(ranks.values, ranks.offsets)}
     for end, name in FOLLOWING.items():
@@ -275,17 +280,18 @@ FOLLOWING = {
     "_support": "supports",
     "_steps": "steps",
 }
-"""Columns with the fields of `FoundColumns` that, if None, follow from the first positions."""
+"""Columns that can be computed from the first positions, with their fields in `FoundColumns`."""
 
 
 _WEIGHTS = frozenset({"_grade", "_size"})
-"""Columns that are null in rows whose targets all weigh 1."""
+"""Columns that are null in a row if all of its targets have weight 1."""
 
 
 def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
-    """Fill the nulls of a column of `FOLLOWING` from the first positions; None stays None.
+    """Fill the nulls of a column of `FOLLOWING` from the first positions; return None for None.
 
-    A column may be trivial in rows of a file that were written together, but not in all rows.
+    Rows that are written together have nulls if all their values are trivial; other rows of the
+    same file may have values.
     """
     if column is None or not column.null_count:
         return column
@@ -294,7 +300,7 @@ def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
 
 
 def _of_targets(outcomes: FoundColumns, end: str) -> Any:
-    """Return a column of `FOLLOWING`, even if it follows from the first positions."""
+    """Return a column of `FOLLOWING` with all values, even if first positions imply them."""
     column_type: Any = SCORE_COLUMNS[end]
     kind = column_type.value_type
     if end in _WEIGHTS:
@@ -311,7 +317,7 @@ def _of_targets(outcomes: FoundColumns, end: str) -> Any:
 def _cold(
     part: Part, score: int, method: Method, outcomes: FoundColumns, values: Any
 ) -> dict[str, Any]:
-    """Return the columns of reasons, verdicts, and details that no other column implies."""
+    """Return the columns of reasons, verdicts, and the details that no other column holds."""
     rows: Iterable[int] = range(len(part))
     if isinstance(part, MemoryPart):
         rows = part.unusual(score)
@@ -326,7 +332,7 @@ def _cold(
         if result.is_judged:
             verdicts[row] = [_readable(each.verdict) for each in result.findings]
             verdicts[row] += ["unmeasured"] * len(result.unmeasured)
-        # Details are kept only if the columns do not give the result again: most rows need no JSON.
+        # Keep details only if the other columns do not restore the result: most rows need no JSON.
         if result_of(method, part.sample(row), outcomes, row, reasons[row] or "") != result:
             content = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
             details[row] = json.dumps(content, allow_nan=False)

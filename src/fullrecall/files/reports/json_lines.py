@@ -1,7 +1,7 @@
 """Reports as JSON Lines, written row by row, so that a killed run keeps its finished rows.
 
-The first line has the methods, the last line says whether the run came to its end, and each line
-between has one sample. A killed run leaves a file without the last line.
+The first line has the methods, the last line records whether the run was complete, and each line
+between them has one sample. A killed run leaves a file without the last line.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ VERSION = 4
 _END = "end of fullrecall report"
 
 _WRITTEN_TOGETHER = 256
-"""Rows that are written at once, where many come together."""
+"""The number of rows that are written together, if many arrive together."""
 
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
 
 class JsonLinesWriter(RowWriter):
-    """Writes a report to `path` line by line, so that a killed run keeps its finished rows."""
+    """Writes a report to `path` line by line; a killed run keeps its finished rows."""
 
     def begin(self) -> None:
         """Open the file."""
@@ -68,7 +68,7 @@ class JsonLinesWriter(RowWriter):
         self._write_lines(head)
 
     def resume(self, rows: int) -> None:
-        """Open the file, and drop all lines but the head and those of the first rows."""
+        """Open the file, and drop all lines after the first `rows` rows."""
         self._open("r+")
         self._rows = rows
         self._digest = sha256()
@@ -91,7 +91,7 @@ class JsonLinesWriter(RowWriter):
         self._file = file
 
     def put(self, part: Part) -> None:
-        """Write rows in chunks."""
+        """Write rows, in chunks."""
         results = [plain_results(part, score, method) for score, method in enumerate(self.methods)]
         rows = (
             {"sample": plain_sample(sample, default=self.default), "results": own_results}
@@ -107,10 +107,10 @@ class JsonLinesWriter(RowWriter):
         self._digest.update(lines.encode())
 
     def finish(self) -> None:
-        """Write the foot."""
+        """Write the last line."""
         foot = {"kind": _END, "samples": self._rows, "stopped": self.stopped}
-        # The digest includes the foot's own fields; otherwise "stopped" could be edited out of a
-        # run that was cut short.
+        # The digest includes the fields of the last line; otherwise "stopped" could be edited out
+        # of a run that was cut short.
         self._digest.update(as_line(foot).encode())
         self._write_lines({**foot, "sha256": self._digest.hexdigest()})
 
@@ -139,7 +139,7 @@ class Foot(BaseRecord):
 
 
 _AT_ONCE = 4_096
-"""Lines of a part."""
+"""The number of lines of a part."""
 
 
 def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
@@ -147,7 +147,7 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     address = address_of(path)
     data = Path(path).read_bytes() if address is None else Place(address, ReportError).read()
     path = shown_path(path)
-    # `splitlines` does not fit here: JSON does not escape other line separators in texts.
+    # Do not use `splitlines`: JSON does not escape all other line separators in texts.
     head, *lines = data.split(b"\n")
     methods, origin = _head(path, head)
     if lines and lines.pop():  # text after the last line break
@@ -166,7 +166,7 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     report = make(methods, table=Table(methods, _parts(path, lines, methods, origin)))
     report.origin = origin
     report.stopped = _NO_END if foot is None else foot.stopped
-    if foot is not None:  # raised last, since a row's error says more
+    if foot is not None:  # raised last, since the error of a row is more specific
         _check_digest(path, memoryview(data)[: -len(end) - 1], foot)
     return report
 
@@ -179,7 +179,7 @@ def _foot(path: str | Path, line: bytes, number: int) -> Foot | None:
 
 
 def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
-    """Raise `ReportError` if the lines before the foot do not have its digest."""
+    """Raise `ReportError` if the lines before the foot do not match its digest."""
     digest = sha256(before)
     digest.update(as_line(foot.model_dump(exclude={"sha256"})).encode())
     if digest.hexdigest() != foot.sha256:
@@ -187,7 +187,7 @@ def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
 
 
 def _head(path: str | Path, head: bytes) -> tuple[list[Method], Origin]:
-    """Return the methods and the origin that the first line of a report names."""
+    """Return the methods and the origin from the first line of a report."""
     with located(f"{path}:1"):
         content = mapping(head)
         if content.get("kind") == KIND:
@@ -199,7 +199,7 @@ def _head(path: str | Path, head: bytes) -> tuple[list[Method], Origin]:
 
 
 def methods_of(head: dict[str, Any], version: int) -> list[Method]:
-    """Return the methods of a report's head; `ReportError` for a wrong head or version."""
+    """Return the methods in a report's head; raise `ReportError` for a wrong head or version."""
     if head.get("version", version) != version:
         raise ReportError(
             f"the file has version {head['version']!r} of the format, this fullrecall reads "

@@ -1,4 +1,4 @@
-"""Reports as Parquet: a directory of files, written while rows arrive, and a manifest of them."""
+"""Reports as Parquet: a directory of files, written while rows arrive, with a manifest."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from fullrecall.table.part import MemoryPart, Part, Selection
 from fullrecall.table.table import Table
 
 GROUP_ROWS = 24_576
-"""Rows of a file, for batches of any size: the same rows give the same files."""
+"""The rows of a file: a constant, so that the same rows give the same files for any batch size."""
 
 _GROUP_BYTES = 64 * 2**20
-"""Bytes at which a file is written even with fewer rows."""
+"""The size in bytes at which a file is written, even if it has fewer rows."""
 
 _NO_END = "its directory has no end: the run was killed or is still running"
 
@@ -87,14 +87,14 @@ class ParquetWriter(RowWriter):
     _sums: list[SampleSums]
 
     def begin(self) -> None:
-        """Make the directory, with a manifest that says that the report has no end yet."""
+        """Make the directory, with a manifest of an unfinished report."""
         self._folder = folder_at(self.path)
         self._folder.make()
         self._start([], 0)
         self._write_manifest(_NO_END)
 
     def resume(self, rows: int) -> None:
-        """Take over the files of the first rows; drop all other files."""
+        """Keep the files of the first `rows` rows; drop all other files."""
         self._folder = folder_at(self.path)
         written = _Source.at(self.path).manifest
         if written is None:
@@ -117,7 +117,7 @@ class ParquetWriter(RowWriter):
                 self._folder.remove(name)
 
     def _start(self, files: list[PartFile], rows: int) -> None:
-        """Begin after the rows of earlier files."""
+        """Start with the files, and the number of rows, that an earlier run wrote."""
         self._next = len(files)
         self._folder.lock()
         self._head = columns.head(self.methods)
@@ -126,7 +126,7 @@ class ParquetWriter(RowWriter):
         self._clear()
 
     def put(self, part: Part) -> None:
-        """Add rows, and write a file whenever there are enough."""
+        """Add rows, and write a file whenever enough rows are waiting."""
         for first in range(0, len(part), GROUP_ROWS):
             piece = part
             if len(part) > GROUP_ROWS:
@@ -138,7 +138,7 @@ class ParquetWriter(RowWriter):
         numbers = range(self._count, self._count + len(part))
         table, start = columns.arrow_table(part, self.methods, numbers, self.default), 0
         while start < len(part):
-            # Always whole groups, so that equal rows give files with equal bytes.
+            # Split at full groups, so that equal rows give files with equal bytes.
             piece = table.slice(start, GROUP_ROWS - self._rows)
             whole = piece.num_rows == len(part)
             self._wait(piece, part if whole else WaitingRows(piece, self.methods))
@@ -156,7 +156,7 @@ class ParquetWriter(RowWriter):
         self._bytes += table.nbytes
 
     def finish(self) -> None:
-        """Write the waiting rows and the manifest; an empty report has a file without rows."""
+        """Write the waiting rows and the manifest; an empty report gets one file without rows."""
         if not self._count:
             self._tables = [columns.schema(self.methods).empty_table()]
         if self._tables:
@@ -168,7 +168,7 @@ class ParquetWriter(RowWriter):
         self._folder.unlock()
 
     def _write_waiting(self) -> None:
-        """Write a file of the waiting rows."""
+        """Write the waiting rows to a file."""
         table = pa.concat_tables(self._tables).combine_chunks()
         name = f"part-{self._next:05}.parquet"
         sink = pa.BufferOutputStream()
@@ -208,7 +208,7 @@ class ParquetWriter(RowWriter):
 
 
 def _writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
-    # IDs mostly differ: a dictionary of them would take twice the time, and more space.
+    # IDs rarely repeat: a dictionary of them would take twice the time, and more space.
     repetitive = [
         field for field in schema if field.name not in {columns.ROW, "id", *columns.LISTS}
     ]
@@ -223,7 +223,7 @@ def _writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def _leaf(kind: pa.DataType) -> str:
-    """Return the ending of the path of a column's values, after the column's name."""
+    """Return the part of a column's Parquet path below its name."""
     return f".list.element{_leaf(kind.value_type)}" if pa.types.is_list(kind) else ""
 
 
@@ -234,7 +234,7 @@ def opened(
     *,
     whole: bool = False,
 ) -> AnyEvaluation:
-    """Return the report in some files and directories; `whole` reads and checks all of it.
+    """Return the report in files and directories; with `whole`, read and check all rows now.
 
     Raises `ReportError` for paths without a report, files of several reports, damaged files, and
     rows that `plan.assembled` refuses.
@@ -266,12 +266,12 @@ def opened(
 
 @dataclass(frozen=True)
 class _Source:
-    """A file, or the files of a directory, of any file system."""
+    """A file, or the files of a directory, on any file system."""
 
     filesystem: Any
     path: str
     files: dict[str, dict[str, str | None]]
-    """The paths of files, with the columns that folders such as tenant=north name."""
+    """The paths of files, each with the columns that folders such as tenant=north name."""
     manifest: Manifest | None = None
     """The manifest of a directory that this package wrote; None for the files of an engine."""
 
@@ -368,14 +368,14 @@ def _groups(
 
 
 _PROVEN_AT_ONCE = 1_024
-"""Rows that are compared with their samples together."""
+"""The number of rows that are compared with their samples together."""
 
 
 def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) -> None:
     """Raise `ReportError` for a row whose scores do not follow from its sample.
 
-    The scores of the samples are computed again, turned into columns as in writing, and compared
-    with each column of the file.
+    The scores of the samples are computed again, turned into columns as the writer does, and
+    compared with each column of the file.
     """
     column_of = cache(group.column)
     sums = []
@@ -407,7 +407,7 @@ def _check_statistics(group: RowGroup, sums: SampleSums, methods: Sequence[Metho
 
 
 def _rows_of(column: Any, rows: Integers, kind: pa.DataType) -> Any:
-    """Return some rows of a column, which is None if it is null throughout."""
+    """Return the rows of a column at these indices; a column that is None is null throughout."""
     return pa.array([None] * len(rows), kind) if column is None else column.take(pa.array(rows))
 
 
@@ -433,7 +433,7 @@ def _check_cells(
 
 
 def _difference(saved: Any, derived: Any, name: str) -> str | None:
-    """Return how a cell differs; an empty list equals None."""
+    """Describe how a cell differs; return None if it does not. An empty list equals None."""
     if not saved and not derived and saved != 0.0 and derived != 0.0:
         return None
     if not name.endswith("_details") or saved is None or derived is None:

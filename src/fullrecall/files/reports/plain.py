@@ -16,12 +16,12 @@ from fullrecall.scorers.result import Method
 from fullrecall.table.part import Part
 
 _WRONG = (FullrecallError, ValueError, TypeError, LookupError, RuntimeError, OSError)
-"""The errors of reading content that no run gives; they include pyarrow's."""
+"""The errors of reading content that no run writes, including pyarrow's."""
 
 
 @contextmanager
 def located(where: object) -> Iterator[None]:
-    """Turn errors of reading into a `ReportError` that begins with `where`."""
+    """Convert errors of reading to a `ReportError` that begins with `where`."""
     try:
         yield
     except _WRONG as error:
@@ -29,7 +29,7 @@ def located(where: object) -> Iterator[None]:
 
 
 def plain_results(part: Part, score: int, method: Method) -> Iterator[dict[str, Any]]:
-    """Yield the results of a score, with the values that its columns give."""
+    """Yield the results of a score as plain values, with the scores that its columns give."""
     values = method.headline.values(part.outcomes(score))
     return map(plain_result, part.results(score), values.tolist())
 
@@ -38,7 +38,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def as_line(content: object) -> str:
-    """Return plain values as one line of UTF-8."""
+    """Return plain values as one line of JSON in UTF-8."""
     line = _ENCODER.encode(content)
     try:
         line.encode()
@@ -48,7 +48,7 @@ def as_line(content: object) -> str:
 
 
 def head_of(methods: Sequence[Method], version: int) -> dict[str, Any]:
-    """Return the head of a report, with which its file begins."""
+    """Return the head of a report, the first line of its file."""
     plain_methods = [plain_method(method) for method in methods]
     return {"kind": KIND, "version": version, "methods": plain_methods}
 
@@ -62,7 +62,7 @@ def changed(name: str | Path) -> ReportError:
 
 
 def parsed(text: str | bytes) -> Any:
-    """Return the plain values of a text of JSON.
+    """Parse a JSON text; return its plain values.
 
     Raises `ReportError` for values that JSON does not have, such as NaN, for a key that occurs
     twice, and for numbers too large for a float; `ValueError` for a text that is not JSON.
@@ -72,14 +72,17 @@ def parsed(text: str | bytes) -> Any:
         return _DECODER.decode(line)
     except RecursionError:
         raise ReportError("it is nested too deeply") from None
-    except OverflowError:  # parsed again without the hook, to name the place
+    except OverflowError:  # parse again without the hook, to find the place of the error
         content = json.loads(line)
         as_kept(content, "")
         return content
 
 
 def mapping(text: str | bytes) -> dict[str, Any]:
-    """Return a JSON object, empty for any other text; raises `ReportError` as `parsed` does."""
+    """Return the object of a JSON text, or {} if its value is not an object.
+
+    Raises the errors of `parsed`.
+    """
     try:
         content = parsed(text)
     except ReportError:

@@ -1,4 +1,4 @@
-"""Join row groups by their rows' numbers: each row counts once, and missing rows are named."""
+"""Join row groups by row number: count each row once, and name missing rows."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from fullrecall.table.part import Part, Selection
 _RUNS_SHOWN = 5
 
 _LAST = np.iinfo(np.int64).max
-"""The place of rows without a number: after all others."""
+"""The position of rows without a number, which come last."""
 
 
 def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Part], str | None]:
-    """Return row groups as parts of one report, and why it lacks rows; None if it has all.
+    """Return row groups as parts of one report, and a description of the missing rows, or None.
 
-    `rows` is the number of planned rows; rows that occur twice count once. If some rows have
-    numbers, rows without a number come last, and each of them counts. Raises `ReportError` if
+    `rows` is the number of planned rows. A row number that occurs twice counts once. If some rows
+    have numbers, rows without a number come last, and each of them counts. Raises `ReportError` if
     repeated rows differ in content, and if no row has a number although `rows` is given.
     """
     runs = _runs_apart(groups)
@@ -59,7 +59,7 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
 
 
 def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) -> Integers:
-    """Return an order of rows without repeated rows, the same for any order of files."""
+    """Return an order of rows without repeated rows; it does not depend on the order of files."""
     same = _repeated(row_numbers[order])
     repeats = np.concatenate([same, [False]]) | np.concatenate([[False], same])
     copies: dict[int, set[str]] = defaultdict(set)
@@ -79,13 +79,13 @@ def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) ->
 
 
 def _repeated(numbers: Integers) -> NDArray[np.bool_]:
-    """Return whether each row is followed by one with the same number; numbers ascend."""
+    """Return for each of ascending row numbers but the last whether the next one is equal."""
     repeated: NDArray[np.bool_] = (np.diff(numbers) == 0) & (numbers[1:] != _LAST)
     return repeated
 
 
 def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, str]]:
-    """Yield rows with a digest of their content, without costs and seconds."""
+    """Yield each row with a digest of its content; costs and seconds are left out."""
     start = 0
     for group in groups:
         own = rows[(rows >= start) & (rows < start + len(group))]
@@ -97,7 +97,7 @@ def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, 
 
 def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
     free = dict(cells)
-    # A worker that is killed and restarted pays and waits again for the same rows.
+    # A restarted worker pays and waits again for the same rows, so these values may differ.
     for name, value in cells.items():
         if name.endswith("_details") and value is not None:
             free[name] = {**json.loads(value), "usage": None}
@@ -107,9 +107,9 @@ def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
 
 
 def _runs_apart(groups: Sequence[RowGroup]) -> list[tuple[int, int]] | None:
-    """Return the first and the last number of each group, ascending.
+    """Return the first and the last row number of each group, ascending.
 
-    None if a group's rows are not numbered consecutively, or a number repeats.
+    Returns None if a group's rows are not numbered consecutively, or a number repeats.
     """
     runs = []
     for group in groups:
@@ -125,7 +125,7 @@ def _runs_apart(groups: Sequence[RowGroup]) -> list[tuple[int, int]] | None:
 def _missing_or_unplanned(
     firsts: Integers, lasts: Integers, rows: int | None, unnumbered: int = 0
 ) -> str | None:
-    """Return in words the missing, the unplanned and the unnumbered rows; None without any.
+    """Describe the missing, the unplanned and the unnumbered rows; return None without any.
 
     `firsts` and `lasts` are the ends of the runs of numbers that were read, ascending.
     """
@@ -147,12 +147,12 @@ def _missing_or_unplanned(
 
 
 def _runs(numbers: Integers) -> str:
-    """Return ascending numbers in words, neighbors as ranges."""
+    """Return ascending numbers in words, with consecutive numbers as ranges."""
     return _in_words(*_runs_of(numbers))
 
 
 def _runs_of(numbers: Integers) -> tuple[Integers, Integers]:
-    """Return the first and the last of each run of neighbors among ascending numbers."""
+    """Return the first and the last number of each range of consecutive, ascending numbers."""
     if not len(numbers):
         return numbers, numbers
     breaks = np.flatnonzero(np.diff(numbers) > 1)

@@ -1,8 +1,8 @@
 """Compare saved results with the samples beside them: each result must follow from its sample.
 
-If a scorer makes no requests, its scores are computed again from the samples, and the file's scores
-are only compared with them. For a judge's scores, the scorer computes everything again except the
-judge's answers; see `fullrecall.scorers.derived`.
+Without a judge, all results are computed again from the samples and compared with those of the
+file. With a judge, everything is computed again except the judge's answers; see
+`fullrecall.scorers.derived`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Contradiction(ReportError):  # noqa: N818 - what a reader makes a `ReportE
 
 
 class Proof:
-    """Proves the saved results of one score."""
+    """Checks the saved results of one score against their samples."""
 
     def __init__(self, method: Method, *, held: bool) -> None:
-        """Prove results of this method; `held` says that its run compared labels with a corpus."""
+        """Check results of this method; `held` is true if its run compared labels with a corpus."""
         self._method = method
         self._derivation = Derivation(method, held=held)
 
@@ -50,7 +50,7 @@ class Proof:
         statuses: Sequence[str],
         saved: Sequence[Callable[[], Result]],
     ) -> MemoryPart:
-        """Return the samples with their derived results; `saved` reads the results of the file.
+        """Return the samples with results derived from them; `saved` reads the results of the file.
 
         `statuses` are those of the file. Raises `Contradiction` for the first wrong result.
         """
@@ -76,7 +76,7 @@ class Proof:
     def score(
         self, samples: Sequence[Sample], saved: Sequence[Any]
     ) -> tuple[FoundColumns, Results]:
-        """Return the derived results of rows, and compare them with the plain values of a file.
+        """Derive the results of rows, compare them with a file's plain values, and return them.
 
         Raises `Contradiction` for the first row whose result is wrong or does not follow.
         """
@@ -99,7 +99,10 @@ class Proof:
 
 
 def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Proof]:
-    """Return the proof of each score; a `ReportError` for a wrong method begins with `where`."""
+    """Return the checker of each score.
+
+    The `ReportError` for a wrong method begins with `where`.
+    """
     with located(where):
         return [Proof(method, held=origin.corpus is not None) for method in methods]
 
@@ -111,7 +114,7 @@ _ABSENT = object()
 
 
 def difference(saved_value: Any, derived: Any, field: str) -> str | None:
-    """Return the first field of plain values that differs, and how; None if none differs.
+    """Describe the first difference of two plain values, with its field; return None if they agree.
 
     Numbers may differ by `ROUNDING`.
     """
@@ -128,7 +131,7 @@ def difference(saved_value: Any, derived: Any, field: str) -> str | None:
 
 
 def _inside(saved_value: Any, derived: Any, field: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the values of two mappings or two lists in pairs, with their names."""
+    """Yield each pair of values at one key or index of two mappings or lists, with its name."""
     if isinstance(saved_value, dict) and isinstance(derived, dict):
         for name in dict.fromkeys([*derived, *saved_value]):
             below = f"{field}.{name}" if field else name

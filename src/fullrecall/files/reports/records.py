@@ -31,28 +31,28 @@ RiseField = Annotated[list[int | float], Field(min_length=2, max_length=2)]
 UnmeasuredField = Annotated[list[str], Field(min_length=2, max_length=2)]
 
 Default = Callable[[Any], Any] | None
-"""Makes plain values of metadata that JSON would change or cannot hold."""
+"""A function that converts metadata that JSON would change, or cannot hold, to plain values."""
 
 _MOST = 10**4_000
-"""The first whole number with more digits than Python reads."""
+"""The smallest whole number with more digits than Python parses."""
 
 _STATUSES = frozenset(Status)
 
 ROUNDING = 1e-9
-"""The largest difference of a saved score from the one that its findings give."""
+"""The largest allowed difference between a saved score and the score that its findings give."""
 
 
 class BaseRecord(BaseModel):
-    """Base of all records: no other fields, strict types, and finite numbers only."""
+    """Base of all records: strict types, finite numbers, and no unknown fields."""
 
     original: ClassVar[Callable[..., Any]]
-    """The class that it is the record of, if its fields have the same names."""
+    """The class of the saved object, if its fields have the same names."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
     @classmethod
     def read(cls, value: object) -> Self:
-        """Return the record of plain JSON values; `ReportError` names the field that is wrong."""
+        """Parse plain JSON values as a record; raise `ReportError` with the field that is wrong."""
         try:
             return cls.model_validate(value)
         except ValidationError as error:
@@ -60,7 +60,7 @@ class BaseRecord(BaseModel):
 
     @property
     def value(self) -> Any:
-        """The saved object."""
+        """The object that was saved."""
         return self.original(**{name: _value(content) for name, content in self})
 
 
@@ -72,7 +72,7 @@ def _value(content: Any) -> Any:
 
 
 class EvidenceRecord(BaseRecord):
-    """One `Evidence`."""
+    """The saved form of `Evidence`."""
 
     original = Evidence
 
@@ -94,7 +94,7 @@ class EvidenceRecord(BaseRecord):
 
 
 class PartRecord(BaseRecord):
-    """One `VerdictPart`."""
+    """The saved form of `VerdictPart`."""
 
     original = VerdictPart
 
@@ -106,7 +106,7 @@ class PartRecord(BaseRecord):
 
 
 class FindingRecord(BaseRecord):
-    """One `Finding`."""
+    """The saved form of `Finding`."""
 
     target: Annotated[list[str], Field(min_length=1)]
     grade: PositiveField = 1.0
@@ -151,7 +151,7 @@ class FindingRecord(BaseRecord):
 
 
 class UsageRecord(BaseRecord):
-    """One `Usage`."""
+    """The saved form of `Usage`."""
 
     original = Usage
 
@@ -161,7 +161,7 @@ class UsageRecord(BaseRecord):
 
 
 class ResultRecord(BaseRecord):
-    """One `Result`, without its method."""
+    """The saved form of `Result`, without its method."""
 
     status: str
     score: ShareField | None = None
@@ -207,14 +207,14 @@ class ResultRecord(BaseRecord):
         return result
 
     def as_found(self, method: Method) -> Result:
-        """Return the result that follows from the findings, and ignore the saved score."""
+        """Return the result with the score that the findings give; ignore the saved score."""
         names = ("findings", "retrieved", "note", "unmeasured", "usage", "ranks")
         fields = {name: _value(getattr(self, name)) for name in names}
         return Result(method, Status(self.status), **fields)
 
 
 class MethodRecord(BaseRecord):
-    """One `Method`."""
+    """The saved form of `Method`."""
 
     name: TextField
     parameters: dict[str, Any] = {}
@@ -229,7 +229,7 @@ class MethodRecord(BaseRecord):
 
     @property
     def method(self) -> Method:
-        """The saved method; `ReportError` for an unknown measure."""
+        """The saved method; raises `ReportError` for an unknown measure."""
         try:
             headline = parse(self.headline)
             return Method(self.name, self.parameters, headline, self.kind, self.quotes_by_rules)
@@ -238,14 +238,14 @@ class MethodRecord(BaseRecord):
 
 
 class RowRecord(BaseRecord):
-    """One sample with its results, which are still unread."""
+    """The saved form of a sample with its results, which are not parsed yet."""
 
     sample: dict[str, Any]
     results: list[Any]
 
 
 def check_row(value: object, methods: Sequence[Method]) -> RowRecord:
-    """Return the record of a row; `ReportError` unless it has one result for each method."""
+    """Parse a row; raise `ReportError` unless it has one result for each method."""
     row = RowRecord.read(value)
     if len(row.results) != len(methods):
         raise ReportError(f"results must be {len(methods)}, one per score, got {len(row.results)}")
@@ -253,7 +253,7 @@ def check_row(value: object, methods: Sequence[Method]) -> RowRecord:
 
 
 def row_of(value: object, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
-    """Return the sample and the results of a row, whether or not they follow from the sample.
+    """Return the sample and the results of a row; do not check that the results follow from it.
 
     Raises `ReportError` for any value but a row of these methods.
     """
@@ -293,7 +293,7 @@ def plain_method(method: Method) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return tuples as lists, and named tuples as mappings without the fields left at default."""
+    """Convert tuples to lists, and named tuples to mappings of the fields that are not default."""
     if isinstance(value, (Evidence, VerdictPart, Usage)):
         return _fields(value)
     return list(map(_plain, value)) if isinstance(value, tuple) else value
@@ -333,7 +333,7 @@ def plain_result(result: Result, score: float | None) -> dict[str, Any]:
 
 
 _DEFAULTS = {"note": "", "unmeasured": (), "usage": Usage(), "ranks": None}
-"""The values of a result's fields with which they are left out."""
+"""The values of a result's fields that are omitted in the saved form."""
 
 
 def plain_row(
@@ -365,7 +365,7 @@ def plain_sample(sample: Sample, *, default: Default = None) -> dict[str, Any]:
 
 
 def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield contexts with metadata at any place in a value, with their places; they do not nest."""
+    """Yield each context that has metadata, at any depth of a value, with its place."""
     is_mapping = isinstance(value, dict)
     for key, item in value.items() if is_mapping else enumerate(value):
         if (type(item) is dict or type(item) is list) and key != "metadata":
@@ -377,9 +377,10 @@ def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[
 
 
 def as_kept(value: Any, where: str, default: Default = None) -> Any:
-    """Return a value in the form that JSON keeps; `default` converts values that JSON changes.
+    """Return a value in the form that JSON restores; `default` converts values that JSON changes.
 
-    Raises `ReportError` with the place, without `default` or if its value is not plain, either.
+    Raises `ReportError` with the place if JSON changes a value and `default` is None or does not
+    return a plain value.
     """
     is_readable = isinstance(value, int) and abs(value) < _MOST
     is_finite = isinstance(value, float) and isfinite(value)

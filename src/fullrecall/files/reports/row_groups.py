@@ -24,7 +24,7 @@ from fullrecall.table.groups import IdRange
 from fullrecall.table.verdicts import VerdictSums
 
 _MOST_OPEN = 128
-"""Files that are open at a time."""
+"""The most files that are open at a time."""
 
 
 class Files(ReadColumns):
@@ -36,12 +36,12 @@ class Files(ReadColumns):
         self._open = Cache(_MOST_OPEN)
 
     def file(self, path: str) -> pq.ParquetFile:
-        """Return an open file; `ReportError` for anything but a report's Parquet file."""
+        """Return an open file; raise `ReportError` unless it is a report's Parquet file."""
         file: pq.ParquetFile = self._open.get(path, lambda: self._opened(path), lambda _: 1)
         return file
 
     def statistics(self, path: str) -> Statistics | None:
-        """Return the statistics of a file's only row group; None without any."""
+        """Return the saved statistics of a file with one row group; None without them."""
         read: Statistics | None = self.kept.get(
             (path, KEY), lambda: self._statistics(path), size_of
         )
@@ -57,7 +57,7 @@ class Files(ReadColumns):
         return statistics if statistics and statistics.rows == metadata.num_rows else None
 
     def heads(self, path: str) -> list[str]:
-        """Return the distinct heads of the rows of a file; a report has one."""
+        """Return the distinct heads of the rows of a file; a valid report has one."""
         statistics = self.statistics(path)
         if statistics is not None:
             return [statistics.head]
@@ -81,7 +81,7 @@ class Files(ReadColumns):
 
 
 class RowGroup(ArrowRows):
-    """The rows of a row group of a file, with their statistics if the file has some."""
+    """The rows of a row group of a file, with the statistics that the file may have."""
 
     def __init__(
         self,
@@ -106,13 +106,13 @@ class RowGroup(ArrowRows):
         return self._count
 
     def without_statistics(self) -> RowGroup:
-        """Return the same rows; rows are read even if statistics would answer."""
+        """Return the same rows without statistics, so that every value is read from the rows."""
         where = self._files, self.path, self._group, self._methods, self._partition
         return RowGroup(*where, statistics=False)
 
     @property
     def statistics(self) -> Statistics | None:
-        """The saved statistics of the rows; None without any."""
+        """The saved statistics of the rows; None if the file has none."""
         return self._files.statistics(self.path) if self._has_statistics else None
 
     @property
@@ -122,11 +122,11 @@ class RowGroup(ArrowRows):
 
     @property
     def id_range(self) -> IdRange | None:
-        """The range of the IDs; None if any repeats."""
+        """The range of the samples' IDs; None if any ID repeats."""
         return super().id_range if self.statistics is None else self.statistics.ids
 
     def distinct(self, score: int) -> DistinctRows | None:
-        """Return the rows with the same findings, counted once; None if that is not known."""
+        """Return the distinct findings, each with its number of rows; None if not saved."""
         return None if self.statistics is None else self.statistics.distinct[score]
 
     def notes(self, score: int) -> Counter[str]:
@@ -134,7 +134,7 @@ class RowGroup(ArrowRows):
         return super().notes(score) if self.statistics is None else self.statistics.notes[score]
 
     def verdicts(self, score: int) -> VerdictSums | None:
-        """Return the sums over the verdicts of a score; None where no result has one."""
+        """Return the sums over the verdicts of a score; None if no result has a verdict."""
         own = self.statistics
         return super().verdicts(score) if own is None else own.sums.verdicts[score]
 
@@ -153,7 +153,7 @@ class RowGroup(ArrowRows):
         return 0 if no_ties else super().tied(k)
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        """Return columns in the types of a report; engines write lists and texts in other types."""
+        """Return columns in the types of a report, converted from the types that engines write."""
         file = self._files.file(self.path)
         with located(f"{self.path} cannot be read"):
             # Columns are read in this thread: reading in Arrow's threads took 16 MiB more for

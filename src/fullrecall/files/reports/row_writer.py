@@ -1,4 +1,4 @@
-"""The base of all writers of reports: rows while they are scored, and the end of the run."""
+"""The base of all writers of reports, which write rows while a run scores them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from fullrecall.table.origin import UNKNOWN, Origin
 from fullrecall.table.part import MemoryPart, Part
 
 MOST_SECONDS = 20.0
-"""The most seconds for which rows wait: a killed run with a slow judge loses no more."""
+"""The longest time that rows wait to be written: a killed run loses at most this much work."""
 
 
 class RowWriter(ABC):
     """Writes rows while they are scored; use it as a context manager.
 
-    With `after` it continues the report at its path: that many rows stay, and later rows are
-    dropped. `stopped` is saved as the reason why a run ended early; an error inside the context
-    sets it. Raises `ReportError` if another run writes to its path. Methods raise `OSError` if a
-    file cannot be written, and `ReportError` for metadata that JSON would change or cannot hold.
+    With `after`, it continues the report at its path: it keeps that many rows and drops later ones.
+    `stopped` is saved as the reason why a run ended early; an error inside the context sets it.
+    Raises `ReportError` if another run writes to its path. Methods raise `OSError` if a file cannot
+    be written, and `ReportError` for metadata that JSON would change or cannot hold.
     """
 
     stopped: str | None = None
@@ -60,7 +60,7 @@ class RowWriter(ABC):
 
     @abstractmethod
     def resume(self, rows: int) -> None:
-        """Open the report at the path, and drop all rows but the first."""
+        """Open the report at the path, and drop all rows after the first `rows`."""
 
     def add(self, part: Part) -> None:
         """Write rows that were scored together."""
@@ -88,7 +88,7 @@ class RowWriter(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """Write the end."""
+        """Complete the report."""
 
     @abstractmethod
     def close(self) -> None:
@@ -105,10 +105,10 @@ class RowWriter(ABC):
     ) -> None:
         if error is not None:
             self.stopped = ending(error)
-        # After a failed write, closing fails at the same rows again: raise the first error.
+        # If a write failed, closing would fail at the same rows: raise the first error.
         with suppress(OSError) if error is not None else nullcontext():
             try:
-                if not isinstance(error, OSError):  # half a row may have been written
+                if not isinstance(error, OSError):  # an `OSError` may leave half a row
                     self.settle()
                     self.finish()
             finally:

@@ -34,7 +34,7 @@ from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
 from fullrecall.table.origin import UNKNOWN, Origin
 
 _ENDINGS = (LATE, INTERRUPTED, OVER_BUDGET)
-"""Reasons of samples that a run did not reach."""
+"""The reasons for which a run leaves its last samples unscored."""
 
 SUFFIXES = (".jsonl", ".parquet")
 """The endings of the names of saved reports."""
@@ -128,7 +128,7 @@ def writer(
     *,
     after: int | None = None,
 ) -> RowWriter:
-    """Return a writer for the rows of a run, `after` the first rows of a report.
+    """Return a writer for the rows of a run; with `after`, it keeps that many rows of the report.
 
     Without `after`, the path must not exist. A name that ends in ".parquet" becomes a directory of
     complete files. `origin` is that of the report. Raises `ReportError` for another
@@ -145,12 +145,12 @@ def writer(
 
 
 def finished(path: str | Path, methods: Sequence[Method], origin: Origin) -> Evaluation | None:
-    """Return the rows that an earlier run has finished in its output; None without an output.
+    """Return the rows that an earlier run finished in its output; None if there is no output.
 
-    These are the rows before the first one that the end of the run left unscored: by a deadline, a
-    budget, an interruption, or a model that did not answer. `stopped` is None if all rows of a
-    complete report are finished. Raises `ReportError` for the output of another run, and for a path
-    with any other file.
+    They end before the first row that was unscored because the run ended: by a deadline, a budget,
+    an interruption, or a model that no longer answered. `stopped` is None if all rows of a complete
+    report are finished. Raises `ReportError` for the output of another run, and for a path with any
+    other file.
     """
     if not _exists(path):
         return None
@@ -169,7 +169,7 @@ def finished(path: str | Path, methods: Sequence[Method], origin: Origin) -> Eva
 
 
 def _finished_rows(report: Evaluation) -> int:
-    """Return how many rows come before the first that the run left unscored."""
+    """Return the number of rows before the first that was unscored because the run ended."""
     rows = len(report)
     for score in range(len(report.methods)):
         unscored = np.flatnonzero(report.table.status(score) == UNSCORED).tolist()
@@ -254,7 +254,7 @@ def _parquet() -> Any:
 
 
 def _exists(path: str | Path) -> bool:
-    """Return whether there is anything at the path of an output."""
+    """Return whether the output path exists."""
     address = address_of(path)
     if address is None:
         return os.path.lexists(as_path(path, "output"))
@@ -265,7 +265,7 @@ def _exists(path: str | Path) -> bool:
 
 
 def _check_own(path: str | Path) -> None:
-    """Raise `ReportError` unless a report, or an empty file, is at a path."""
+    """Raise `ReportError` unless the path has a report or an empty file."""
     address = address_of(path)
     if address is not None:
         if not is_report(address):
@@ -293,10 +293,10 @@ def _check_suffix(path: PurePath) -> None:
 
 
 def _check_target(path: Path, *, replace: bool) -> None:
-    """Raise `ReportError` for a name without a report's suffix, and for an existing path.
+    """Raise `ReportError` if a report may not be written to a path.
 
-    Its folder must exist. With `replace` the path may exist, unless it is a directory with other
-    files.
+    The name must have a report's suffix, and its folder must exist. The path must not exist; with
+    `replace` it may, unless it is a directory with other files.
     """
     _check_suffix(path)
     folder = path.resolve().parent

@@ -1,4 +1,4 @@
-"""How to recognize saved reports; imports only small modules, so that any reader may use it."""
+"""Recognize saved reports. It imports only small modules, so that any reader may use it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ KIND = "fullrecall report"
 """The kind that the first line of a report's file names."""
 
 MANIFEST = "_manifest.json"
-"""The file that lists the files of a report's directory; readers of Parquet skip names with _."""
+"""The name of the file that lists a report's files; Parquet readers skip names that begin with _.
+"""
 
 _OWN_FILE = re.compile(rf"\.?({re.escape(MANIFEST)}|part-\d{{5,}}\.parquet)")
-"""The files of a report's directory; names with a dot are of unfinished files."""
+"""The names of the files in a report's directory; a leading dot marks an unfinished file."""
 
 _COLUMN = b"fullrecall"
 """A column that every Parquet file of a report has."""
@@ -66,7 +67,7 @@ def is_own(name: str) -> bool:
 
 
 def _footer(path: Path) -> bytes:
-    """Return the end of a file: a Parquet file's columns are named there."""
+    """Return the last bytes of a file: a Parquet file names its columns there."""
     with path.open("rb") as file:
         file.seek(max(0, file.seek(0, SEEK_END) - _LONGEST_FOOTER))
         return file.read()

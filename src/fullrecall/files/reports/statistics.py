@@ -1,7 +1,7 @@
 """The statistics of a file's rows, kept in its metadata: a summary reads them instead of rows.
 
-They can be merged exactly: counts, sums of fractions, and distinct findings with their numbers of
-rows, from which each measure of columns is computed by its own formula.
+Statistics of several files can be merged exactly. They are counts, sums of fractions, and distinct
+findings with their numbers of rows, to which the formula of each measure applies.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TYPES: dict[str, Any] = {"status": np.int8, "grade": np.float64, "size": np.flo
 
 
 class SampleSums(NamedTuple):
-    """Sums over rows that need their samples and results; see the methods of `Part`."""
+    """Sums over rows for which samples and results must be read; see the methods of `Part`."""
 
     unanswerable: int
     empty: int
@@ -79,7 +79,7 @@ class Statistics(NamedTuple):
     sums: SampleSums
 
     def to_json(self) -> str:
-        """Return the statistics as JSON that `read` reads; equal statistics give equal JSON."""
+        """Return the statistics as JSON, which `read` reads; equal statistics give equal JSON."""
         return json.dumps(
             {
                 **self._asdict(),
@@ -98,7 +98,10 @@ class Statistics(NamedTuple):
 
     @classmethod
     def read(cls, text: bytes, where: str) -> Statistics | None:
-        """Return saved statistics, None for those of another version; `ReportError` otherwise."""
+        """Parse saved statistics.
+
+        Return None for another version, raise `ReportError` for wrong ones.
+        """
         with located(f"{where}: its statistics cannot be read"):
             content = mapping(text)
             if content.pop("version") != _VERSION:
@@ -126,7 +129,7 @@ def _verdicts(sums: Iterable[str]) -> VerdictSums:
 
 
 def _plain_distinct(distinct: DistinctRows | None) -> dict[str, Any] | None:
-    """Return the columns that are not None, with lists as values and offsets."""
+    """Return the columns of distinct rows that are not None; lists become values and offsets."""
     if distinct is None:
         return None
     columns = distinct.columns

@@ -50,7 +50,7 @@ class LocalFolder:
         return (self.path / name).read_bytes()
 
     def write(self, content: Any, name: str) -> None:
-        """Write a file in one step: there is never half of it."""
+        """Write a file in one step, so that no other program sees half of it."""
         hidden = self.path / f".{name}"
         hidden.write_bytes(content)
         hidden.replace(self.path / name)
@@ -61,10 +61,10 @@ class LocalFolder:
 
 
 class RemoteFolder(Place):
-    """A folder at an address: object stores show complete files only, and have no locks."""
+    """A folder at an address. Object stores show only complete files, and have no locks."""
 
     def lock(self) -> None:
-        """Do nothing."""
+        """Do nothing: object stores have no locks."""
 
     unlock = lock
 
@@ -74,7 +74,7 @@ class RemoteFolder(Place):
 
     @property
     def is_free(self) -> bool:
-        """Whether there is no file; some stores keep an empty folder."""
+        """Whether the folder has no file; some stores keep an empty folder."""
         kind = self.kind
         return kind is None or (kind == "folder" and not self.names())
 
@@ -114,7 +114,7 @@ def clear_address(address: str) -> None:
 
 
 def no_stream(path: object) -> ReportError:
-    """Return the error for adding rows to a single file at an address."""
+    """Return the error for appending rows to a single file at an address."""
     return ReportError(
         f"{shown_path(path)}: no file at an address grows line by line: name a folder that ends "
         "in .parquet, or a local file"
