@@ -1,4 +1,4 @@
-"""The record of a block of code, or of one call, as a sample: the same for every framework."""
+"""The record of a block of code or of one call, as a sample, for every framework."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from fullrecall.samples.sample import Sample
 
 
 class Captured(ABC):
-    """The record of a block or a call, which may still be running; it has the steps that ended."""
+    """The record of a block or a call.
+
+    While it is still running, it has the steps that have ended.
+    """
 
     @property
     def question(self) -> str | None:
@@ -21,23 +24,23 @@ class Captured(ABC):
 
     @abstractmethod
     def retrieval(self) -> Retrieval:
-        """Return the record; if no retrieval was observed, its `error` says so."""
+        """Return the record; if no retrieval was observed, its `error` is set."""
 
     def contexts(self) -> list[Context] | None:
         """Return the scored contexts, an empty list if the calls returned none.
 
-        Returns None if no retrieval was observed or all calls failed: `sample` keeps the reason.
+        Returns None if no retrieval was observed or all calls failed; `sample` then has the reason.
         Raises `InputError` for values that cannot be read as documents.
         """
         contexts = self.retrieval().contexts
         return None if contexts is None else list(contexts)
 
     def sample(self, sample: Sample | Mapping[str, Any] | None = None, /, **fields: Any) -> Sample:
-        """Return this sample, or one with these fields, with the retrieval and the response.
+        """Return a sample with the retrieval and the response of this record.
 
-        Without a sample or fields it has the question. If retrieval failed, or none was observed,
-        it has a `retrieval_error`, so that scorers leave it unscored. Raises `InputError` for
-        fields that do not make a sample.
+        It is a copy of `sample`, or has these fields; without either, it has the record's question.
+        If retrieval failed, or none was observed, it has a `retrieval_error`, so that scorers leave
+        it unscored. Raises `InputError` for fields that do not make a sample.
         """
         if sample is None and not fields:
             fields = {"user_input": self.question}

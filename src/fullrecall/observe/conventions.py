@@ -1,4 +1,4 @@
-"""The attribute names of each tracing tool for a span's data; the first that has a value counts.
+"""The attribute names of each tracing tool for a span's data; the first with a value counts.
 
 OpenInference (Arize's, which Phoenix reads), MLflow, Langfuse, Weave, and the GenAI conventions of
 OpenTelemetry, in this order.
@@ -34,7 +34,7 @@ KINDS: Mapping[str, StepKind] = {
     "agent": "agent",
     "invoke_agent": "agent",
 }
-"""The values of these attributes, in lower case."""
+"""Step kinds by the value of these attributes in lower case."""
 
 INPUT = (
     "input.value",
@@ -52,7 +52,7 @@ TOOL = ("tool.name", "gen_ai.tool.name")
 
 DOCUMENTS = {"retriever": "retrieval.documents", "reranker": "reranker.output_documents"}
 GIVEN_DOCUMENTS = {"reranker": "reranker.input_documents"}
-"""By kind, the prefix of the attributes of each single document: `PREFIX.0.document.id`."""
+"""For each kind, the prefix of the attributes of its input documents: `PREFIX.0.document.id`."""
 
 DOCUMENT_LIST = "gen_ai.retrieval.documents"
 
@@ -61,20 +61,20 @@ MESSAGES = {
     INPUT_MESSAGES: ("message.content", "message_content.text"),
     "llm.prompts": ("prompt.text",),
 }
-"""The prefixes and the ends of attributes for each message that a model was sent."""
+"""The prefixes and suffixes of the attributes of each message in a model's prompt."""
 
 PROMPTS = ("llm.prompts", "gen_ai.system_instructions", "gen_ai.input.messages")
-"""Attributes that hold all of them."""
+"""Attributes that hold all messages of a prompt."""
 
 ANSWERED = frozenset({"text_chunks"})
-"""Keys of an input under which LlamaIndex's synthesizers have the texts that they answer from."""
+"""Input keys under which LlamaIndex's synthesizers receive the texts that they answer from."""
 
 REORDERINGS = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
-"""Names of steps that serve the model's attention."""
+"""Names of steps that reorder contexts for the model's attention."""
 
 
 def number_of_task(path: object) -> str:
-    """Return the number of a task that LangGraph ran in parallel, as text that sorts; else "".
+    """Return the number of a task that LangGraph ran in parallel, padded to sort as text; else "".
 
     `path` is the task's `langgraph_path` in LangGraph's metadata.
     """
@@ -85,10 +85,10 @@ def number_of_task(path: object) -> str:
 
 
 SAMPLE_ID = "fullrecall.sample_id"
-"""The attribute, or the key of OpenInference's `metadata`, that names the sample of a trace."""
+"""The attribute, or the key of OpenInference's `metadata`, that has the sample's ID for a trace."""
 
 REFERENCE = re.compile(
     r"<NodeWithScore\(node=\w+\(id_=(.{1,500}?)\), score=[^()]{1,100}\)>"
     r"|Document\(id=([^,]{1,500}), "
 )
-"""LlamaIndex's nodes and Haystack's documents as other spans print them, with their IDs."""
+"""The printed form of LlamaIndex's nodes and Haystack's documents in spans, with their IDs."""

@@ -1,4 +1,4 @@
-"""Decide which document a copy is of: its text may be cut, and its ID lost or new."""
+"""Decide of which document a copy is: its text may be cut, and its ID may be missing or new."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from fullrecall.observe.step import DocumentCopy, Step
 from fullrecall.observe.words import PassageIndex, words_of
 
 _MADE = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
-"""An ID that frameworks give to a document that has no ID of its own."""
+"""An ID that a framework generates for a document without one."""
 
 _NO_CHANCE = 16
-"""Characters that a contained text needs: less is in many texts by chance."""
+"""The fewest characters of a contained text; shorter texts are contained in others by chance."""
 
 
 class TrackedDocument:
-    """One document through all its copies; `origin` is the step that retrieved it.
+    """One document with all its copies; `origin` is the step that retrieved it.
 
-    `sources` are that step, first, and the retrievers and tools that returned it by themselves.
-    `parts` are the documents that were merged into it: it counts as each of them too.
+    `sources` are that step, and the other retrievers and tools that returned the document
+    independently. `parts` are the documents that were merged into it: it also counts as each of
+    them.
     """
 
     def __init__(self, copy: DocumentCopy, parts: Sequence[TrackedDocument] = ()) -> None:
@@ -39,7 +40,10 @@ class TrackedDocument:
         self.read_in: dict[str, None] = {}
 
     def also_known_as(self, copy: DocumentCopy) -> None:
-        """Note another ID. The first ID is shown, unless this copy's text is longer."""
+        """Add the ID of a copy.
+
+        The first ID is shown, or that of the copy with the longest text.
+        """
         if copy.id is None or copy.id in self.ids:
             return
         self.ids += (copy.id,)
@@ -72,17 +76,17 @@ class DocumentText:
 
 
 def is_made(copy: DocumentCopy) -> bool:
-    """Return whether a copy's ID may be new: it is missing, or a framework made it."""
+    """Return whether a copy's ID may be new: it has none, or one that a framework generated."""
     return copy.id is None or _MADE.fullmatch(copy.id) is not None
 
 
 def documents_in(passages: Iterable[DocumentText]) -> dict[TrackedDocument, None]:
-    """Return the documents of passages, in order, with those that were merged into them."""
+    """Return the distinct documents of passages, in order, including those merged into them."""
     return dict.fromkeys(each for passage in passages for each in passage.documents)
 
 
 class TrackedDocuments:
-    """All documents of a record, and their passages."""
+    """All documents of a record, with their passages."""
 
     def __init__(self) -> None:
         self.passages: list[DocumentText] = []
@@ -102,20 +106,20 @@ class TrackedDocuments:
         return self._index
 
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
-        """Return the passage that this is a copy of; `view` has the documents it may be made of.
+        """Return the passage of which this is a copy; `view` has the documents it may come from.
 
-        A copy is recognized by its object, if its ID or its text has not changed; by ID and text;
-        by text among the documents in view; by text anywhere if the copy has no ID; by a text in
-        view that contains the copy's text or is contained in it. A text that contains several
-        documents is a document of its own, and counts as each of them. Of several documents with
-        its text it is the `nth` (from 0).
+        A copy is recognized, in this order, by its object, if its ID or its text has not changed;
+        by ID and text; by its text among the documents in view; by its text among all documents if
+        the copy has no ID; by a text in view that contains the copy's text or is contained in it. A
+        text that contains several documents becomes a document of its own, and counts as each of
+        them. If several documents have its text, `nth` selects one (from 0).
         """
         cached = self._by_copy_object.get(id(copy))
         if cached is not None:
             return cached[1]
         named = None if copy.text or copy.id is None else view.with_id(copy.id)
         if named is not None:
-            return named  # A copy without a text has the text of its ID.
+            return named  # A copy without a text has the text known for its ID.
         document = self._known(copy, view, nth)
         if document is None:
             parts = view.standing_in(copy.text)
@@ -137,16 +141,16 @@ class TrackedDocuments:
             self.passages.append(passage)
             self._first.setdefault(document, passage)
             self._passages[id(document), copy.text] = passage
-        # The copy is kept too: while it exists, no other object gets its identity.
+        # Keep the copy: while it exists, no other object gets its identity.
         self._by_copy_object[id(copy)] = (copy, passage)
         return passage
 
     def passages_of(
         self, copy: DocumentCopy, view: StepDocuments, nth: int = 0
     ) -> tuple[DocumentText, ...]:
-        """Return a copy's passage; if it has no ID of its own, the passages of its parts.
+        """Return the passage of a copy; if it has no ID of its own, the passages of its parts.
 
-        Chunks of one ID that were joined under it are one document.
+        Chunks with the same ID that were joined under this ID are one document.
         """
         passage = self.passage(copy, view, nth)
         parts = [part for part in passage.document.parts if not part.parts]
@@ -161,22 +165,22 @@ class TrackedDocuments:
         return self._first[document]
 
     def is_known(self, copy: DocumentCopy) -> bool:
-        """Return whether a copy is of an object that was seen before."""
+        """Return whether a copy comes from an object that was seen before."""
         return id(copy) in self._by_copy_object or copy.token in self._by_object
 
     def with_text(self, text: str) -> TrackedDocument | None:
-        """Return the first document of this text."""
+        """Return the first document with this text."""
         return self._by_text.get(text)
 
     def _known(self, copy: DocumentCopy, view: StepDocuments, nth: int) -> TrackedDocument | None:
-        # The object alone is not enough: retrievers reuse objects for other documents.
+        # The object alone is not enough: retrievers reuse an object for another document.
         document = self._by_object.get(copy.token) if copy.token else None
         if document is not None and (copy.text == document.text or copy.id in document.ids):
             return document
         if copy.id is not None:
             document = self._by_copy.get((copy.id, copy.text)) or self._by_copy.get((copy.id, ""))
             if document is not None:
-                # A search returned only the ID, and another step the text.
+                # A search may return only the ID, and another step the text.
                 document.text = document.text or copy.text
                 return document
         document = view.with_text(copy.text, nth)
@@ -186,11 +190,12 @@ class TrackedDocuments:
 
 
 class StepDocuments:
-    """The documents that a step was given, or that steps inside or before it returned.
+    """The documents in view of a step.
 
-    `passages` is read when it is first needed: most copies are known without it. A `certain` view
-    is for copies with an ID of their own, made by an unknown step. Another document may share such
-    a copy's text, so only the single document that overlaps it counts.
+    It was given them, or a step inside or before it returned them. `passages` is read when it is
+    first needed, since most copies are recognized without it. A `certain` view is for copies with
+    their own IDs, made by an unknown step. Another document may have the text of such a copy, so a
+    document is recognized only if it alone overlaps the copy.
     """
 
     def __init__(
@@ -223,8 +228,8 @@ class StepDocuments:
         return list(self._texts.get(text, ())) if text else []
 
     def with_text(self, text: str, nth: int = 0) -> TrackedDocument | None:
-        """Return the nth document in view that has this text, the last one if there are fewer."""
-        # Equal texts alone do not prove that the documents are equal.
+        """Return the nth document in view with this text, or the last one if there are fewer."""
+        # In a certain view, equal texts do not prove that documents are equal.
         documents = () if self._certain else self.of_text(text)
         return documents[min(nth, len(documents) - 1)] if documents else None
 
@@ -234,7 +239,7 @@ class StepDocuments:
         return self._known.first(documents[-1]) if documents else None
 
     def alone_with_id(self, own_id: str | None) -> TrackedDocument | None:
-        """Return the only document in view with this ID, where a step has rewritten its text."""
+        """Return the only document in view with this ID, even if a step has rewritten its text."""
         if own_id is None or self._certain or self._whole:
             return None
         documents = self._by_id.get(own_id, [])
@@ -249,9 +254,9 @@ class StepDocuments:
         return documents
 
     def standing_in(self, text: str) -> list[TrackedDocument]:
-        """Return the documents in view whose whole texts this text contains, in their order there.
+        """Return the documents in view whose whole text occurs in this text, in their order there.
 
-        Documents that are contained in another one are left out.
+        Documents that are contained in another of them are left out.
         """
         alike = self._alike(text)
         words = _spaced_words(text) if alike else ""
@@ -266,8 +271,8 @@ class StepDocuments:
     def overlapping(self, text: str) -> TrackedDocument | None:
         """Return the first document in view whose text contains this text, or is part of it.
 
-        A certain view returns None if there are several. Documents inside another one, which is a
-        part of this text, do not count.
+        A certain view returns None if there are several such documents. A document inside another
+        one that is a part of this text does not count.
         """
         if self._whole:
             return None
@@ -283,7 +288,7 @@ class StepDocuments:
         return documents.pop() if len(documents) == 1 else None
 
     def _alike(self, text: str) -> list[_Variant]:
-        """Return the words of the passages in view that share a run of words with a text."""
+        """Return, as words, the passages in view that share a run of words with a text."""
         if not (text and self.passages):
             return []
         sharing = sorted(self._numbers.intersection(self._known.index.sharing(text)))
@@ -305,12 +310,12 @@ _Variant: TypeAlias = tuple[str, TrackedDocument]
 
 
 def _spaced_words(text: str) -> str:
-    """Return the words of a text, one space between them, without the escapes of markup."""
+    """Return the words of a text, separated by single spaces, with escaped markup unescaped."""
     return " ".join(words_of(unescape(text) if "&" in text else text))
 
 
 def _outermost(texts: Sequence[_Variant], words: str) -> list[_Variant]:
-    """Return the texts, except those inside another one that is a part of these words."""
+    """Return the texts without those contained in another text that is a part of these words."""
     parts = [own for own, _ in texts if own in words]
     return [
         (own, document)

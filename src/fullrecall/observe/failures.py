@@ -14,7 +14,7 @@ from fullrecall.observe.tree import Tree
 class Failures:
     """The outermost failed steps that concern retrieval, in the order in which they began.
 
-    - `lost`: the IDs of all steps at or below a failed one, whose documents are unused.
+    - `lost`: the IDs of the failed steps and of all steps below them, whose documents are unused.
     - `counting`: the failed steps that no later success repaired.
     - `recovered`: the failed steps that a later success repaired.
     """
@@ -25,7 +25,7 @@ class Failures:
 
 
 def failures_of(tree: Tree, other_tools: Collection[str] = ()) -> Failures:
-    """Return a run's failures, except those of `other_tools`, in time linear in its steps."""
+    """Return the failures of a run, without those of `other_tools`, in time linear in its steps."""
     failed = [
         step
         for step in tree.steps
@@ -44,7 +44,7 @@ def failures_of(tree: Tree, other_tools: Collection[str] = ()) -> Failures:
 
 
 def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
-    """Return the IDs of the steps at or above one that retrieves, calls a tool or has documents."""
+    """Return the IDs of steps that retrieve, call a tool or have documents, and of callers."""
     concerned: set[Hashable] = set()
     for step in tree.steps:
         if step.kind in ("retriever", "reranker", "tool") or step.given or step.returned:
@@ -57,7 +57,7 @@ def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
 
 
 class _Successes:
-    """The beginnings of the last successes, by caller, task, output, or query."""
+    """The start of the last success for each caller, task, output, and query."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -70,7 +70,7 @@ class _Successes:
                     self._last[key] = max(step.began, self._last.get(key, 0))
 
     def _work(self, step: Step) -> list[Hashable]:
-        """Return the keys of a step's task and query: another attempt has the same keys."""
+        """Return the keys of a step's task and query, which another attempt shares."""
         keys: list[Hashable] = []
         if step.task is not None:
             keys.append(("task", self._tree.parent(step), step.task))
@@ -81,7 +81,7 @@ class _Successes:
     def make_good(self, step: Step) -> bool:
         """Return whether a step that began after this failure repaired it.
 
-        - The caller tries alternatives or attempts, and it succeeded.
+        - The caller tries alternatives or attempts, and succeeded.
         - The caller returned the same object as a later call: `except: return other()`.
         - The same unit of work succeeded at a later attempt.
         - The same callee answered the same query.
@@ -91,14 +91,15 @@ class _Successes:
         if parent is not None and parent.error is None:
             if parent.tries:
                 keys.append(("caller", parent))
-            # The same object: a loop builds a new list, which does not show that it recovered.
+            # Compare the identity of the object: a loop that builds a new list does not show a
+            # recovery.
             keys += (("output", parent, own) for own in parent.outputs)
         ended = step.began if step.ended is None else step.ended
         return any(self._last.get(key, 0) > ended for key in keys)
 
 
 def brief(error: BaseException | str, limit: int = 200) -> str:
-    """Return an error as one line: an exception's class and message, without a traceback."""
+    """Return an error as one line: the exception's class and message, without a traceback."""
     if isinstance(error, BaseException):
         error = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     # LangSmith stores an exception's repr, followed by the traceback without a space.
@@ -111,4 +112,4 @@ def brief(error: BaseException | str, limit: int = 200) -> str:
 
 
 _RAISED = re.compile(r"(\w+)\((?:(['\"])(.*)\2)?\)")
-"""An exception's repr."""
+"""The repr of an exception."""

@@ -1,13 +1,13 @@
-"""How documents flow from step to step: which lists are made, carried on, and replaced.
+"""How documents flow from step to step: which lists are created, passed on, and replaced.
 
 Six rules decide; each is a module or a part of one:
 
 1. A document is recognized by its object, its ID and text, or its text (`documents`). 2. A list
-that a source returns is in use (`returned`). 3. A list made of lists that a step was given, or that
-were made inside the step, replaces them (`given` when it begins, `handing` when it ends). 4. A
-replaced list that a model is sent is in use again (`prompts`). 5. The lists of a failed step are
-unused (`failures`), as are those of an attempt that began again. 6. The lists left in use at the
-end are the retrieval (`record`).
+that a source returns is in use (`returned`). 3. A list that is made from a step's input lists, or
+from lists made inside the step, replaces them (`given` when the step begins, `handing` when it
+ends). 4. A replaced list that is sent to a model is in use again (`prompts`). 5. The lists of a
+failed step are unused (`failures`), as are those of an attempt that began again. 6. The lists left
+in use at the end are the retrieval (`record`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def follow(
 ) -> tuple[FlowState, ModelPrompts]:
     """Follow documents through all steps of a record; return the final state and the prompts.
 
-    `lost` are the IDs of failed steps and of those below them, `idle` those of tools that
+    `lost` are the IDs of failed steps and of the steps below them, `idle` the IDs of tools that
     retrieved nothing.
     """
     flow = _DocumentFlow(FlowState(tree, links_of), lost, idle)
@@ -58,7 +58,7 @@ class _DocumentFlow:
         self._attempts: dict[Hashable, list[HandedList]] = {}
 
     def begin(self, step: Step) -> None:
-        """Follow the beginning of a step."""
+        """Process the beginning of a step."""
         if step.task is not None:
             # An attempt that stopped midway, to ask a human, starts again without its lists.
             if step.task in self._attempts:
@@ -69,12 +69,12 @@ class _DocumentFlow:
         given = GivenLists(self.state, step, scope).lists(self._caller(step)) if step.given else []
         self._opened[step.id] = OpenStep(step, given)
         self.state.stores = self.state.stores or step.stores
-        # A model that a retriever or a reranker calls is not the reader.
+        # A model that is called by a retriever or a reranker does not answer.
         if step.prompt and not any(over.retrieves for over in self.state.tree.above(step)):
             self.prompts.read(step, scope)
 
     def end(self, step: Step) -> None:
-        """Follow the end of a step."""
+        """Process the end of a step."""
         opened = self._opened.pop(step.id)
         scope = self._scope(step)
         if opened.lists:
@@ -94,15 +94,12 @@ class _DocumentFlow:
         (self._caller(step) or self.state.outermost).take_over(opened)
 
     def _in_inner_task(self, handed: HandedList, step: Step) -> bool:
-        """Return whether a task of an inner graph made a list, which then outlasts the attempt.
-
-        The inner graph resumes where it stopped: its finished tasks do not run again.
-        """
+        """Return whether a task of an inner graph made a list, which then survives the attempt."""
         makers = (handed.step, *self.state.tree.above(handed.step))
         return any(str(maker.task).startswith(f"{step.task}|") for maker in makers)
 
     def leave_open(self) -> None:
-        """Pass on the lists of the steps that have not ended."""
+        """Pass on the lists of steps that never ended."""
         for opened in self._opened.values():
             self.state.outermost.take_over(opened)
 

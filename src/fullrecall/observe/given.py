@@ -1,4 +1,4 @@
-"""The lists that a step is given: their documents are recognized, then four passes follow."""
+"""The input lists of a step: their documents are recognized, then four passes follow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fullrecall.observe.step import DocumentList, Step
 
 
 class GivenLists:
-    """The lists that a step is given, when it begins."""
+    """The input lists of a step, read when it begins."""
 
     def __init__(self, state: FlowState, step: Step, scope: Scope) -> None:
         self._state = state
@@ -19,7 +19,7 @@ class GivenLists:
         self._scope = scope
         above = list(state.tree.above(step))
         self._answers = step.answers and not any(over.answers for over in above)
-        # A model that a retriever or a reranker calls is not the reader.
+        # A model that is called by a retriever or a reranker does not answer.
         self._is_reader = self._answers and not any(over.retrieves for over in above)
         # Generators save work: few copies need a view, and agents have many lists.
         in_use = (handed for handed in scope.lists() if not handed.replaced)
@@ -28,7 +28,7 @@ class GivenLists:
         self._certain = StepDocuments(state.documents, every, certain=True)
 
     def lists(self, caller: OpenStep | None) -> list[TrackedList]:
-        """Return the lists after all passes; `caller` is the caller as it is now."""
+        """Return the input lists after all passes; `caller` is the open caller of the step."""
         lists = [
             TrackedList(each.path, passages, each.certain)
             for each in self._step.given
@@ -48,7 +48,7 @@ class GivenLists:
     def _passages(self, listed: DocumentList) -> tuple[DocumentText, ...] | None:
         """Return the passages of a list; None for texts that are not documents."""
         state = self._state
-        # The same list object: a message that is sent again at each turn is read once.
+        # An agent sends the same list object of messages at each turn: read it once.
         known_list = state.read_lists.get(id(listed))
         if known_list is not None:
             return known_list[1]
@@ -68,7 +68,7 @@ class GivenLists:
         return passages
 
     def _find_unseen(self, lists: Iterable[TrackedList], caller: OpenStep) -> None:
-        """Note lists of a step of the same caller that has no event, such as a cached step."""
+        """Note lists that an unrecorded step of the same caller made, such as a cached step."""
         given = {passage.document for passage in passages_of(caller.given)}
         for each in lists:
             documents = {passage.document for passage in each.passages}
@@ -81,7 +81,7 @@ class GivenLists:
                 self._scope.put(HandedList(each.passages, caller.step, each.path))
 
     def _note_outside(self, listed: TrackedList) -> None:
-        """Note documents that are answered from, though no step returned them: a store had them."""
+        """Note documents that a step answers from although no step returned them."""
         new = [passage for passage in listed.passages if passage.document.origin is None]
         if len(new) == len(listed.passages):
             self._state.doubt_renewed(self._step, new, passages_of(self._scope.lists()))
@@ -89,14 +89,14 @@ class GivenLists:
             self._state.retrieve(passage, self._step)
 
     def _unite(self, listed: TrackedList) -> None:
-        """Note a list that code outside any step joined, sorted or copied: it replaces its parts.
+        """Note a list that code outside any step joined, sorted or copied; it replaces its parts.
 
-        If such code cut lists before a step answered from them, only the rest counts.
+        If such code cut lists before a step answered from them, only the remaining documents count.
         """
         state, answers = self._state, self._answers
         own = TrackedList(listed.path, sourced(listed.passages))
-        # A list passes through many steps: each is checked once, or an agent's turns would be
-        # quadratic.
+        # A list passes through many steps. Check each list once; otherwise an agent's turns would
+        # take quadratic time.
         if not own.passages or (own.signature in state.united and not answers):
             return
         state.united.add(own.signature)
@@ -123,6 +123,6 @@ class GivenLists:
             self._scope.put(united)
 
     def _tool_around(self, step: Step) -> Step | None:
-        """Return the tool that a step is, or that called it."""
+        """Return the step if it is a tool, or else the tool that called it, directly or not."""
         steps = (step, *self._state.tree.above(step))
         return next((each for each in steps if each.kind == "tool"), None)

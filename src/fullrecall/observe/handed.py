@@ -9,19 +9,19 @@ from fullrecall.observe.documents import DocumentText, TrackedDocument, document
 from fullrecall.observe.step import Path, Step
 
 Signature = tuple[int, ...]
-"""Which passages a list holds, in its order."""
+"""The numbers of the passages in a list, in its order."""
 
 
 def signature_of(passages: Iterable[DocumentText]) -> Signature:
-    """Return the identities of passages, in their order."""
+    """Return the numbers of passages, in their order."""
     return tuple(passage.number for passage in passages)
 
 
 @dataclass(frozen=True, slots=True)
 class TrackedList:
-    """A list in a step's input or output, each copy assigned to its document; see `DocumentList`.
+    """A list in a step's input or output, with each copy assigned to its document.
 
-    `stored_again` says whether a search returned texts again under new IDs.
+    See `DocumentList`. `stored_again` is true if a search returned known texts under new IDs.
     """
 
     path: Path
@@ -31,21 +31,21 @@ class TrackedList:
 
     @property
     def signature(self) -> Signature:
-        """The identities of the passages that the list holds, in its order."""
+        """The numbers of the passages in this list, in its order."""
         return signature_of(self.passages)
 
 
 @dataclass(slots=True, eq=False)
 class HandedList:
-    """A list that a step returned, until another list takes its place.
+    """A list that a step returned, and whether another list has replaced it.
 
     - `replaced`: another list took its place; `taken`: the lists that it replaced.
-    - `read`: a model was sent some of it.
-    - `answered_in`: the IDs of the steps that are known to have answered from it.
-    - `set_aside`: a step that was given it returned other lists, and none of its documents.
-    - `unexplained`: it replaced no list, though its step retrieves nothing: the lists that it was
-      made of are not in the record.
-    - `unquoted_by`: the tool that returned a text instead of the list, without any of its
+    - `read`: some of its documents were sent to a model.
+    - `answered_in`: the IDs of the steps that answered from it.
+    - `set_aside`: a step received it and returned other lists, without any of its documents.
+    - `unexplained`: it replaced no list, although its step retrieves nothing: the record lacks the
+      lists that it was made from.
+    - `unquoted_by`: the tool that returned a text instead of the list; the text has none of its
       documents.
     - `holder`: the innermost open step that it was made in or below.
     """
@@ -69,14 +69,14 @@ class HandedList:
         self.signature = signature_of(self.passages)
 
     def take(self, others: Iterable[HandedList]) -> None:
-        """Replace other lists."""
+        """Mark other lists as replaced by this one."""
         for other in others:
             if other is not self and not other.replaced:
                 other.replaced = True
                 self.taken.append(other)
 
     def share_of(self, documents: Iterable[TrackedDocument]) -> float:
-        """Return the share of this list's documents that are among these documents."""
+        """Return the share, 0 to 1, of this list's documents that are among these."""
         inside = sum(document in self.documents for document in documents)
         return inside / max(1, len(self.documents))
 
@@ -93,7 +93,7 @@ def sourced(passages: Iterable[DocumentText]) -> tuple[DocumentText, ...]:
 
 @dataclass(slots=True, eq=False)
 class OpenStep:
-    """A step that has begun: the lists that it was given, and those made inside of it so far."""
+    """A step that has begun, with its input lists and the lists made inside it so far."""
 
     step: Step
     given: list[TrackedList] = field(default_factory=list)
@@ -107,7 +107,7 @@ class OpenStep:
 
 
 class ListsByDocument:
-    """The lists of a record by each of their documents; `signatures` has those of all lists."""
+    """The lists of a record by document; `signatures` has the signature of every list."""
 
     def __init__(self) -> None:
         self.signatures: set[Signature] = set()
@@ -121,18 +121,18 @@ class ListsByDocument:
             self._in_use.setdefault(document, []).append(handed)
 
     def in_use(self, document: TrackedDocument) -> list[HandedList]:
-        """Return the lists with this document that are not replaced."""
+        """Return the lists with this document that no other list has replaced."""
         lists = self._in_use.get(document, [])
         gone = [handed for handed in lists if handed.replaced]
         if gone:
-            # Drop replaced lists for good: a graph that loops replaces its list at each step.
+            # Drop replaced lists for good: a graph with a loop replaces its list at each step.
             lists = [handed for handed in lists if not handed.replaced]
             self._in_use[document] = lists
             self._replaced.setdefault(document, []).extend(gone)
         return lists
 
     def replaced(self, document: TrackedDocument) -> list[HandedList]:
-        """Return the lists with this document that another one replaced."""
+        """Return the lists with this document that another list has replaced."""
         self.in_use(document)
         return [handed for handed in self._replaced.get(document, ()) if handed.replaced]
 
@@ -149,13 +149,13 @@ class Scope:
         return (handed for holder in self._holders for handed in holder.lists)
 
     def put(self, handed: HandedList, holder: OpenStep | None = None) -> None:
-        """Add a list that was made now: to this step, by default to the nearest caller."""
+        """Add a new list to an open step, by default the nearest caller."""
         handed.holder = holder or self._holders[0]
         handed.holder.lists.append(handed)
         self._known.add(handed)
 
     def nearest(self, document: TrackedDocument) -> list[HandedList]:
-        """Return the lists in use with this document that the nearest caller with any has."""
+        """Return the lists in use with this document, of the nearest caller that has any."""
         in_use = self._known.in_use(document)
         for holder in self._holders if in_use else ():
             lists = [handed for handed in in_use if handed.holder is holder]
@@ -164,21 +164,21 @@ class Scope:
         return []
 
     def replaced(self, document: TrackedDocument) -> list[HandedList]:
-        """Return the lists in reach with this document that another one replaced."""
+        """Return the lists in reach with this document that another list has replaced."""
         lists = self._known.replaced(document)
         return [each for holder in self._holders for each in lists if each.holder is holder]
 
     def revive(self, handed: HandedList) -> None:
-        """Bring a replaced list back into use."""
+        """Put a replaced list back into use."""
         handed.replaced = handed.set_aside = False
         self._known.add(handed)
 
     def nearest_of_all(self, documents: Iterable[TrackedDocument]) -> Iterable[HandedList]:
-        """Return the nearest lists in use of each document, each list once."""
+        """Return the nearest lists in use of all these documents, each list once."""
         return dict.fromkeys(handed for each in documents for handed in self.nearest(each))
 
     def take_up(self, document: TrackedDocument, signature: Signature) -> None:
-        """Bring lists with this signature that were set aside back into use."""
+        """Put lists with this signature that were set aside back into use."""
         for handed in self.replaced(document):
             if handed.set_aside and handed.signature == signature:
                 self.revive(handed)

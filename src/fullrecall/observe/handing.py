@@ -1,4 +1,4 @@
-"""The lists in use after a step: the lists that it returned replace those that it handled."""
+"""Update the lists in use after a step: the lists that it returned replace those it worked on."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from fullrecall.observe.step import HITS, ITEM, Path
 from fullrecall.observe.words import words_of
 
 SOURCES = ("retriever", "reranker", "tool")
-"""Kinds of steps that return documents of their own, for any input."""
+"""The kinds of steps that may return documents that are not in their input."""
 
 
 class HandingOn:
-    """The lists in use after a step: the lists that it returned replace those that it handled."""
+    """Updates the lists in use after a step: its output lists replace the lists it worked on."""
 
     def __init__(
         self, state: FlowState, opened: OpenStep, groups: list[TrackedList], scope: Scope
@@ -38,7 +38,7 @@ class HandingOn:
         self._given = [TrackedList(g.path, sourced(g.passages)) for g in opened.given]
 
     def settle(self) -> None:
-        """Replace the lists that the step handled by those that it returned."""
+        """Replace the lists that the step worked on by those that it returned."""
         if not self._groups:
             self._cut_by_text(self._inside or self._whole_lists_given())
             return
@@ -55,7 +55,7 @@ class HandingOn:
         self._replace(replaced, handed_lists)
 
     def _new_and_passed_on(self) -> tuple[list[TrackedList], set[Signature]]:
-        """Return the lists that are new here, and those that an inner step returned unchanged."""
+        """Return the lists that are new here, and the signatures of those from an inner step."""
         given = {group.signature for group in self._given}
         inside = {handed.signature for handed in self._inside}
         fresh: dict[Signature, TrackedList] = {}
@@ -65,17 +65,17 @@ class HandingOn:
         for group in self._groups:
             signature = group.signature
             if signature in inside and not self._step.retrieves:
-                passed.add(signature)  # This is not a stage of its own: a chain around a retriever.
+                passed.add(signature)  # A chain around a retriever is not a stage.
             elif not signature:
                 if self._is_a_result(group):
                     fresh[signature] = group
             elif signature in given and signature in self._state.lists.signatures:
-                # In a graph's state nodes also return keys that they did not change.
+                # In a graph, nodes also return the keys of the state that they did not change.
                 carried = True
                 self._scope.take_up(group.passages[0].document, signature)
             elif signature in self._state.lists.signatures:
                 if self._is_in_use(group):
-                    carried = True  # The list bypassed the record, as in a state that steps share.
+                    carried = True  # No step passed it on: a shared state may.
                 else:
                     replaced_before[signature] = group
             else:
@@ -92,8 +92,8 @@ class HandingOn:
         return any(handed.signature == group.signature for handed in in_use)
 
     def _is_a_result(self, empty: TrackedList) -> bool:
-        """Return whether an empty list means that all of some documents were dropped."""
-        # LangGraph puts empty lists into first states, at keys that no step has filled yet.
+        """Return whether an empty list means that a step dropped all documents at its key."""
+        # LangGraph fills keys of the first state with empty lists before any step sets them.
         return (
             self._step.retrieves
             or (self._step.kind == "tool" and empty.path in (HITS, ("artifact",)))
@@ -102,14 +102,14 @@ class HandingOn:
         )
 
     def _keys(self) -> set[Path]:
-        """Return the keys at which documents were given; list items have no key."""
-        # A list of messages replaces no list: messages are only appended.
+        """Return the keys of the input lists that have documents; items of a list have no key."""
+        # Lists of messages are left out: messages are only appended, so they replace no list.
         return {g.path for g in self._given if g.passages and ITEM not in g.path}
 
     def _replaced_outside(self, new_lists: list[HandedList]) -> list[HandedList]:
-        """Return the given lists that another list replaces.
+        """Return the input lists that a new list replaces.
 
-        The other list is at the same key now, or holds some of the same documents.
+        The new list is now at the same key, or holds some of the same documents.
         """
         replaced_keys = self._keys().intersection(group.path for group in self._groups)
         returned = {group.signature for group in self._groups}
@@ -128,9 +128,9 @@ class HandingOn:
     def _unused_inside(
         self, new_lists: list[HandedList], passed: set[Signature]
     ) -> list[HandedList]:
-        """Return the lists made inside that the step did not return, as a list or in its text."""
+        """Return the lists made inside that the step returned neither as a list nor in its text."""
         used = {document for handed in new_lists for document in handed.documents}
-        # A list is the whole output; a mapping may name more documents in its texts.
+        # If the whole output is a list, its texts name no more documents; a mapping's texts may.
         only_lists = any(group.path == () for group in self._groups)
         return [
             handed
@@ -148,13 +148,13 @@ class HandingOn:
         return self._state.shown_in(self._step.texts)
 
     def _whole_lists_given(self) -> list[HandedList]:
-        """Return the lists that this step was given with all of their documents."""
+        """Return the lists of which the input has all documents."""
         documents = documents_in(passages_of(self._given)).keys()
         nearest = self._scope.nearest_of_all(documents)
         return [handed for handed in nearest if handed.documents <= documents]
 
     def _set_aside_others(self, new_lists: list[HandedList]) -> None:
-        """Set aside the lists that a step was given and did not return, if it returned one list."""
+        """If a step returned one list, set aside its input lists that it did not return."""
         if self._step.kind == "llm" or [group.path for group in self._groups] != [()]:
             return
         (group,) = self._groups
@@ -168,9 +168,9 @@ class HandingOn:
                 handed.replaced = handed.set_aside = True
 
     def _cut_by_text(self, lists: list[HandedList]) -> None:
-        """Cut lists to the documents in the text that the step returned.
+        """Reduce lists to the documents that occur in the step's output text.
 
-        Lists that a model read are not cut: the text is then an answer.
+        Lists that a model read are not reduced, since the text is then an answer.
         """
         if any(handed.answered_in for handed in lists):
             self._set_aside_unanswered(lists)
@@ -196,7 +196,10 @@ class HandingOn:
                 self._scope.put(rest, self._opened)
 
     def _is_refused(self, handed: HandedList) -> bool:
-        """Return whether a human refused a list: the tool asked, and then used no word of it."""
+        """Return whether a human refused a list.
+
+        The tool asked, and its output has no word of the list.
+        """
         steps = (self._step, *self._state.tree.above(self._step))
         if not any(step.id in self._state.resumed for step in steps):
             return False
@@ -205,7 +208,7 @@ class HandingOn:
         return said.isdisjoint(word for text in texts for word in words_of(text))
 
     def _set_aside_unanswered(self, lists: list[HandedList]) -> None:
-        """Set aside the lists that no step answered from, no model read, and no text quotes."""
+        """Set aside lists that no step answered from, no model read, and no output text quotes."""
         for handed in lists:
             if not (
                 handed.answered_in or handed.read or not self._quoted.isdisjoint(handed.documents)

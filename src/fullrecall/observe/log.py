@@ -1,4 +1,4 @@
-"""The log to which a translator writes steps while they happen."""
+"""The log in which a translator records steps as they happen."""
 
 from __future__ import annotations
 
@@ -13,26 +13,28 @@ from fullrecall.observe.step import Step, StepKind
 from fullrecall.observe.values import ValueReader
 
 ROOT = "root"
-"""The ID of the step that is the call itself, where the framework has no step for it."""
+"""The ID of the step for the whole call, if the framework has no step for it."""
 
 
 _STEP = 1500
-"""Bytes of a step, beside the documents and texts in it, as measured."""
+"""The measured size of a step in bytes, without its documents and texts."""
 
 _JUST_BEFORE = 1 / 4096
-"""Moments are whole numbers: steps that were streamed to begin between two, one inside another."""
+"""A fraction of a moment (moments are whole numbers), by which steps that received a stream begin
+earlier, one inside the other.
+"""
 
 
 class StepLog:
-    """The steps of one record, written down by any number of threads.
+    """The steps of one record; any number of threads may write to it.
 
-    `reader` copies the documents and texts of a value at the moment of the event.
+    `reader` copies the documents and texts of a value during the event.
     """
 
     def __init__(self, reader: ValueReader) -> None:
         self.reader = reader
         self._steps: dict[Hashable, Step] = {}
-        # This counter replaces a clock, which may give two events the same time.
+        # A counter replaces a clock, which may give two events the same time.
         self._moments = count(1)
         self._lock = Lock()
         self._start: float | None = None
@@ -46,7 +48,7 @@ class StepLog:
 
     @property
     def partial(self) -> str | None:
-        """Why this record is known to be partial; None if it is not."""
+        """The reason why this record is partial; None if it is complete."""
         if not self.reader.is_full:
             return None
         return "the record is partial: more text passed than a record may keep"
@@ -56,11 +58,11 @@ class StepLog:
         return self._steps.get(id)
 
     def begin_call(self, given: Any) -> None:
-        """Write down that the call itself began."""
+        """Record the beginning of the whole call."""
         self.begin(ROOT, None, "chain", "call", given)
 
     def end_call(self, output: Any, error: str | None = None) -> None:
-        """Write down the call's own output, in any form, or the reason why it failed."""
+        """Record the output of the whole call, in any form, or the reason why it failed."""
         self.end(ROOT, output, error=error)
 
     def begin(
@@ -74,10 +76,10 @@ class StepLog:
         prompt: Any = None,
         **details: Any,
     ) -> Step | None:
-        """Write down that a step began, with the lists in `given`, its input.
+        """Record the beginning of a step, with the lists in its input, `given`.
 
         `prompt` is the input of a model: its texts are the step's prompt. `details` are further
-        fields of `Step`. Returns None if a step of this ID has begun before.
+        fields of `Step`. Returns None if a step with this ID has already begun.
         """
         with self._lock:
             if id in self._steps:
@@ -88,8 +90,8 @@ class StepLog:
             self._steps[id] = step
             self.reader.spend(_STEP)
             self._called.setdefault(parent, []).append(step)
-            # Values are read under the lock: the reader's caches have no lock, and frameworks call
-            # from many threads.
+            # Values are read under the lock: the reader's caches have no lock of their own, and
+            # frameworks call from many threads.
             if given is not None and type(given) is not str:  # A text contains no lists.
                 step.given = self.reader.read(given).lists
             if prompt is not None:
@@ -107,10 +109,10 @@ class StepLog:
         error: str | None = None,
         given: Any = None,
     ) -> Step | None:
-        """Write down that a step ended, with the lists and texts of its output, or why it failed.
+        """Record the end of a step, with the lists and texts of its output, or why it failed.
 
-        `given` is the input of a step that received a stream, which is known only when the step
-        ends, or calls another one. Returns None if no step of this ID is open.
+        `given` is the input of a step that received a stream, which is complete only when the step
+        ends or calls another step. Returns None if no step with this ID is open.
         """
         with self._lock:
             step = self._steps.get(id)
@@ -119,8 +121,7 @@ class StepLog:
             if given is not None:
                 step.given = self.reader.read(given).lists
                 now = next(self._moments)
-                # The steps that it called may have received a stream as well: take the time when
-                # they began.
+                # Steps that it called may have received a stream too: use the time when they began.
                 step.began = min((s.began for s in self._called.get(id, ())), default=now)
                 step.began -= _JUST_BEFORE
             step.ended = next(self._moments)
@@ -128,7 +129,7 @@ class StepLog:
             step.error = error
             if error is None and output is not None:
                 if step.kind == "tool" and hands_over(output):
-                    step.kind = "chain"  # The tool does not search.
+                    step.kind = "chain"  # This tool does not search.
                 ends_call = step.parent is None and not step.retrieves
                 read = self.reader.read_result if ends_call else self.reader.read
                 contents = read(output)
@@ -146,7 +147,7 @@ class StepLog:
         documents: object,
         query: str | None,
     ) -> None:
-        """Write down documents that the application itself reports, as a retriever's.
+        """Record documents that the application itself reports, as a retriever's output.
 
         Raises `InputError` for values that cannot be read as documents.
         """

@@ -13,7 +13,7 @@ from fullrecall.observe import brief
 from fullrecall.samples.sample import Sample
 
 REDACTED = "__REDACTED__"
-"""OpenInference's text in place of a value that OPENINFERENCE_HIDE_* hides."""
+"""OpenInference's replacement for a value that an OPENINFERENCE_HIDE_* variable hides."""
 
 _NAMES = Sample.names()
 _QUESTIONS = ("user_input", *_NAMES["user_input"], "query_str", "query_text", "text")
@@ -33,9 +33,9 @@ _ROLES = {
 
 
 class AgentMessage(NamedTuple):
-    """One message, reduced to these fields; `role` is "human", "ai", "tool", "summary" or "".
+    """One message, reduced to the needed fields.
 
-    A "summary" replaces earlier messages.
+    `role` is "human", "ai", "tool", "summary" or "".
     """
 
     role: str
@@ -48,7 +48,7 @@ class AgentMessage(NamedTuple):
 
     @property
     def failure(self) -> str | None:
-        """The failure that a tool reports here instead of raising; None without a failure."""
+        """The failure that a tool reports in this message instead of raising; None without one."""
         return (brief(self.text) or "the tool failed") if self.failed else None
 
 
@@ -61,7 +61,7 @@ class Turn(NamedTuple):
 
     @property
     def partial(self) -> str | None:
-        """Why messages of the turn are missing; None if all are present."""
+        """The reason why messages of the turn are missing; None if it is complete."""
         if not any(message.role == "summary" for message in self.messages):
             return None
         return "a summary replaced the first messages of the turn: their searches are unknown"
@@ -89,7 +89,7 @@ def question_of(value: object, key: str | None = None) -> str | None:
 
 
 def _question_inside(value: Mapping[Any, Any], key: str | None) -> str | None:
-    """Return the question in the only part of an input, or in parts that all ask the same."""
+    """Return the question in the only part of an input, or the one that all its parts share."""
     if len(value) == 1:
         only = next(iter(value.values()))
         return question_of(only, key) if key is None or isinstance(only, Mapping) else None
@@ -140,15 +140,15 @@ def turn_of(state: object, question: str | None = None) -> Turn | None:
     wider = [each for each in users if question and question.strip() in each[1]]
     start, asked = next((each[-1] for each in (equal, wider, users) if each), (-1, None))
     turn = messages[start + 1 :]
-    # A model that calls a tool often says nothing beside the call, which is not an answer.
+    # A model that calls a tool often adds an empty text, which is not an answer.
     answers = [message.text for message in turn if message.role == "ai" and message.text]
     return Turn(asked, answers[-1] if answers else None, tuple(turn))
 
 
 def users_in(prompt: object) -> tuple[str, ...]:
-    """Return the users' messages in a prompt, or in a list of several, without white space around.
+    """Return the users' messages in a prompt, or in a list of prompts, stripped.
 
-    A prompt of text has none.
+    A prompt that is a text has none.
     """
     prompts = prompt if isinstance(prompt, (list, tuple)) else ()
     read = (
@@ -162,7 +162,7 @@ def users_in(prompt: object) -> tuple[str, ...]:
 def hands_over(output: Any) -> bool:
     """Return whether a tool's output sends the run to another node or another agent.
 
-    LangGraph's hand-offs name a node; LlamaIndex's, in a trace, name an agent.
+    LangGraph's outputs then name a node; LlamaIndex's outputs, in a trace, name an agent.
     """
     if isinstance(output, Mapping):
         asked = output.get("raw_input")
@@ -174,7 +174,7 @@ def hands_over(output: Any) -> bool:
 
 
 def messages_of(value: object) -> list[AgentMessage] | None:
-    """Return a list of messages, each in any known form; None for anything else."""
+    """Parse a list of messages, each in any known form; return None for any other value."""
     if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Sequence) or not value:
         return None
     messages = [message_of(item) for item in value]
@@ -182,7 +182,7 @@ def messages_of(value: object) -> list[AgentMessage] | None:
 
 
 def message_of(item: Any) -> AgentMessage | None:
-    """Return one message: an object, `(role, text)`, a mapping, or one that was stored."""
+    """Parse one message: an object, `(role, text)`, a mapping, or a stored message."""
     if _is_message(item):
         return _message(item.type, {name: getattr(item, name, None) for name in _FIELDS})
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], str):  # noqa: PLR2004 - a pair
@@ -200,7 +200,7 @@ def message_of(item: Any) -> AgentMessage | None:
 
 
 def text_of(content: object) -> str:
-    """Return the text of a message's content: of a list of blocks, the text blocks."""
+    """Return the text of a message's content; of a list of blocks, join the text blocks."""
     if isinstance(content, str):
         return content
     if not isinstance(content, Iterable) or isinstance(content, Mapping):

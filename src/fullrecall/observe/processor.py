@@ -66,10 +66,10 @@ class RetrievalProcessor(SpanProcessor):
         self._captures: dict[str, SpanCapture] = {}
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002
-        """Note to which capture a span belongs."""
+        """Assign a span to its capture."""
         capture = _capturing.get()
         if capture is None and span.parent is not None:
-            # Instrumentors may start spans in their own threads: the parent then names the capture.
+            # Instrumentors may start spans in their own threads: then the parent names the capture.
             capture = self._captures.get(_id(span.parent))
         if capture is not None and capture.owner is self:
             capture.started(span)
@@ -98,14 +98,14 @@ class RetrievalProcessor(SpanProcessor):
         try:
             yield capture
         finally:
-            # The block was closed in another context, without this token.
+            # The block was closed in another context, which lacks this token.
             with suppress(ValueError):
                 _capturing.reset(token)
             for span_id in capture.going_on():
                 self._captures.pop(span_id, None)
 
     def observed(self, application: Callable[[str], Any]) -> Callable[[str], Any]:
-        """Return an application as a retriever: its contexts are those in the application's spans.
+        """Wrap an application as a retriever that returns the contexts in the application's spans.
 
         `application` is a function of the question, sync or async, such as `chain.invoke` or
         `engine.query`. Documents that it returns are the final list; a text is the response.
@@ -129,7 +129,7 @@ class RetrievalProcessor(SpanProcessor):
 
 
 class SpanCapture(Captured):
-    """The spans of a block, which may still be running. Thread-safe."""
+    """The spans of a block, which may still be running. It is thread-safe."""
 
     def __init__(self, owner: RetrievalProcessor, reading: TraceReading) -> None:
         self.owner = owner
@@ -150,7 +150,7 @@ class SpanCapture(Captured):
             self._open.pop(str(step.step.id), None)
 
     def reported(self, documents: object, query: str | None) -> None:
-        """Add documents that the application itself reports, as retrieved in the current span."""
+        """Add documents that the application itself reports, to the current span."""
         parent, now = get_current_span().get_span_context(), time_ns()
         lists = TraceValueReader().read_documents(documents).lists
         own_id = f"record {next(_numbers)}"
@@ -163,14 +163,14 @@ class SpanCapture(Captured):
             return list(self._open)
 
     def retrieval(self, output: object = None) -> Retrieval:
-        """Return the record of the block; if no retrieval was observed, its `error` says so.
+        """Return the record of the block; if no retrieval was observed, its `error` is set.
 
         `output` is the block's output: documents in it are the final list, and a text is the
-        response. A span whose caller is outside the block is an outermost one.
+        response. A span whose caller is outside the block is an outermost span.
         """
         with self._lock:
             steps, open_spans = list(self._steps), list(self._open.values())
-        # A stream that is not read to its end keeps the spans around it open.
+        # A stream that is not read to its end leaves the spans around it open.
         for span in open_spans:
             step = step_of(of_sdk(span))
             step.is_open, step.problem = True, None

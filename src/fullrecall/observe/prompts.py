@@ -1,4 +1,4 @@
-"""Find the documents that models were sent, and the prompts that the answer was made from."""
+"""Find the documents in models' prompts, and the prompts from which the answer was made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from fullrecall.observe.step import Step
 
 @dataclass(slots=True)
 class _Asked:
-    """The documents and pieces in one prompt; `answers` if a step that answers sent it."""
+    """The documents and text pieces of one prompt.
+
+    `answers` is true if an answering step sent it.
+    """
 
     answers: bool
     documents: dict[TrackedDocument, None]
@@ -21,7 +24,7 @@ class _Asked:
 
 
 class ModelPrompts:
-    """The prompts of a record, except those that a retriever or a reranker sent."""
+    """The prompts of a record, except those of retrievers and rerankers."""
 
     def __init__(self, state: FlowState) -> None:
         self._state = state
@@ -33,10 +36,10 @@ class ModelPrompts:
         return bool(self._asked)
 
     def answering_pieces(self) -> dict[str, None]:
-        """Return the pieces of the prompts that the answer was made from.
+        """Return the text pieces of the prompts from which the answer was made.
 
-        If earlier prompts showed all documents of the last prompt, they served to choose them: then
-        only the earlier prompts of answering steps count.
+        If earlier prompts had all documents of the last prompt, they served to select them; then
+        only earlier prompts of answering steps count.
         """
         units = self._asked
         before = {document for unit in units[:-1] for document in unit.documents}
@@ -45,7 +48,7 @@ class ModelPrompts:
         return {piece: None for unit in counting for piece in unit.pieces}
 
     def read(self, step: Step, scope: Scope) -> None:
-        """Note the documents sent to a model; replaced lists among them are in use again."""
+        """Note the documents sent to a model; put replaced lists among them back into use."""
         shown = self._shown_in(step.prompt or ())
         answers = any(over.answers for over in self._state.tree.above(step))
         self._asked.append(_Asked(answers, shown, step.prompt or ()))
@@ -70,7 +73,7 @@ class ModelPrompts:
 def _revive(
     missing: dict[TrackedDocument, None], shown: dict[TrackedDocument, None], scope: Scope
 ) -> None:
-    """Bring replaced lists that a prompt shows back into use, the largest shown share first."""
+    """Put replaced lists that a prompt shows back into use, the largest shown share first."""
     candidates = dict.fromkeys(each for document in missing for each in scope.replaced(document))
     left = set(missing)
     for handed in sorted(candidates, key=lambda each: -each.share_of(shown)):

@@ -18,12 +18,14 @@ from fullrecall.samples.context import Context
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
 ToolDocuments: TypeAlias = Mapping[str, Callable[[Any], object]] | None
-"""By the name of a tool, a function that returns the documents in its result."""
+"""Functions by the name of a tool; each returns the documents in the tool's result."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepReading:
-    """How steps are read. This class takes documents as they are; adapters override that.
+    """How recorded steps are read.
+
+    This class leaves documents unchanged; adapters may override that.
 
     - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no
       retry or fallback succeeded; "score" scores the contexts of the other calls, and says so.
@@ -54,22 +56,25 @@ class StepReading:
 
     @property
     def changes_documents(self) -> bool:
-        """Whether `documents_of` returns anything but the copy itself."""
+        """Whether `documents_of` may return anything but the copy itself."""
         return False
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:  # noqa: ARG002
-        """Return the documents that replace this one: itself under another ID, or its parts."""
+        """Return the documents that replace this one: a copy with another ID, or its parts."""
         return (copy,)
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
-        """Return a document as a context with this ID; a `Context` stays as it was."""
+        """Return a document as a context with this ID.
+
+        A `Context` is only changed if its ID differs.
+        """
         if isinstance(copy.detail, Context):
             own = copy.detail
             return own if own.id == id else replace(own, id=id)
         return Context(copy.text or (None if id else ""), id=id)
 
     def links_of(self, copy: DocumentCopy) -> Collection[str]:
-        """Return the IDs of other documents that a document names: values of its metadata."""
+        """Return the IDs in a document's metadata that may name other documents."""
         metadata = copy.detail.metadata if isinstance(copy.detail, Context) else {}
         return [value for value in metadata.values() if isinstance(value, str)]
 
@@ -88,10 +93,10 @@ class StepReading:
 
         - `root`: the ID of the step that is the call itself; None for a block of calls.
         - `question`: the call's question; turns before it do not count.
-        - `part`: the ID of a step: only this step and the steps that it called count. If it
-          answers, the lists that it was given count.
+        - `part`: the ID of a step; only this step and the steps that it called count. If it
+          answers, its input lists count.
         - `response`: the application's answer.
-        - `partial`: why the record is known to be partial: then the sample is unscored.
+        - `partial`: the reason why the record is incomplete; the sample is then unscored.
         - `unseen`: the error if no step returned documents.
 
         Raises `InputError` for documents that cannot be read, naming the step.
@@ -123,7 +128,7 @@ class StepReading:
         return record.retrieval(response, error)
 
     def _with_hits(self, step: Step) -> Step:
-        """Return a tool with the documents that the user's function finds in its result."""
+        """Return a tool's step with the documents that the user's function finds in its result."""
         functions = self.tool_documents or {}
         read = functions.get(step.name) if step.kind == "tool" else None
         if read is None or step.error is not None or step.ended is None:
@@ -136,8 +141,8 @@ class StepReading:
         return replace(step, returned=documents)
 
     def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
-        """Return steps with each document replaced by its `documents_of`, each read once."""
-        kept = list(steps)  # lists are identified by `id()`, so they must stay alive
+        """Return steps with each document replaced by its `documents_of`; read each list once."""
+        kept = list(steps)  # lists are identified by `id()`, so keep them alive
         lists: dict[int, DocumentList] = {}
         copies: dict[int, tuple[DocumentCopy, ...]] = {}
         for step in kept:

@@ -1,4 +1,4 @@
-"""Make the retrieval of one call from its steps: the retrieved, kept, and read contexts."""
+"""Build the retrieval of one call from its steps: the retrieved, kept, and read contexts."""
 
 from __future__ import annotations
 
@@ -20,31 +20,32 @@ from fullrecall.samples.prompts import FoldedPrompt, Read, read_of
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
 ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
-"""Makes a context of a copy and the ID that the document has: an ID that a step dropped is back."""
+"""Makes a context from a copy and the document's ID, which restores an ID that a step dropped."""
 
 _DARK = 100
-"""Characters of text from a tool that may be documents; less is a number, a date, a name."""
+"""The fewest characters of a tool's text that may be documents; a number, a date or a name is
+shorter.
+"""
 
 _ANYWHERE = object()
-"""In place of a step's ID: the key of lists that may be a part of any other list."""
+"""The key, in place of a step's ID, of lists that may be a part of any other list."""
 
 _SURE = 5
-"""Contexts from which the order of a reordering is not met by chance: 1 in 120."""
+"""The fewest contexts from which a reordering is recognized by its order: chance gives 1 in 120."""
 
 _REORDERING = re.compile("reorder|lost.?in.?the.?middle|transform_documents", re.IGNORECASE)
-"""Names of steps that serve the model's attention, if their order says so too."""
+"""Names of steps that may reorder contexts for the model's attention; their order must agree."""
 
 _DEPTH = 100
-"""Stages that took one another; deeper stages are left out."""
+"""The most stages in a chain of replaced lists; deeper stages are left out."""
 
 
 def of_one_search(
     steps: Sequence[Step], root: Hashable | None, response: str | None, make: ContextMaker
 ) -> Retrieval | None:
-    """Return the retrieval of one search, if the call returned just its list; else None.
+    """Return the retrieval of a call that is one search and returns its list; None for other calls.
 
-    The result equals the retrieval of `Record` at a tenth of the cost, and most calls are of this
-    kind.
+    The result equals that of `Record` at a tenth of the cost, and most calls are of this kind.
     """
     steps = [step for step in steps if not step.is_empty]
     if not 0 < len(steps) < 3 or (len(steps) == 2) != (steps[0].id == root):  # noqa: PLR2004
@@ -71,7 +72,7 @@ def of_one_search(
 
 
 class Record:
-    """The retrieved, kept, and read contexts of one call, from its steps."""
+    """Computes the retrieved, kept, and read contexts of one call from its steps."""
 
     def __init__(
         self,
@@ -108,7 +109,7 @@ class Record:
         self._kept = self._in_order(each for each in kept if not self._is_unread(each))
 
     def retrieval(self, response: str | None, error: str | None) -> Retrieval:
-        """Return the record; `error` is why it cannot be scored."""
+        """Return the record; `error` is the reason why it cannot be scored, or None."""
         calls = self._calls()
         if not self._kept:
             return Retrieval(calls=[c for _, c in calls], response=response, error=error)
@@ -134,7 +135,7 @@ class Record:
         )
 
     def _ids(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """Return by the ID of each shown document its other IDs, and those of its parts."""
+        """Return, by the ID of each shown document, its other IDs and those of its parts."""
         shown = dict.fromkeys(
             self._flow.documents.passages[number].document for number in self._contexts
         )
@@ -159,7 +160,7 @@ class Record:
         return sorted(calls, key=lambda each: positions[each[0].id])
 
     def problem(self, failed_calls: FailedCalls, unseen: str) -> str | None:
-        """Return why the sample cannot be scored, None if it can."""
+        """Return the reason why the sample cannot be scored; None if it can."""
         counting = self._failures.counting
         if counting and (failed_calls == "unscored" or not self._kept):
             return self._failed(counting)
@@ -178,7 +179,7 @@ class Record:
         return self._ambiguous()
 
     def _unknown(self) -> str | None:
-        """Return why some retrieved documents are unknown; None if all are known."""
+        """Return the reason why some retrieved documents are unknown; None if all are known."""
         for step in self._tree.steps:
             if step.id in self._failures.lost or not step.retrieves or step.returned:
                 continue
@@ -190,9 +191,9 @@ class Record:
         return None
 
     def _parts_of(self, whole: HandedList) -> Iterator[HandedList]:
-        """Yield the lists with some of a list's documents that may count instead of it.
+        """Yield the lists that have only a part of a list's documents and may count instead of it.
 
-        A step returned these lists beside it, or made them from lists that are not in the record.
+        The same step returned them, or a step made them from lists that are not in the record.
         """
         for beside in (whole.step.id, _ANYWHERE) if self._parts else ():
             for part in self._parts.get(beside, ()):
@@ -200,7 +201,7 @@ class Record:
                     yield part
 
     def _is_unread(self, whole: HandedList) -> bool:
-        """Return whether a prompt had only a part of a list."""
+        """Return whether a list is longer than the part of it that a prompt had."""
         return any(
             any(document.read_in for document in part.documents)
             and not any(document.read_in for document in whole.documents - part.documents)
@@ -208,7 +209,7 @@ class Record:
         )
 
     def _ambiguous(self) -> str | None:
-        """Return why it is unknown whether a list or its part was passed on; else None."""
+        """Return the reason why it is unknown whether a list or its part was passed on, or None."""
         for whole in self._kept:
             if whole.unquoted_by and not all(document.read_in for document in whole.documents):
                 return (
@@ -269,7 +270,7 @@ class Record:
 
     def _call(self, handed: HandedList, depth: int = 0) -> Call:
         contexts = tuple(map(self._context, handed.passages))
-        # A graph that loops replaces its own list again and again: bound the recursion.
+        # A graph with a loop replaces its own list many times: bound the recursion.
         taken_lists = self._in_order(handed.taken) if depth < _DEPTH else []
         children = tuple(self._call(each, depth + 1) for each in taken_lists)
         step = handed.step
@@ -277,7 +278,7 @@ class Record:
         return Call(step.name, step.query, contexts, children=children, reorders=reorders)
 
     def _before(self, handed: HandedList) -> HandedList | None:
-        """Return the list that a step only reordered for the model's attention."""
+        """Return the list before a step that only reordered it for the model's attention."""
         if len(handed.taken) != 1:
             return None
         (before,) = handed.taken
@@ -289,7 +290,7 @@ class Record:
         return before if is_certain and _is_reordering(*lists) else None
 
     def _ranked(self, handed: HandedList) -> Sequence[DocumentText]:
-        """Return passages by rank: in the order before a step that only reorders."""
+        """Return passages by rank: in the order before a step that only reorders them."""
         before = self._before(handed)
         if before is None:
             return handed.passages
@@ -314,7 +315,7 @@ class _Calls:
         steps = [*sources, *retrievers, *failures.counting, *failures.recovered]
         calls = {call.id: call for call in map(self._call, steps)}
         searching = {call.name for call in calls.values() if call.kind == "tool"}
-        # A search without results, or with unreadable ones, cost as well.
+        # A search without results, or with unreadable ones, costs as well.
         calls |= {
             call.id: call
             for call in (self._call(step) for step in tree.steps if step.kind == "tool")
@@ -330,13 +331,13 @@ class _Calls:
         self._numbers = {call: number for number, call in enumerate(ordered, start=1)}
 
     def of(self, passage: DocumentText) -> tuple[int, float | None]:
-        """Return the number of the call that first returned a document, and when it ended."""
+        """Return the number of the call that first returned a document, and the time of its end."""
         calls = map(self._call, passage.document.sources)
         first = min(calls, key=lambda call: self._numbers[call.id])
         return self._numbers[first.id], first.seconds
 
     def is_call(self, step: Step) -> bool:
-        """Return whether a step is one of the numbered calls, or is below one."""
+        """Return whether a step is, or is below, one of the numbered calls."""
         return self._call(step).id in self._numbers
 
     def in_order(self, passages: Iterable[DocumentText]) -> list[DocumentText]:
@@ -356,8 +357,8 @@ class _Calls:
 
 
 def _empty_call(step: Step) -> Call:
-    """Return the call of an empty search: with an empty list if it returned one, else None."""
-    # LangChain prints the list that a tool returns into its message.
+    """Return an empty search as a `Call`: with an empty list if it returned one, else with None."""
+    # LangChain prints an empty list that a tool returns into its message.
     has_list = step.texts == ("[]",) or any(not listed.documents for listed in step.returned)
     return Call(step.name, step.query, () if has_list else None)
 
@@ -379,10 +380,13 @@ def _failure(step: Step) -> str:
 
 
 def _united(kept: Sequence[Sequence[DocumentText]]) -> tuple[list[DocumentText], list[int] | None]:
-    """Return the passages of all lists, each document once at its best rank, and the ranks."""
+    """Merge the passages of all lists, each document once at its best rank.
+
+    Return also the ranks.
+    """
     if len(kept) == 1:
         return list(kept[0]), None
-    # Separate calls have no order: rank 1 of each call comes before rank 2 of any.
+    # Separate calls have no common order: rank 1 of each call comes before rank 2 of any call.
     ranked = [
         (rank, number, passage)
         for number, passages in enumerate(kept)
@@ -395,7 +399,7 @@ def _united(kept: Sequence[Sequence[DocumentText]]) -> tuple[list[DocumentText],
 
 
 def _is_reordering(before: Sequence[Context], after: Sequence[Context]) -> bool:
-    """Return whether a step only put the best contexts at both ends, and the worst in the middle.
+    """Return whether a step only put the best contexts at both ends and the worst in the middle.
 
     LangChain's LongContextReorder does so for the model's attention: its order is not a ranking.
     """

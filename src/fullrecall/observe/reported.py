@@ -1,4 +1,4 @@
-"""Retrieval without events: the application reports the documents itself."""
+"""Retrieval without events: the application itself reports the documents."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TypeAlias, TypeVar
 Documents = TypeVar("Documents")
 
 TakeReport: TypeAlias = Callable[[object, "str | None"], None]
-"""Writes documents, and the question that they were retrieved for, into open records."""
+"""Adds documents, and the question for which they were retrieved, to open records."""
 
 _takers: list[TakeReport] = []
 
 
 def record(documents: Documents, *, query: str | None = None) -> Documents:
-    """Write documents into each record that is open around this call, and return them.
+    """Add documents to each record that is open around this call, and return them.
 
         hits = record(vectorstore.similarity_search(question), query=question)
 
@@ -28,6 +28,6 @@ def record(documents: Documents, *, query: str | None = None) -> Documents:
 
 
 def on_record(take: TakeReport) -> TakeReport:
-    """Register a function that gets the arguments of `record` and finds the open records itself."""
+    """Register a function that adds the arguments of `record` to the open records it knows."""
     _takers.append(take)
     return take

@@ -11,7 +11,10 @@ from fullrecall.observe.step import HITS, ROWS, DocumentCopy, DocumentList
 
 
 class ReturnedLists:
-    """The lists that a step returned, when it ends; `idle` are tools that retrieved nothing."""
+    """Reads the lists that a step returned when it ends.
+
+    `idle` are tools that retrieved nothing.
+    """
 
     def __init__(
         self, state: FlowState, opened: OpenStep, scope: Scope, idle: Collection[Hashable]
@@ -24,13 +27,16 @@ class ReturnedLists:
         self._view = StepDocuments(state.documents, [*given, *inside])
         self._given = {*documents_in(given)}
         self._handled = self._given.union(documents_in(inside))
-        # Texts that were retrieved before may have been stored again, with new IDs.
+        # Texts that were retrieved before may have been stored again under new IDs.
         known = state.documents
         self._stored = StepDocuments(known, passages_of(scope.lists()), whole=True)
         self._is_search = state.stores and step.retrieves and not self._view.passages
 
     def lists(self) -> Iterator[TrackedList]:
-        """Yield the lists of documents, one for each query if hits came for several."""
+        """Yield the lists of documents.
+
+        Hits that come from several queries give one list for each.
+        """
         for listed in self._step.returned:
             if listed.path == HITS and self._step.id in self._idle:
                 continue
@@ -69,7 +75,7 @@ class ReturnedLists:
         return bool(new)
 
     def _note_sources(self, passages: Sequence[DocumentText]) -> None:
-        """Note where documents come from, unless they come from outside the record."""
+        """Note the step that documents come from, unless they come from outside the record."""
         step = self._step
         for passage in passages:
             document = passage.document
@@ -87,9 +93,10 @@ class ReturnedLists:
                 )
 
     def _known_rows(self, listed: DocumentList) -> list[DocumentCopy] | None:
-        """Return a call's whole output as known documents; None if one item is not known.
+        """Return a call's whole output as known documents; None if an item is unknown.
 
-        A row is known by its text, or by the ID of a document in view, even if it is only that ID.
+        A row is recognized by its text, or by the ID of a document in view, even if it is only an
+        ID.
         """
         if listed.path not in ((), ROWS):
             return None
@@ -104,7 +111,7 @@ class ReturnedLists:
         return rows or None
 
     def _are_documents(self, listed: DocumentList) -> bool:
-        """Return whether bare texts are documents: known ones, or all that the call returned."""
+        """Return whether bare texts are documents: known ones, or the whole output of the call."""
         state = self._state
         if state.has_texts_of(listed):
             return True
@@ -115,6 +122,6 @@ class ReturnedLists:
 def _answers(
     hits: tuple[DocumentText, ...], inside: Sequence[HandedList]
 ) -> Sequence[tuple[DocumentText, ...]]:
-    """Return hits as one list, or as one list for each query if each was returned alone."""
+    """Return hits as one list, or as one list for each hit if each was returned separately."""
     returned = {handed.signature for handed in inside}
     return [(hit,) for hit in hits] if {(hit.number,) for hit in hits} <= returned else [hits]

@@ -1,4 +1,4 @@
-"""Check by one tiny run that a framework still reports its calls as an adapter expects."""
+"""Check with one tiny run that a framework still reports its calls as an adapter expects."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fullrecall.observe.step import Step
 
 
 def incompatible(run: Callable[[], Sequence[Step]], adapter: str, *packages: str) -> str | None:
-    """Return why the installed packages cannot be recorded by an adapter, or None if they can.
+    """Return why an adapter cannot record the installed packages; None if it can.
 
     `run` returns the steps of a call in which a retriever inside a retriever returns the documents
-    1 and 2; the call keeps the first of them, and may send it to a model. It raises for a
-    difference that only the adapter knows.
+    1 and 2; the call keeps the first of them, and may send it to a model. It raises if it sees
+    another difference, which only the adapter knows.
     """
     try:
         difference = _difference(run())

@@ -1,4 +1,4 @@
-"""Spans as tools return them: OpenTelemetry's SDK, OTLP JSON, Phoenix, MLflow, Langfuse, Weave."""
+"""Parse spans of OpenTelemetry's SDK, OTLP JSON, Phoenix, MLflow, Langfuse and Weave."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from fullrecall.errors import InputError
 from fullrecall.observe.span import Span, below, error_of, flat, of_sdk, parsed
 
 RESOURCE_SPANS = "resourceSpans"
-"""The key by which an object of OTLP JSON is known."""
+"""The key by which an object of OTLP JSON is recognized."""
 
 _REMOTE, _KNOWS_REMOTE = 0x200, 0x100
-"""Bits of a span's flags in OTLP: whether its parent is remote, and whether that is known."""
+"""Bits of a span's flags in OTLP: the parent is remote; whether it is remote is known."""
 
 _FORMS = (
     "expected spans of OpenTelemetry, OTLP JSON objects, rows of a Phoenix frame, traces of "
     "MLflow, observations of Langfuse, or calls of Weave"
 )
 
-# The names of a span's parts in these tools: the first that has a value counts.
+# The names of a span's parts in these tools: the first with a value counts.
 _TRACE_ID = ("context.trace_id", "trace_id", "traceId")
 _SPAN_ID = ("context.span_id", "span_id", "spanId", "id")
 _PARENT_ID = (
@@ -45,7 +45,7 @@ _COLUMNS = {
     "inputs": "weave.inputs",
     "output": "langfuse.observation.output",
 }
-"""Columns of Phoenix, Langfuse and Weave, by the attribute that has the same in other spans."""
+"""The columns of Phoenix, Langfuse and Weave that hold the values of these attributes."""
 
 _LANGFUSE_TYPES = frozenset(
     "agent chain embedding evaluator event generation guardrail retriever span tool".split()
@@ -69,14 +69,14 @@ def spans_in(source: object) -> Iterator[Span]:
                 yield from spans_in(span)
     elif hasattr(source, "context") and hasattr(source, "attributes") and hasattr(source, "parent"):
         yield of_sdk(source)
-    elif callable(dump):  # These are a Trace or a Span of MLflow, or a Call of Weave.
+    elif callable(dump):  # Trace or Span of MLflow, or Call of Weave
         yield from spans_in(dump())
     else:
         raise InputError(f"{_FORMS}, got {shown(source)}")
 
 
 def is_span_row(row: object) -> bool:
-    """Return whether a row, or a line of a file, holds spans and no sample."""
+    """Return whether a row, or a line of a file, holds spans instead of a sample."""
     if not isinstance(row, Mapping):
         return False
     return (
@@ -84,12 +84,12 @@ def is_span_row(row: object) -> bool:
         or ("context" in row and "attributes" in row)
         or _spans_inside(row) is not None
         or _is_observation(row)
-        or {"op_name", "id", "trace_id", "inputs"} <= row.keys()  # This row is a call of Weave.
+        or {"op_name", "id", "trace_id", "inputs"} <= row.keys()  # a call of Weave
     )
 
 
 def _spans_inside(item: Mapping[Any, Any]) -> Iterable[Any] | None:
-    """Return the spans of an OTLP object, or a trace of MLflow or Langfuse; else None."""
+    """Return the spans in an OTLP object, or in a trace of MLflow or Langfuse; else None."""
     if isinstance(item.get(RESOURCE_SPANS), list):
         resources = _mappings(item[RESOURCE_SPANS])
         scopes = [scope for each in resources for scope in _mappings(each.get("scopeSpans"))]
@@ -111,7 +111,7 @@ def _is_observation(row: Mapping[Any, Any]) -> bool:
 
 
 def _span_of(item: Mapping[Any, Any]) -> Span:
-    """Return one row or object as a span; raise `InputError` for one without a span's IDs."""
+    """Parse one row or object as a span; raise `InputError` if it lacks a span's IDs."""
     row = {str(name): value for name, value in item.items()}
     for holder in ("context", "status"):
         if isinstance(nested := row.get(holder), Mapping):
@@ -145,7 +145,7 @@ def _span_of(item: Mapping[Any, Any]) -> Span:
 
 
 _OP = "weave:///"
-"""The beginning of the address of an op of Weave, which ends with its name and its version."""
+"""The beginning of the address of a Weave op; the address ends with the op's name and version."""
 
 
 def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,13 +155,13 @@ def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
     attributes |= flat(dict(below(values, "attributes")))
     output = values.get("output")
     if isinstance(output, Mapping) and isinstance(output.get("outputs"), Mapping):
-        values["output"] = output["outputs"]  # This row is a run of LangChain, in Weave.
+        values["output"] = output["outputs"]  # a LangChain run, in Weave
     own = {attribute: values[name] for name, attribute in _COLUMNS.items() if name in values}
     return {**own, **attributes}
 
 
 def _first(row: Mapping[Any, Any], names: Sequence[str]) -> Any:
-    """Return the first of these columns that has a value; None if none has."""
+    """Return the value of the first of these columns that has one; None if none has."""
     return next((row[name] for name in names if not is_missing(row.get(name))), None)
 
 
@@ -170,14 +170,14 @@ def _mappings(value: object) -> list[Mapping[str, Any]]:
 
 
 def _key_values(pairs: object) -> dict[str, Any]:
-    """Return attributes, as a mapping or as pairs of OTLP JSON."""
+    """Return attributes as a dict, from a mapping or from OTLP JSON's pairs."""
     if isinstance(pairs, Mapping):
         return dict(pairs)
     return {str(pair.get("key")): _any_value(pair.get("value")) for pair in _mappings(pairs)}
 
 
 def _any_value(value: object) -> Any:
-    """Return the value in an `AnyValue` of OTLP JSON."""
+    """Return the plain value of an `AnyValue` of OTLP JSON."""
     if not isinstance(value, Mapping) or not value:
         return None
     kind, content = next(iter(value.items()))
@@ -190,7 +190,7 @@ def _any_value(value: object) -> Any:
 
 
 def _own_id(value: object) -> str:
-    """Return the ID of a span or a trace, as its exporter wrote it, hex in lower case."""
+    """Return the ID of a span or a trace as its exporter wrote it, but hex in lower case."""
     if not isinstance(value, str) or not value:
         raise InputError(f"expected a span with a trace_id and a span_id, got {shown(value)}")
     return value.lower() if _HEX.fullmatch(value) else value
@@ -200,7 +200,7 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 
 
 def _nanoseconds(row: Mapping[str, Any], moment: str) -> float:
-    """Return a time in nanoseconds, which whole numbers already are; 0 without a time."""
+    """Return a time in nanoseconds, the unit of whole numbers; 0 if the row has no time."""
     value = _first(row, [name.format(moment) for name in _TIME])
     if isinstance(value, str) and not value.isdigit():
         try:
@@ -212,7 +212,7 @@ def _nanoseconds(row: Mapping[str, Any], moment: str) -> float:
 
 
 def _whole(value: object) -> int:
-    """Return a value as a whole number; 0 if that is not possible."""
+    """Convert a value to a whole number; return 0 if that fails."""
     try:
         return int(value)  # type: ignore[call-overload, no-any-return]
     except (TypeError, ValueError, OverflowError):

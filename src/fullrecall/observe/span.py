@@ -1,4 +1,4 @@
-"""One span of any tracing tool in one form: IDs, times, status, and flat attributes."""
+"""One span of any tracing tool, in one form: IDs, times, status, and flat attributes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 class Span:
     """A finished span, as its exporter wrote it.
 
-    - `trace_id`, `span_id`, `parent_id`: as their exporter wrote them; the
-      parent is None for a root. `remote_parent`: the parent ran in another process.
+    - `trace_id`, `span_id`, `parent_id`: as the exporter wrote them; the parent of a root is None.
+      `remote_parent`: whether the parent ran in another process.
     - `attributes`: flat, under dotted names.
     - `events`: the name and the attributes of each.
     - `error`: why the span failed; None without a failure.
     - `start`, `end`: in nanoseconds of one clock; 0 if unknown.
-    - `dropped`: attributes that the exporter left out.
+    - `dropped`: the number of attributes that the exporter left out.
     """
 
     trace_id: str
@@ -36,14 +36,14 @@ class Span:
 
     @property
     def departure(self) -> str | None:
-        """The message of an exception by which a step left early without failing; else None."""
+        """The message of the exception by which a step left early without failing; else None."""
         raised = (fields for name, fields in self.events if name == "exception")
         messages = (fields.get("exception.message") for fields in raised)
         return next((str(each) for each in messages if each is not None), None)
 
 
 def of_sdk(span: Any) -> Span:
-    """Return a `ReadableSpan` of OpenTelemetry's SDK."""
+    """Convert a `ReadableSpan` of OpenTelemetry's SDK."""
     context, parent = span.context, span.parent
     status = span.status
     failed = getattr(getattr(status, "status_code", None), "name", "") == "ERROR"
@@ -64,8 +64,11 @@ def of_sdk(span: Any) -> Span:
 
 
 def error_of(description: object, events: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
-    """Return why a span failed, in one line; `description` may be an exception with its type."""
-    # Only spans need this import: reading samples loads fewer modules.
+    """Return the reason why a span failed, in one line.
+
+    `description` may be an exception with its type.
+    """
+    # Import here: reading samples then loads fewer modules.
     from fullrecall.observe import brief
 
     text = description if isinstance(description, str) else ""
@@ -86,10 +89,10 @@ _DEPARTURES = frozenset(
 
 
 def left_early(error: str) -> bool:
-    """Return whether this error, which begins with its class, only means that a step left early.
+    """Return whether an error, which begins with its class, only means that a step left early.
 
-    The step's stream is no longer read, it waits for a human, or it hands over to the outer graph:
-    LangGraph raises an exception for each of these, and traces record it as an error.
+    LangGraph raises an exception if a step's stream is no longer read, if the step waits for a
+    human, or if it hands over to the outer graph; traces record these exceptions as errors.
     """
     return _CLASS.split(error, maxsplit=1)[0].rpartition(".")[2] in _DEPARTURES
 
@@ -97,7 +100,7 @@ def left_early(error: str) -> bool:
 def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return nested attributes under dotted names: `{"a": [{"b": 1}]}` as `{"a.0.b": 1}`.
 
-    A list of plain values stays one; an empty list stays, since it means that there are no items.
+    A list of plain values stays a list. An empty list stays too, since it means no items.
     """
     attributes: dict[str, Any] = {}
     for name, content in value.items():
@@ -114,7 +117,7 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def parsed(value: object) -> Any:
-    """Return the value of a JSON text; any other value as it is."""
+    """Parse a JSON object, list or string; return any other value unchanged."""
     if not isinstance(value, str) or value[:1] not in ("{", "[", '"'):
         return value
     try:
@@ -132,7 +135,7 @@ def below(attributes: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any
 
 
 def numbered(attributes: Mapping[str, Any], prefix: str, kind: str) -> dict[int, dict[str, Any]]:
-    """Return the fields of attributes such as `PREFIX.0.KIND.id`, by their numbers, in order."""
+    """Return the fields of attributes such as `PREFIX.0.KIND.id` by their number, in order."""
     fields: dict[int, dict[str, Any]] = {}
     for name, value in below(attributes, prefix):
         position, _, field_name = name.partition(".")

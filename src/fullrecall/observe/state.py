@@ -1,4 +1,4 @@
-"""The state of a record that is being followed, shared by the passes of a flow."""
+"""The state of a record while its steps are followed; the passes of a flow share it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ LinksOf: TypeAlias = Callable[[DocumentCopy], Collection[str]]
 class FlowState:
     """The state of a record at one moment.
 
-    - `outermost`: every list that an outermost step returned, replaced ones too.
+    - `outermost`: every list that an outermost step returned, including replaced lists.
     - `lists`: all lists by their documents.
     - `retrieved`: the passages that sources returned, in the order in which they came.
     - `touched`: the IDs of the steps that documents passed through.
-    - `doubt`: why it is unknown which documents some step had; None without a doubt.
-    - `stores`: whether texts were cut for a new store, whose searches find them under new IDs.
-    - `resumed`: the IDs of the steps that began again after they had asked a human.
+    - `doubt`: why it is unknown which documents a step had; None if it is known.
+    - `stores`: whether texts were cut for a new store, which returns them under new IDs.
+    - `resumed`: the IDs of the steps that asked a human and then began again.
     - `united`: the signatures of the input lists that were checked.
-    - `read_lists`: by its identity, each list that was given to a step, and its passages.
+    - `read_lists`: each input list of a step with its passages, by the list's identity.
     """
 
     def __init__(self, tree: Tree, links_of: LinksOf) -> None:
@@ -50,13 +50,13 @@ class FlowState:
         self._links_of = links_of
 
     def retrieve(self, passage: DocumentText, step: Step) -> None:
-        """Note the step that a document comes from."""
+        """Record the step that retrieved a document."""
         passage.document.origin = step
         passage.document.sources.append(step)
         self.retrieved.append(passage)
 
     def has_texts_of(self, listed: DocumentList) -> bool:
-        """Return whether all texts of a list are those of known documents."""
+        """Return whether a list has documents, and each text is that of a known document."""
         return bool(listed.documents) and all(
             self.documents.with_text(copy.text) for copy in listed.documents
         )
@@ -64,10 +64,10 @@ class FlowState:
     def numbered(
         self, listed: DocumentList, step: Step, view: StepDocuments
     ) -> Iterator[tuple[DocumentCopy, int]]:
-        """Yield copies, each with the number of earlier copies of its text without an ID.
+        """Yield copies, each with the number of earlier copies in the list with its text and no ID.
 
-        If the view has more documents of this text than there are copies, it is unknown which ones
-        they are: this is noted as a doubt.
+        If the view has more documents with this text than the list has copies, their identity is
+        noted as a doubt.
         """
         counts = Counter(copy.text for copy in listed.documents if copy.id is None)
         numbers: Counter[str] = Counter()
@@ -92,10 +92,10 @@ class FlowState:
     def doubt_renewed(
         self, step: Step, new: Sequence[DocumentText], before: Iterable[DocumentText]
     ) -> None:
-        """Doubt documents that may be earlier documents with new IDs and words.
+        """Note a doubt if documents may be earlier documents with new IDs and words.
 
-        Documents with a store's ID are not doubted, nor documents linked with an earlier one by
-        their metadata, as a summary is with its chunk.
+        There is no doubt for documents with a store's ID, or whose metadata links them to an
+        earlier document, as a summary to its chunk.
         """
         if not new or not all(is_made(passage.copy) for passage in new):
             return
@@ -116,7 +116,7 @@ class FlowState:
         return dict.fromkeys(each.document for each in self.passages_in(texts)).keys()
 
     def passages_in(self, texts: Iterable[str], *, again: bool = True) -> list[DocumentText]:
-        """Return a passage of each document that any of these texts contains, in their order.
+        """Return one passage of each document that occurs in any of these texts, in order.
 
         See `PassageIndex.found_in`, also for `again`.
         """

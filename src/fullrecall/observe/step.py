@@ -7,26 +7,27 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 StepKind: TypeAlias = Literal["retriever", "reranker", "tool", "llm", "chain", "agent"]
-"""The kind of a step, in the words of OpenInference."""
+"""The kind of a step, as OpenInference names it."""
 
 Path: TypeAlias = tuple[Hashable, ...]
-"""Where a list is in a value: the keys of the mappings down to it, `ITEM` for a list's item."""
+"""The place of a list in a value: the keys of the mappings above it, and `ITEM` for a list's item.
+"""
 
 ITEM = None
-"""The part of a path for any item of a list: a position is not a key."""
+"""The path part for any item of a list, since a position is not a key."""
 
 ROWS: Path = ("<rows>",)
-"""The path of an output read as rows of any kind: they are documents if all are known."""
+"""The path of an output that was read as rows of any kind; rows are documents if all are known."""
 
 HITS: Path = ("<hits>",)
 """The path of the hits that a tool returned."""
 
 
 class DocumentCopy(NamedTuple):
-    """One document as it was at one event.
+    """A copy of one document at the time of one event.
 
     - `token`: the identity of the object, which the log keeps alive; 0 without one.
-    - `id`, `text`: as the document has them; `text` is empty if it has no text.
+    - `id`, `text`: those of the document; `text` is empty if it has none.
     - `detail`: the data that the translator needs to make a `Context`: a score, metadata.
     """
 
@@ -37,15 +38,16 @@ class DocumentCopy(NamedTuple):
 
 
 copied = DocumentCopy._make
-"""Makes a `DocumentCopy` of its fields without checking their names: each document is copied."""
+"""Makes a `DocumentCopy` of its fields without checking names, for speed: each document is copied.
+"""
 
 
 class DocumentList(NamedTuple):
-    """One list of documents somewhere in the input or the output of a step.
+    """One list of documents at some place in a step's input or output.
 
-    `certain` is False for bare texts, which may be documents or anything else: they count only if
-    documents with these texts are known, or if the call returned only them. `hits` is True for a
-    list of items that hold one document each.
+    `certain` is False for bare texts, which may or may not be documents: they count only if
+    documents with these texts are known, or if they are the call's whole output. `hits` is True for
+    a list of items that hold one document each.
     """
 
     path: Path
@@ -56,12 +58,12 @@ class DocumentList(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One event as a translator records it; `began` and `ended` order events, without a clock.
+    """One event as a translator records it; `began` and `ended` are counters that order events.
 
     - `id`, `parent`: those of the event and of its caller; an unknown parent means that the root
       called the step, if there is a root.
     - `kind`, `name`: its kind, and its name in messages and stages.
-    - `given`, `returned`: every list of documents in its input and in its output, copied then.
+    - `given`, `returned`: every list of documents in its input and its output, copied at the event.
     - `texts`: all text in its output, in pieces.
     - `prompt`: for a model, the text of each message that it was sent; None for anything else.
     - `asked`: for a model, the users' messages in its prompt, stripped.
@@ -72,15 +74,14 @@ class Step:
       inner method returned, both kept alive; empty for a string.
     - `callee`: the called object or tool, by identity or name, if the framework reports it.
     - `task`: the unit of work that this step is an attempt of, if the framework names it.
-    - `closed`: its input was made inside its caller, or given to its caller: no earlier run made
-      it.
+    - `closed`: its input was made inside its caller or given to its caller, not by an earlier run.
     - `tries`: its calls are alternatives or attempts: only its own success counts.
     - `answers`: it is known to answer from its input alone.
-    - `stores`: it cuts texts for a new store, whose searches find them under new IDs.
-    - `group`, `branch`: steps of one caller and group run at once by construction, at any recorded
-      times; their order is that of their branches: "map:key:x", the first of two tool calls.
-    - `reorders`: it is known to serve the model's attention: its order is not a ranking.
-    - `labels`: the framework's tags and metadata, for selecting steps; unused here.
+    - `stores`: it cuts texts for a new store, which returns them under new IDs.
+    - `group`, `branch`: steps of one caller and group run in parallel, whatever their recorded
+      times; they are ordered by their branches, such as "map:key:x" or the first of two tool calls.
+    - `reorders`: it reorders contexts for the model's attention, so its order is not a ranking.
+    - `labels`: the framework's tags and metadata, by which adapters select steps.
     - `seconds`: when it ended, in seconds since the call began; None if that is unknown.
     """
 
@@ -113,12 +114,12 @@ class Step:
 
     @property
     def retrieves(self) -> bool:
-        """Whether the step is known to return documents and nothing else."""
+        """Whether the step is a retriever or a reranker: it returns only documents."""
         return self.kind in ("retriever", "reranker")
 
     @property
     def is_empty(self) -> bool:
-        """Whether neither documents nor texts passed through the step, as through an embedding."""
+        """Whether neither documents nor texts passed through the step, as with an embedding."""
         contents = (self.given, self.returned, self.texts, self.prompt, self.error, self.task)
         plays_a_part = self.kind != "chain" or self.tries or self.answers or self.stores
         return not (plays_a_part or any(contents) or self.ended is None)

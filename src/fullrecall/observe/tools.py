@@ -1,4 +1,4 @@
-"""Documents in the results of tools: hits in lists and envelopes, as values or as JSON text."""
+"""Documents in the results of tools: hits in lists and envelopes, as values or as JSON texts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from fullrecall.samples.hit_fields import IDS, INNER, SCORES, TEXTS
 
 _MAY_BE_EMPTY = ("data", "content", "kwargs")
 _ENVELOPES = ("results", "documents", "hits", "matches", "structuredContent", *_MAY_BE_EMPTY)
-"""Keys of hits in an answer, of MCP and of LangChain's dumps too; some mean no hits if empty."""
+"""Keys that hold hits in the answers of tools, MCP and LangChain; some mean no hits if empty."""
 _HIT_TEXTS = (*TEXTS, "snippet")
 _LINKS = ("url", "link", "href")
 
 _OWN_SHARE = 0.7
-"""The least share of a tool's pairs of words that makes its text its caller's."""
+"""The smallest share of word pairs in a tool's text, found in its caller's words, at which the text
+is the caller's own.
+"""
 
 
 def hits_in(value: object) -> tuple[Context, ...] | None:
-    """Return the documents in a tool's result, best first; None if it is not a list of hits.
+    """Return the documents in a tool's result, in order; None if it is not a list of hits.
 
     A hit is a mapping or a Pydantic model with a text and an ID, an address, a title or a score. An
     empty list counts as hits only in an envelope other than "data".
@@ -45,8 +47,8 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
 
 
 def _hits_of(item: Mapping[str, Any]) -> tuple[Context, ...] | None:
-    """Return the hits in an envelope, or a hit alone."""
-    if item.get("type") == "text":  # This is a block of a message.
+    """Return the hits in an envelope, or a mapping that is itself a hit."""
+    if item.get("type") == "text":  # a block of a message
         return hits_in(item.get("text"))
     for name in _ENVELOPES:
         inside = item.get(name)
@@ -60,7 +62,7 @@ def _hits_of(item: Mapping[str, Any]) -> tuple[Context, ...] | None:
 
 
 def _printed_in(text: str) -> list[Context | dict[str, Any]] | None:
-    """Return documents, or the fields of other hits, from a list that was printed as text.
+    """Parse a list that was printed as text; return its documents, or the fields of other hits.
 
     LangChain prints a tool's objects into its message.
     """
@@ -83,11 +85,11 @@ def _printed_in(text: str) -> list[Context | dict[str, Any]] | None:
 
 
 _PRINTED = re.compile(r"\[[A-Z]\w*\(")
-"""The beginning of a list of objects, as Python prints them."""
+"""The beginning of a printed list of Python objects."""
 
 
 def _values_in(text: str) -> object:
-    """Return the value of a JSON text, or a list of its consecutive values; else None."""
+    """Parse a JSON text; return its value, a list of several consecutive values, or None."""
     values, at, text = [], 0, text.strip()
     try:
         while at < len(text):
@@ -103,7 +105,7 @@ _DECODER = JSONDecoder()
 
 
 def _hit_of(item: Mapping[str, Any]) -> Context | None:
-    """Return a hit of a search as a context; None for a row, or anything else."""
+    """Return a search hit as a context; None for a table row or any other mapping."""
     holders = [item, *(item[name] for name in INNER if isinstance(item.get(name), Mapping))]
     text = _first(holders, _HIT_TEXTS, str)
     title = _first(holders, ("title",), str)
@@ -133,8 +135,9 @@ def _first(holders: Iterable[Mapping[str, Any]], names: Iterable[str], kind: Any
 def own_words(tree: Tree) -> set[Hashable]:
     """Return the IDs of tools that returned their callers' own words: they retrieved nothing.
 
-    An agent's plan, its notes, and an expert's answer come from the arguments of tools and from
-    the models' earlier texts. Pairs of words are compared, since single words occur in any text.
+    An agent's plan, its notes, and an expert's answer consist of words from tools' arguments and
+    from the models' earlier texts. Pairs of words are compared, since single words occur in any
+    text.
     """
     events = [(step.began, step.query) for step in tree.steps if step.kind == "tool"]
     events += [

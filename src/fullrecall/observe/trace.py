@@ -17,12 +17,12 @@ from fullrecall.samples.sample import Sample
 _SEARCHES = ("retriever", "reranker", "tool")
 
 _LATEST = datetime.max.replace(tzinfo=UTC).timestamp() * 1e9
-"""The last time that a date can hold, in nanoseconds."""
+"""The latest time that a date can hold, in nanoseconds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TraceReading(StepReading):
-    """How traces are read.
+    """How the steps of traces are read.
 
     - `id_key`: the key of a document's metadata that has its ID, a dotted path, several of them,
       or a function of the document as a `Context`. Default: its own ID.
@@ -36,7 +36,7 @@ class TraceReading(StepReading):
         return self.id_key is not None
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy]:  # noqa: ARG002
-        """Return a document with the ID that `id_key` names; without an ID if it names none."""
+        """Return a document with the ID that `id_key` finds, or without an ID if it finds none."""
         if self.id_key is None or not isinstance(copy.detail, Context):
             return (copy,)
         try:
@@ -50,7 +50,8 @@ class Trace:
     """The spans of a trace as a tree, numbered in the order of their events."""
 
     def __init__(self, spans: Iterable[TracedStep]) -> None:
-        # An exporter that retries may write a span twice. A block may be read while it is running.
+        # An exporter that retries may write a span twice. Copies, since a block may be read while
+        # it is still running.
         copies = (replace(span, step=replace(span.step)) for span in spans)
         self._spans = {span.step.id: span for span in copies}
         ordered = sorted(self._spans.values(), key=lambda s: (s.start, s.end, s.step.name))
@@ -66,11 +67,11 @@ class Trace:
         self._take_off_repeats()
 
     def sample(self, trace_id: str, reading: TraceReading) -> Sample:
-        """Return the question, the retrieval and the answer as a sample.
+        """Return a sample with the question, the retrieval and the answer of the trace.
 
-        Its ID is the one that a span names, the outermost first, else the trace's. The trace's ID
-        is always in `metadata["trace_id"]`. `metadata["started"]` is the time at which its first
-        span began, as ISO 8601 in UTC, unless a span has no time.
+        Its ID is the one that a span names (outermost spans first), or else the trace's ID. The
+        trace's ID is always in `metadata["trace_id"]`. `metadata["started"]` is the time at which
+        its first span began, as ISO 8601 in UTC, unless a span has no time.
         """
         spans = (span for top in self._tops for span in self._walk(top))
         metadata = {"trace_id": trace_id}
@@ -97,7 +98,7 @@ class Trace:
     def retrieval(self, reading: TraceReading, output: object = None) -> Retrieval:
         """Return the retrieval of the trace.
 
-        `output` is the call's output: it takes precedence over the outermost spans' outputs.
+        `output` is the call's output, which takes precedence over the outermost spans' outputs.
         """
         steps = [span.step for span in self._spans.values()]
         if not self._prompts_are_whole():
@@ -120,7 +121,10 @@ class Trace:
 
     @property
     def _root(self) -> Hashable | None:
-        """The span that is the call itself; None if that is a search, or if there are several."""
+        """The ID of the span of the whole call.
+
+        None if that is a search, or if there are several.
+        """
         if len(self._tops) != 1 or self._tops[0].step.kind in _SEARCHES:
             return None
         return self._tops[0].step.id
@@ -139,7 +143,7 @@ class Trace:
             stack.extend(reversed(self._below.get(current.step.id, ())))
 
     def _fill_in_texts(self, steps: Iterable[Step]) -> None:
-        """Give documents that a step has only by ID the texts of their IDs."""
+        """Give documents that a step has only by ID the text that other steps have for it."""
         steps = list(steps)
         copies: dict[str, DocumentCopy | None] = {}
         for copy in _copies(steps):
@@ -198,14 +202,16 @@ class Trace:
         return next(problems, None)
 
     def _unknown_attributes(self) -> str | None:
-        """Return the data that instrumentors always write but no span has; None if there is none.
+        """Name the data that instrumentors always write but no span has.
 
-        A single span, made by the application itself, may lack it.
+        Return None if all is there. A single span, which the application itself made, may lack such
+        data.
         """
         spans = list(self._spans.values())
         chains = [span for span in spans if span.step.kind not in ("llm", *_SEARCHES)]
         holds = any(span.step.returned or span.step.given for span in spans)
-        # Conventions rename attributes between versions: a score of half-read spans would be wrong.
+        # Conventions rename attributes between versions: a score of partly read spans would be
+        # wrong.
         if holds and not any(span.step.kind in _SEARCHES for span in spans):
             return "no span says that it retrieves"
         tools = [span for span in spans if span.step.kind == "tool"]
@@ -224,9 +230,9 @@ class Trace:
         return None if is_known else "no span says what it returned"
 
     def _without_text(self) -> str | None:
-        """Return the ID of a retrieved document whose text no span has; else None.
+        """Return the ID of a retrieved document whose text no span has, or None.
 
-        Without the text it is unknown whether a model was sent the document.
+        Without its text, it is unknown whether a model received the document.
         """
         steps = [span.step for span in self._spans.values()]
         texts = {copy.id for copy in _copies(steps) if copy.text}
@@ -241,7 +247,7 @@ class Trace:
         return next((own_id for own_id in references if own_id not in texts), None)
 
     def _unseen(self) -> str:
-        """Return why no call was seen."""
+        """Return the reason why no call was observed."""
         failed = next((top.step.error for top in self._tops if top.step.error), None)
         return "no retriever was traced" if failed is None else f"the run failed: {failed}"
 

@@ -1,4 +1,4 @@
-"""One span as a step: the contents of its attributes, and why some are incomplete."""
+"""Translate one span to a step: the contents of its attributes, and why some are incomplete."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from fullrecall.samples.identifiers import as_id
 _COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
 _HIDDEN = "its documents were hidden: OPENINFERENCE_HIDE_* is set"
 _METHOD = re.compile(r"_?a?(retrieve|postprocess_nodes|forward)|run|run_async|__call__")
-"""The methods of LlamaIndex, DSPy and Haystack that do what an object is for."""
+"""The methods of LlamaIndex, DSPy and Haystack that do an object's main work."""
 
 
 @dataclass(slots=True, eq=False)
 class TracedStep:
-    """A span as a step whose place among the other steps is still unknown.
+    """A span as a step that has no place among the other steps yet.
 
     - `start`, `end`: in nanoseconds.
-    - `has_input`, `has_output`: it has its input, and its output, in a known attribute;
+    - `has_input`, `has_output`: whether a known attribute has its input and its output;
       `has_output` is None for a span that raised instead of returning.
-    - `is_inner`: it is the inner method of a call: `_retrieve` within `retrieve`.
-    - `problem`: why its output cannot be read as a whole.
-    - `question`, `response`, `sample_id`: those of the whole run, if it is the outermost span.
+    - `is_inner`: whether it is the inner method of a call, such as `_retrieve` within `retrieve`.
+    - `problem`: why its output is incomplete; None if it is complete.
+    - `question`, `response`, `sample_id`: those of the whole run, on the outermost span.
     """
 
     step: Step
@@ -64,7 +64,7 @@ class TracedStep:
 
 
 def step_of(span: Span) -> TracedStep:
-    """Return a span as a step, without the span's other data."""
+    """Translate a span to a step; drop the span's other data."""
     return _Translation(span).step()
 
 
@@ -101,7 +101,7 @@ def number_events(spans: Sequence[TracedStep]) -> list[TracedStep]:
 
 
 class TraceValueReader(ValueReader):
-    """Finds documents in JSON, where nodes are printed as their repr, and framework objects."""
+    """Finds documents in JSON, in texts with nodes printed as reprs, and in framework objects."""
 
     def document(self, value: Any) -> DocumentCopy | None:
         """Return a document of LangChain, LlamaIndex or Haystack, as JSON, repr or object."""
@@ -115,7 +115,7 @@ class TraceValueReader(ValueReader):
         return copies_of([value])[0] if is_document else None
 
     def _document(self, value: object) -> DocumentCopy | None:
-        # Without an identity: the object was made for this span.
+        # Without an identity, since the object was made for this span.
         copy = super()._document(value)
         return copy and copy._replace(token=0)
 
@@ -124,12 +124,12 @@ _DOCUMENT_FIELDS = (("page_content",), ("get_content", "metadata"), ("content", 
 
 
 def copies_of(value: object) -> tuple[DocumentCopy, ...]:
-    """Return a retriever's documents; raise `InputError` for anything but a list of documents."""
+    """Return the documents that a retriever returned; raise `InputError` for any other value."""
     return tuple(DocumentCopy(0, each.id, each.text or "", each) for each in contexts_of(value))
 
 
 class _Translation:
-    """The translation of one span into a step."""
+    """Translates one span to a step."""
 
     def __init__(self, span: Span) -> None:
         self._span = span
@@ -210,7 +210,7 @@ class _Translation:
         return TraceValueReader().read(self._input).lists
 
     def _prompt(self) -> tuple[str, ...] | None:
-        """Return the messages that a model was sent; None if some of them are missing or hidden."""
+        """Return the messages sent to a model; None if some of them are missing or hidden."""
         if self._span.dropped:
             return None
         attributes = self._span.attributes
@@ -223,7 +223,7 @@ class _Translation:
         return None if not texts or REDACTED in texts else tuple(texts)
 
     def _asked(self) -> tuple[str, ...]:
-        """Return the messages of users that a model was sent."""
+        """Return the users' messages in the prompt of a model."""
         messages = numbered(self._span.attributes, conventions.INPUT_MESSAGES, "message")
         return users_in([*messages.values()])
 
@@ -245,7 +245,7 @@ class _Translation:
         return reader.with_hits(contents, output) if self._kind == "tool" else contents
 
     def _documents(self, prefix: str) -> tuple[DocumentCopy, ...] | None:
-        """Return the list that a retriever or a reranker returned; None if it is not whole."""
+        """Return the list that a retriever or a reranker returned; None if it is incomplete."""
         if self._span.dropped:
             self._problem = self._dropped()
             return None
@@ -253,7 +253,7 @@ class _Translation:
         copies = None if problem else single
         written = self._written()
         if written is not None and (copies is None or len(written) == len(copies)):
-            # One attribute has the whole list, with the IDs that the numbered attributes lack.
+            # One attribute has the whole list, with IDs that the numbered attributes lack.
             copies = tuple(map(_united, written, copies)) if copies else written
         elif copies is None and REDACTED in (self._raw_output, self._span.attributes.get(prefix)):
             self._problem = _HIDDEN
@@ -264,7 +264,7 @@ class _Translation:
         return None if self._problem else copies
 
     def _written(self) -> tuple[DocumentCopy, ...] | None:
-        """Return the documents in the one attribute that lists them; None if there may be none."""
+        """Return the documents in the single attribute that lists them; None if it may be none."""
         value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
         if value is None:
             value = self._output
@@ -283,7 +283,7 @@ class _Translation:
         return f"{self._span.dropped} of its attributes were dropped: {_COUNT_LIMIT}"
 
     def _cut(self, copies: Sequence[DocumentCopy]) -> str | None:
-        """Return a note that a character limit cut values, if an output ends too early."""
+        """Return a note that a character limit cut values, if the output ends too early."""
         raw = self._output
         if not isinstance(raw, str) or raw[:1] not in ("{", "["):
             return None
@@ -297,7 +297,7 @@ class _Translation:
 
 
 def source_of(name: str) -> str:
-    """Return the name of the called object: `BM25Retriever` of `BM25Retriever.retrieve`."""
+    """Return the name of the called object: `BM25Retriever` for `BM25Retriever.retrieve`."""
     owner, _, method = name.rpartition(".")
     return owner if owner and _METHOD.fullmatch(method) else name
 
@@ -329,7 +329,7 @@ def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
 
 
 def _united(copy: DocumentCopy, other: DocumentCopy) -> DocumentCopy:
-    """Return a document with the text, score and metadata that only the other copy has."""
+    """Return a document, completed by the text, score and metadata of the other copy."""
     own = copy.detail or Context(copy.text or None, id=copy.id)
     fields = {name: value for name, value in own.to_dict().items() if value not in ("", {})}
     context = Context(**{**other.detail.to_dict(), **fields})
@@ -340,7 +340,7 @@ def _is_document(value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
     texts = ("page_content", "content", "text")
-    # GenAI's documents have an ID and a score, which may be null.
+    # A document of GenAI has an ID and a score, which may be null.
     return any(isinstance(value.get(name), str) for name in texts) or (
         value.get("id") is not None and ("score" in value or "text" in value)
     )

@@ -11,8 +11,8 @@ from fullrecall.observe.step import Step
 class Tree:
     """The steps of one record, in the order in which they began, each with its caller.
 
-    A step whose parent is unknown was called by `root`, the ID of the step that is the call
-    itself; without a root, or if its parents form a circle, it is an outermost one.
+    A step with an unknown parent was called by `root`, the ID of the step for the whole call.
+    Without a root, or if its parents form a circle, it is an outermost step.
     """
 
     def __init__(self, steps: Iterable[Step], root: Hashable | None = None) -> None:
@@ -27,7 +27,7 @@ class Tree:
             self._children.setdefault(None if parent is None else parent.id, []).append(step)
 
     def parent(self, step: Step) -> Step | None:
-        """Return the caller of a step, None for an outermost one."""
+        """Return the caller of a step; None for an outermost step."""
         return self._parents[step.id]
 
     def above(self, step: Step) -> Iterator[Step]:
@@ -53,8 +53,8 @@ class Tree:
     def positions(self) -> dict[Hashable, int]:
         """The index of each step, by its ID: callers first, then their calls, in order.
 
-        Steps are in the order in which they began; steps that ran at once are ordered by branches,
-        names, queries and contents. So the order of threads has no effect.
+        Steps are in the order in which they began. Parallel steps are ordered by branches, names,
+        queries and contents, so that the timing of threads has no effect.
         """
         positions: dict[Hashable, int] = {}
         stack = _in_order(self._children.get(None, ()))[::-1]
@@ -73,7 +73,7 @@ class Tree:
 
 
 def _in_order(siblings: Sequence[Step]) -> list[Step]:
-    """Return steps of one caller in an order that does not depend on threads."""
+    """Return the steps of one caller in an order that does not depend on threads."""
     clusters: list[list[Step]] = []
     ended = 0.0
     for step in siblings:

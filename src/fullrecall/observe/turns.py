@@ -1,4 +1,4 @@
-"""The steps of the turn that asked the question, where a conversation is replayed."""
+"""Select the steps of the turn that asked the question, if a conversation is replayed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from fullrecall.observe.tree import Tree
 def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) -> list[Step]:
     """Return the steps without those of the turns before the question.
 
-    The users' messages before the question in a model's prompt were asked in earlier turns. The
-    runs that asked only these messages answered those turns.
+    Users' messages that precede the question in a model's prompt belong to earlier turns. A run
+    that asked only such messages belongs to an earlier turn.
     """
     asked = None if question is None else question.strip()
     earlier: dict[str, None] = {}
@@ -44,9 +44,9 @@ def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) 
 def of_question(steps: Sequence[Step], question: str | None) -> list[Step]:
     """Return the steps of a block's runs that asked this question, or that served such a run.
 
-    Runs are the outermost steps; one without a query continued another run. A run serves a later
-    run if a prompt there has its question and answer, or if the later run has its documents and
-    retrieves nothing.
+    Runs are the outermost steps; a run without a query continued another run. A run serves a later
+    run if a prompt of the later run has its question and answer, or if the later run has its
+    documents and retrieves nothing.
     """
     tree = Tree(steps)
     runs = [step for step in tree.steps if step.parent is None]

@@ -15,25 +15,25 @@ from fullrecall.samples.context import CONTEXT_NAMES, Context, as_context
 from fullrecall.samples.hits import contexts_of
 
 _DEPTH = 12
-"""How deep a value is looked into."""
+"""The greatest depth to which a value is searched."""
 
 _NO_CONTENT = (type(None), bool, int, float, complex, bytes, bytearray)
 
 COPY = 1000
-"""Bytes of a document and its copy, beside the text, as measured."""
+"""The measured size of a document and its copy in bytes, without the text."""
 
 _LOG = "tool_calls"
-"""Where messages and agents' answers have the calls of tools: those are steps of their own."""
+"""The key of tool calls in messages and agents' answers; the calls are steps of their own."""
 
 Fields = Iterable[tuple[Hashable, Any]]
 
 
 _IDS = "retrieved_context_ids"
-"""The field of a sample under which an answer may name the documents that it is made from."""
+"""The sample field under which an answer may list the IDs of its documents."""
 
 
 class Contents(NamedTuple):
-    """The contents of a value: its lists of documents, and all its text in pieces."""
+    """The contents of a value: its lists of documents, and all its text, in pieces."""
 
     lists: tuple[DocumentList, ...]
     texts: tuple[str, ...]
@@ -43,7 +43,7 @@ NO_CONTENTS = Contents((), ())
 
 
 def are_equal(first: object, second: object) -> bool:
-    """Return whether two values are surely equal: comparing arrays gives no truth value."""
+    """Return whether two values are certainly equal; False if their comparison fails."""
     try:
         return bool(first == second)
     except Exception:  # noqa: BLE001 - metadata may hold objects of any class
@@ -51,18 +51,21 @@ def are_equal(first: object, second: object) -> bool:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Return the parts of a stream, joined if all are text; a single part unchanged."""
+    """Join the parts of a stream if all are text.
+
+    Return a single part, or other parts, unchanged.
+    """
     if len(parts) == 1:
         return parts[0]
     return "".join(parts) if parts and all(isinstance(part, str) for part in parts) else parts
 
 
 class ValueReader:
-    """Copies the documents and texts in values; a translator adds its framework's own.
+    """Copies the documents and texts in values; translators add the types of their frameworks.
 
-    One reader belongs to one record. It keeps the objects that it read alive, so that no other
-    object gets their identity, up to `limit` bytes: then `is_full` is True, and it copies nothing
-    more. `limit` must be above 0. `size` is an estimate of the bytes kept.
+    One reader belongs to one record. It keeps the objects that it read alive, up to `limit` bytes,
+    so that no other object gets their identity. Beyond the limit, `is_full` is True, and it copies
+    no more. `limit` must be above 0. `size` is an estimate of the bytes kept.
     """
 
     def __init__(self, limit: int = 64_000_000) -> None:
@@ -80,7 +83,7 @@ class ValueReader:
         return None
 
     def message(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
-        """Return the keys and values inside an object that never changes, and is read once."""
+        """Return the keys and values inside an immutable object, which is read only once."""
         return None
 
     def opened(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
@@ -88,11 +91,11 @@ class ValueReader:
         return None
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items of a list; an answer is replaced by its sources."""
+        """Return the items to read for a list; an answer is replaced by its sources."""
         return items
 
     def result_of(self, output: Any) -> Any:
-        """Return a tool's own result from the output that the framework made from it."""
+        """Return a tool's own result from the output that the framework wraps around it."""
         message = message_of(output)
         if message is not None:
             return message.text
@@ -108,7 +111,7 @@ class ValueReader:
     def read_result(self, value: object) -> Contents:
         """Return the contents of a call's output, which may hold rows of any kind.
 
-        An ID, a tuple or a mapping means a document if it is one that was retrieved.
+        An ID, a tuple or a mapping is a document if that document was retrieved before.
         """
         contents = self.read(value)
         if any(each.certain for each in contents.lists):
@@ -126,7 +129,7 @@ class ValueReader:
         )
 
     def with_hits(self, contents: Contents, result: object) -> Contents:
-        """Return the contents of a tool's result, with the hits in it as documents.
+        """Return the contents of a tool's result, with its hits as documents.
 
         The contents are unchanged if documents with IDs were read already.
         """
@@ -143,7 +146,7 @@ class ValueReader:
         return Contents((DocumentList(HITS, copies),), contents.texts)
 
     def read_documents(self, value: object) -> Contents:
-        """Return the list in a value that holds only retrieved documents, in any known form.
+        """Return the contents of a value that consists of retrieved documents, in any known form.
 
         Raises `InputError` for values that cannot be read as documents.
         """
@@ -157,32 +160,31 @@ class ValueReader:
         return Contents((DocumentList((), documents),), ())
 
     def identities(self, value: object) -> tuple[int, ...]:
-        """Return the identity of a mapping, list or other object, if it proves anything."""
-        # Strings have no identity here: Python may use one object for equal strings (`"" + s is
-        # s`).
+        """Return the identity of a mapping, list or other object, if it proves something."""
+        # Strings have no identity here: Python may use one object for equal strings.
         if not value or isinstance(value, (str, *_NO_CONTENT)):
             return ()
         self._kept[id(value)] = value
         return (id(value),)
 
     def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
-        """Return whether a document is as it was copied; a translator may know a faster check."""
+        """Return whether a document equals its copy; a translator may know a faster check."""
         new = self._document(value)
         return new is not None and new.id == copy.id and new.text == copy.text
 
     def copy(self, value: object) -> DocumentCopy | None:
-        """Return a value that is a document as a copy with the identity of the object."""
+        """Return a copy of a value that is a document, with the object's identity; else None."""
         return self._copied((value,))[0]
 
     def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
-        """Return each item as a copy; of a pair of an item and its score, the item."""
+        """Copy each item that is a document; of a pair of an item and a score, copy the item."""
         return self._copied([_without_score(i) if type(i) is tuple else i for i in items])
 
     def _copied(self, values: Sequence[object]) -> list[DocumentCopy | None]:
         copies: list[DocumentCopy | None] = []
         size = 0
         for value in values:
-            # Retrievers change objects that they returned before: these are copied again.
+            # Retrievers change objects that they returned before: copy these again.
             cached = self._copies.get(id(value))
             if cached is not None and self.is_unchanged(value, cached[1]):
                 copies.append(cached[1])
@@ -205,11 +207,11 @@ class ValueReader:
         return DocumentCopy(id(value), context.id, context.text or "", context)
 
     def forget(self) -> None:
-        """Release the objects that were read: no more values are read."""
+        """Release the objects that were read; no more values are read after this."""
         self._copies, self._messages, self._kept = {}, {}, {}
 
     def spend(self, size: int) -> None:
-        """Note that this many more bytes are kept."""
+        """Add to the size of the kept objects, in bytes."""
         self.size += size
         self.is_full = self.size > self._limit
 
@@ -249,7 +251,7 @@ class ValueReader:
         self, value: Sequence[Any], path: Path, lists: list[DocumentList], texts: list[str]
     ) -> None:
         if value and isinstance(value[0], (int, float)) and isinstance(value[-1], (int, float)):
-            return  # The list is a vector: checking its ends is enough.
+            return  # The list is a vector: checking its two ends is enough.
         value = self.listed(value)
         copies = self.copies(value)
         documents = tuple([copy for copy in copies if copy is not None])
@@ -269,7 +271,7 @@ class ValueReader:
                 self._walk(item, (*path, ITEM), lists, texts)
 
     def _by_key(self, value: Mapping[Any, Any]) -> tuple[DocumentCopy, ...]:
-        """Return the documents of a mapping that has only documents, such as one by ID."""
+        """Return the documents of a mapping that has only documents, as by ID."""
         if len(value) < 2 or self.copy(next(iter(value.values()))) is None:  # noqa: PLR2004
             return ()
         copies = [self.copy(item) for item in value.values()]
@@ -277,7 +279,10 @@ class ValueReader:
         return documents if len(documents) == len(copies) else ()
 
     def _hits(self, items: Iterable[Any]) -> tuple[DocumentCopy, ...]:
-        """Return the documents of items that have one each, beside a score or a note; else none."""
+        """Return the documents of items that each hold one document beside a score or a note.
+
+        Returns () for other items.
+        """
         hits: list[DocumentCopy] = []
         for item in items:
             hit = self._hit(item)
@@ -287,7 +292,10 @@ class ValueReader:
         return tuple(hits)
 
     def _hit(self, item: Any, depth: int = 3) -> DocumentCopy | None:
-        """Return the only document in an item: `{"doc": d, "score": 1}`, `(d, {})`, `[d]`."""
+        """Return the only document in an item such as `{"doc".
+
+        D, "score": 1}`, `(d, {})` or `[d]`.
+        """
         if isinstance(item, (str, *_NO_CONTENT)) or depth == 0:
             return None
         if isinstance(item, (list, tuple)):
@@ -297,7 +305,7 @@ class ValueReader:
             return None
         found = []
         for _, value in self._fields(item):
-            # A list has the documents of a call, not of one hit.
+            # A list here has the documents of a call, not of one hit.
             if isinstance(value, (list, tuple)):
                 if value and self.copy(value[0]) is not None:
                     return None
@@ -307,7 +315,8 @@ class ValueReader:
         return found[0] if len(found) == 1 else None
 
     def _message(self, value: object, inside: Fields, path: Path) -> Contents:
-        # An agent sends each message again at every turn: reading it again would be quadratic.
+        # An agent sends each message again at every turn; reading all of them again would take
+        # quadratic time.
         cached = self._messages.get((id(value), path))
         if cached is None:
             contents = self._read_all(((*path, key), item) for key, item in inside)
@@ -323,7 +332,7 @@ class ValueReader:
 
 
 def _context_of(value: object) -> Context | None:
-    """Return a value as a context; None unless it has the fields of one, and more than a text."""
+    """Return a mapping with fields of a context besides a text as a `Context`; else None."""
     if isinstance(value, Context):
         return value
     if not isinstance(value, Mapping) or not value.keys() <= CONTEXT_NAMES:
@@ -339,7 +348,7 @@ def _context_of(value: object) -> Context | None:
 
 
 def _without_score(item: tuple[Any, ...]) -> Any:
-    """Return the document of a pair with a score, and any other value as it is."""
+    """Return the document of a pair of a document and a score; any other value unchanged."""
     if len(item) == 2:  # noqa: PLR2004
         first, second = item
         if isinstance(second, (int, float)):
@@ -350,7 +359,7 @@ def _without_score(item: tuple[Any, ...]) -> Any:
 
 
 def _fields(value: Any) -> Fields:
-    """Return the fields of a dataclass or a Pydantic model; no fields for anything else."""
+    """Return the fields of a dataclass or a Pydantic model; none for any other value."""
     if isinstance(value, (set, frozenset)):
         return ((ITEM, item) for item in value)
     if isinstance(value, type):

@@ -1,4 +1,4 @@
-"""Find the documents that a text contains, in time that grows with the text alone."""
+"""Find the documents that a text contains, in time that depends only on the text's length."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fullrecall.samples.prompts import unescaped
 
 _WORD = re.compile(
-    # Scripts that are written without spaces: each character is a word.
+    # Scripts without spaces: each character is a word.
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
     "|[^\\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]+"
 )
 _WINDOW = 6
-"""Words in common, in their order, that are no chance."""
+"""The number of words in a window: a shared window is not a coincidence."""
 
 _CHARACTERS = 16
-"""The same where each word is one character."""
+"""The number of words in a window if each word is one character."""
 
 
 def words_of(text: str) -> list[str]:
@@ -29,10 +29,10 @@ def words_of(text: str) -> list[str]:
 class PassageIndex:
     """Passages that can be found in texts.
 
-    A text contains a passage of up to six words if it has all the words in a row. A longer passage
-    is cut into windows of six words. A text contains it if it has all of them; or some, at a place
-    where it does not contain another passage more fully (whole, or with half of its windows). So
-    two overlapping chunks are not confused, and a chunk that was cut short is found.
+    A text contains a passage of up to six words if it has all of its words in a row. A longer
+    passage is cut into windows of six words. A text contains it if it has all of its windows, or
+    some of them at a place where it does not contain more of another passage (all, or half of its
+    windows). So two overlapping chunks are not confused, and a truncated chunk is found.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class PassageIndex:
         return len(self._counts)
 
     def add(self, text: str) -> None:
-        """Add a passage; its number is the count of the passages before it."""
+        """Add a passage; its number is the number of passages before it."""
         number, words = len(self._counts), words_of(text)
         length = min(_window(words), len(words))
         starts = sorted({*range(0, len(words) - length + 1, length or 1), len(words) - length})
@@ -60,8 +60,8 @@ class PassageIndex:
     def found_in(self, text: str, *, again: bool = True) -> tuple[int, ...]:
         """Return the numbers of the passages that a text contains.
 
-        A text is searched once, and again only if passages were added since; with `again=False`
-        not even then.
+        Results are kept. A text is searched again only if passages were added since, and never with
+        `again=False`.
         """
         cached = self._found.get(text)
         if cached is not None and (not again or cached[0] == len(self)):
@@ -76,8 +76,8 @@ class PassageIndex:
     def sharing(self, text: str) -> Iterable[int]:
         """Return the numbers of the passages with a window that a text contains.
 
-        A part of a passage contains a window if it is twice as long as one; a shorter text shares
-        every passage.
+        Any part of a passage that is at least two windows long contains a whole window. For a
+        shorter text, all passages are returned.
         """
         forms = [words_of(form) for form in (text, *unescaped(text))]
         if len(forms[0]) < 2 * _window(forms[0]):
@@ -89,7 +89,7 @@ class PassageIndex:
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
         for position, window in self._matches(words):
-            # Each window is looked up once: repeats are not multiplied by the passages that have
+            # Look each window up once, so that repeats are not multiplied by the passages that have
             # it.
             first.setdefault(window, position)
         matches: dict[int, dict[tuple[str, ...], int]] = {}
@@ -120,18 +120,21 @@ class PassageIndex:
 
 
 def _window(words: Sequence[str]) -> int:
-    """Return how many words of a text make a window: a character counts for less than a word."""
+    """Return the window size, in words, for these words.
+
+    More if the words are single characters.
+    """
     return _CHARACTERS if sum(map(len, words)) < 2 * len(words) else _WINDOW
 
 
 def _claim(claimed: bytearray, positions: Mapping[tuple[str, ...], int]) -> None:
-    """Note the words of a text that belong to windows at these positions."""
+    """Mark the words of a text that belong to windows at these positions."""
     for window, position in positions.items():
         claimed[position : position + len(window)] = b"\1" * len(window)
 
 
 def _is_claimed(claimed: bytearray, positions: Mapping[tuple[str, ...], int]) -> bool:
-    """Return whether all words of these windows belong to other windows."""
+    """Return whether all words of these windows are marked as belonging to other windows."""
     return all(
         all(claimed[position : position + len(window)]) for window, position in positions.items()
     )

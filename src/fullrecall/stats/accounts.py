@@ -1,4 +1,4 @@
-"""Accounts that bet on the leader: which retriever is best, at one error rate for any looks.
+"""Accounts that bet on the leader, to find the best retriever at one error rate for any looks.
 
 Each retriever a holds one account, with capital 1 at the start. Before each question a challenger L
 (the one furthest ahead of a) and a stake λ are fixed from earlier questions only; then
@@ -6,12 +6,12 @@ Each retriever a holds one account, with capital 1 at the start. Before each que
     capital_a *= 1 + λ (X_L - X_a),    0 <= λ < 1
 
 For the retriever a* with the highest true mean, this is a nonnegative supermartingale: the
-probability that it ever reaches 1 / alpha is at most alpha. A retriever whose account reaches that
-goal is dropped, and before a worse one is named, a* must have been dropped. So a name is wrong with
+probability that it ever reaches 1 / alpha is at most alpha. A retriever whose account reaches 1 /
+alpha is dropped. A worse retriever is named only after a* has been dropped. So a name is wrong with
 probability alpha at most, for any number of retrievers, any joint distribution of their values in
 [0, 1], any number of looks and later calls, and a number of questions that depends on the data. The
-number of retrievers needs no correction, but a retriever that another account has bet on may not be
-withdrawn. Questions must be independent draws, in an order that does not depend on the answers.
+number of retrievers needs no correction, but a retriever on which another account has bet may not
+be withdrawn. Questions must be independent draws, in an order that does not depend on the answers.
 
 With a tolerance ε, each pair of retrievers holds an account that bets on w against a:
 
@@ -19,9 +19,9 @@ With a tolerance ε, each pair of retrievers holds an account that bets on w aga
 
 Where a is better than w by more than ε, this is a nonnegative supermartingale: the probability that
 it ever reaches (R - 1) / alpha is at most alpha / (R - 1). A retriever w is named once its accounts
-against all R - 1 other retrievers have reached that goal. Let a* be the retriever with the highest
-true mean: a name w that is worse by more than ε needs the account of a* and w, and at most R - 1
-retrievers w are that much worse. So any name is wrong with probability alpha at most, again at any
+against all R - 1 other retrievers have reached that goal. A wrong name is a w that is worse than a*
+by more than ε; it requires that the account of the pair a*, w reached the goal. At most R - 1
+retrievers are that much worse, so any name is wrong with probability alpha at most, again at any
 number of looks. A retriever that is no longer asked keeps its accounts and is not named, which adds
 no error.
 
@@ -43,21 +43,21 @@ from numpy.typing import NDArray
 from fullrecall.measures.lists import Floats
 
 LARGEST_STAKE = 0.95
-"""No account risks more of its capital on one question."""
+"""The largest share of its capital that an account bets on one question."""
 
 RESERVE = 0.2
-"""The share of the capital at a call's start that is kept for later calls."""
+"""The share of its capital at a call's start that each account keeps for later calls."""
 
 _PRIOR_SQUARES, _PRIOR_QUESTIONS = 1.0, 4.0
-"""Before anything is known, differences have a variance of 1/4, which counts as four questions."""
+"""The prior of a difference: a variance of 1/4, which counts as four questions."""
 
 _POWER = NormalDist().inv_cdf(0.8)
-"""The number of further questions is that of a test that succeeds in 80% of the cases."""
+"""The normal quantile by which `more` counts the questions that settle 80% of races."""
 
 
 @dataclass
 class Accounts:
-    """The accounts of retrievers, and the sums that their bets are computed from.
+    """The accounts of retrievers, and the sums from which their stakes are computed.
 
     The last axis of arrays is the retriever. The last two axes of `ahead`, `squares` and `together`
     are a pair [a, j]: over the questions that both were asked, the sum of X_j - X_a, the sum of its
@@ -76,7 +76,7 @@ class Accounts:
     within: float = 0.0
 
     def __post_init__(self) -> None:
-        """Convert lists, as from a file; raise `ValueError` for arrays that do not fit together."""
+        """Convert lists, as from a file; raise `ValueError` for arrays of different shapes."""
         for name, value in vars(self).items():
             if name not in ("alpha", "within"):
                 setattr(self, name, np.array(value, bool if name == "surviving" else float))
@@ -126,7 +126,7 @@ class Accounts:
         self.starts = self.logs.copy()
 
     def stakes(self, left: int) -> Floats:
-        """Return the stake of each account [a] on each challenger; `left` questions remain."""
+        """Return the stake of each account [a] on each challenger, if `left` questions remain."""
         variance = (_PRIOR_SQUARES + self.squares) / (_PRIOR_QUESTIONS + self.together)
         lead = (self.ahead + self.within * self.together) / np.sqrt(variance)
         are_asked = self.surviving[..., None] & self.surviving[..., None, :]
@@ -146,14 +146,14 @@ class Accounts:
         return np.where(betting & (missing > 0), stake, 0.0)
 
     def learn(self, low: Floats, high: Floats, left: int) -> None:
-        """Settle the bets on one question; `left` questions were left before it.
+        """Settle the bets on one question, before which `left` questions remained.
 
-        `low` and `high` are the values of each retriever in [0, 1], with unscored samples at
-        their worst and at their best: a challenger counts with `low`, the challenged retriever
+        `low` and `high` are the values of each retriever in [0, 1], where an unscored sample counts
+        as 0 in `low` and as 1 in `high`: a challenger counts with `low`, the challenged retriever
         with `high`. Dropped retrievers may have any finite value.
         """
         gains = low[..., None, :] + self.within - high[..., None]
-        # Capitals are logarithms: the capital of many bets leaves the range of floats.
+        # Keep logarithms: the capital after many bets leaves the range of floats.
         won = np.log1p(self.stakes(left) * gains)
         self.logs += won if self.within else won.sum(axis=-1)
         are_asked = self.surviving[..., None] & self.surviving[..., None, :]
@@ -163,10 +163,10 @@ class Accounts:
         self.together += are_asked
 
     def drop(self) -> None:
-        """Take a look: drop retrievers whose account has reached the goal.
+        """Drop the retrievers whose account has reached the goal.
 
-        With a tolerance, drop retrievers that need no further question: those shown not to be
-        better than any surviving retriever, and not named so far.
+        With a tolerance, drop the retrievers that need no further questions: those that are shown
+        not to be better than a surviving retriever, and are not named.
         """
         if not self.within:
             self.surviving &= self.logs < self.goal
@@ -177,10 +177,10 @@ class Accounts:
         self.surviving &= ~(is_beaten & is_behind & ~self.named)
 
     def more(self) -> int | None:
-        """Return about how many more questions would name one retriever, if the lead stays.
+        """Return roughly how many more questions would name one retriever, if the lead stays.
 
-        None if no number would: if a retriever is named, all are dropped, or the first two are
-        even.
+        Returns None if no number would: a retriever is already named, all are dropped, or the first
+        two are even.
         """
         survivors = np.flatnonzero(self.surviving)
         if self.named.any() or not len(survivors):
@@ -188,8 +188,8 @@ class Accounts:
         pairs = np.ix_(survivors, survivors)
         behind = (self.ahead[pairs] / np.maximum(1.0, self.together[pairs])).max(axis=1)
         leader = survivors[behind.argmin()]
-        # In simulations, 80 to 89% of races were settled by then; with four retrievers at 60
-        # questions, 64%. So the number is "about".
+        # In simulations, 80 to 89% of races were settled after that many questions; with four
+        # retrievers and 60 questions, 64%.
         needed = 0.0
         for other in survivors[survivors != leader]:
             count = self.together[other, leader]

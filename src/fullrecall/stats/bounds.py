@@ -1,4 +1,4 @@
-"""Bounds of the true mean of scores: Gaffke's test, and the bounds that invert it.
+"""Bounds of the true mean of scores: Gaffke's test, and the bounds that follow by inverting it.
 
 For independent values x_1 … x_n, each at least b, and independent standard exponential E_0 … E_n,
 
@@ -11,9 +11,9 @@ the mirror image. Raising a value never raises K, the order of values does not m
 numbers are drawn.
 
 Only independence is assumed. Samples of one group are not independent: pass each group once, as its
-mean. For samples without a score, pass the value that is worst for the claim: the bound then holds
-for any reason why they have no score. K holds for one look at the data, not for looking again while
-samples come in.
+mean. For samples without a score, pass the value that is worst for the conclusion; the bound then
+holds whatever the reason for the missing score. K holds for one look at the data, not for looking
+again while samples come in.
 
 Sources: Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
 nonnegative variable", Mathematical Methods of Statistics 14(4), 2005, who conjectured it;
@@ -45,11 +45,12 @@ MOST_GROUPS = 10_000_000
 """The largest number that `groups_needed` returns."""
 
 MOST_VALUES = 4_096
-"""More distinct values than these are rounded, downwards for `low`, upwards for `high`."""
+"""The most distinct values that are computed exactly; more are rounded, `low` down and `high` up.
+"""
 
 
 _FINEST = 60
-"""Rounding uses fewer binary digits than this: two floats may differ by less."""
+"""The most binary digits of rounded values: two floats may differ by less."""
 
 
 _ROOT_DIGITS = 1e-14
@@ -57,11 +58,12 @@ _ROOT_DIGITS = 1e-14
 
 
 _ROUNDING = 1e-12
-"""How far a value, such as a group's mean, may lie outside its range."""
+"""The largest distance by which rounding may place a value, such as a group's mean, out of range.
+"""
 
 
 class Interval(NamedTuple):
-    """With this `confidence`, such as 0.95, the true mean is between `low` and `high`."""
+    """An interval that contains the true mean with probability `confidence`, such as 0.95."""
 
     low: float
     high: float
@@ -75,11 +77,7 @@ def alpha_of(confidence: float) -> float:
 
 @dataclass(frozen=True)
 class Counts:
-    """How often each value occurs: the only input that a bound needs.
-
-    `values` are distinct and ascending; `counts` are above 0, and need not be whole. `Counts.of`
-    makes both.
-    """
+    """The distinct values and their counts, the only input of a bound."""
 
     values: tuple[float, ...]
     counts: tuple[float, ...]
@@ -114,9 +112,9 @@ class Counts:
 
 
 class Bracket(NamedTuple):
-    """Lower and upper versions of values in [`least`, 1], for tests of their true mean.
+    """Lower and upper limits of values in [`least`, 1], for tests of their true mean.
 
-    They differ if values are unknown, or if too many are distinct.
+    `low` and `high` differ if values are unknown, or if there are more than `MOST_VALUES`.
     """
 
     low: Counts
@@ -124,11 +122,11 @@ class Bracket(NamedTuple):
     least: float = 0.0
 
     def p_above(self, mean: float) -> float:
-        """Return the p-value that shows the true mean above `mean`, if it is small."""
+        """Return the p-value of "the true mean is at most `mean`"."""
         return mean_above(self.low, mean, least=self.least)
 
     def p_below(self, mean: float) -> float:
-        """Return the p-value that shows the true mean below `mean`, if it is small."""
+        """Return the p-value of "the true mean is at least `mean`"."""
         return mean_below(self.high, mean)
 
     def lower(self, alpha: float) -> float:
@@ -147,8 +145,8 @@ class Bracket(NamedTuple):
     def needed(self, threshold: float, alpha: float, samples: int, *, above: bool) -> int | None:
         """Return how many samples would show the mean above, or below, the threshold.
 
-        This assumes the proportions of the `samples` that gave these values. None if no number
-        would.
+        This assumes that more samples have the proportions of these `samples`. Returns None if no
+        number would do.
         """
         side = self.low if above else self.high
         groups = groups_needed(side, threshold, alpha, least=self.least)
@@ -157,10 +155,10 @@ class Bracket(NamedTuple):
 
 
 def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> Bracket:
-    """Return counts of values that are never above `values`, and of others never below.
+    """Return counts of lower and of upper limits of `values`.
 
-    Both are exact for at most `MOST_VALUES` distinct values. More are rounded outwards to the
-    finest multiples of a power of 2 that leave no more, in [`least`, 1].
+    For at most `MOST_VALUES` distinct values, both equal `values`. More values are rounded outwards
+    to multiples of the smallest power of 2 that leaves at most so many, in [`least`, 1].
     """
     exact = Counts.of(values, counts)
     if len(exact.values) <= MOST_VALUES:
@@ -199,10 +197,10 @@ def mean_below(counts: Counts, mean: float, *, most: float = 1.0) -> float:
 
 
 def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
-    """Return the m with K(m) = `alpha`: the true mean is below it with probability `alpha` at most.
+    """Return the lower bound: the true mean is below it with probability `alpha` at most.
 
-    It is between `least` and the largest value; without values it is `least`. Raises
-    `ParameterError` for values below `least`.
+    It is the m with K(m) = `alpha`, between `least` and the largest value; without values it is
+    `least`. Raises `ParameterError` for values below `least`.
     """
     _check_range(counts, least=least)
     if not counts.values or counts.values[-1] <= least:
@@ -226,9 +224,10 @@ def _inverted(counts: Counts, alpha: float, least: float) -> float:
 
 
 def upper_bound(counts: Counts, alpha: float, *, most: float = 1.0) -> float:
-    """Return the mirror image: the true mean is above it with probability `alpha` at most.
+    """Return the upper bound: the true mean is above it with probability `alpha` at most.
 
-    It is between the smallest value and `most`; without values it is `most`.
+    It is the mirror image of `lower_bound`, between the smallest value and `most`; without values
+    it is `most`.
     """
     _check_range(counts, most=most)
     return -lower_bound(counts.mirrored, alpha, least=-most)
@@ -237,11 +236,11 @@ def upper_bound(counts: Counts, alpha: float, *, most: float = 1.0) -> float:
 def groups_needed(
     counts: Counts, threshold: float, alpha: float, *, least: float = 0.0, most: float = 1.0
 ) -> int | None:
-    """Return how many independent values would show on which side of `threshold` the mean lies.
+    """Return how many independent values would show that the mean is above `threshold`, or below.
 
     This is the smallest n at which K <= `alpha`, if the values keep their proportions in `counts`.
-    None if no n up to `MOST_GROUPS` is enough, as when the mean equals the threshold, and without
-    values.
+    Returns None without values, and if no n up to `MOST_GROUPS` is enough, as when the mean equals
+    the threshold.
     """
     _check_range(counts, least=least, most=most)
     if counts.values and counts.mean < threshold:
@@ -270,7 +269,7 @@ def groups_needed(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number; each may then be compared with alpha directly.
+    """Return p-values adjusted for their number, each to be compared with alpha.
 
     The probability that any true hypothesis is rejected is alpha at most, for any dependence
     between the p-values. Source: Holm, "A simple sequentially rejective multiple test procedure",
@@ -280,18 +279,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
     largest = 0.0
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     for rejected, position in enumerate(order):
-        # A larger p-value is at least the adjusted smaller one: once one is not rejected, no later
-        # one is.
+        # Adjusted p-values must not fall: once a hypothesis is not rejected, no later one is.
         largest = max(largest, min(1.0, p_values[position] * (len(p_values) - rejected)))
         adjusted[position] = largest
     return adjusted
 
 
 def _log_k(counts: Counts, mean: float, least: float) -> float:
-    """Return ln K, in [-inf, 0]; -inf if no distribution from `least` up has so small a `mean`."""
+    """Return ln K, in [-inf, 0].
+
+    It is -inf if no distribution on values from `least` up has so small a `mean`.
+    """
     if mean < least:
         return -inf
-    # The last weight is that of E_0, without which a mean of equal values would be certain.
+    # The last weight is that of E_0; without it, the mean of equal values would be certain.
     weights = np.array([*counts.values, least], dtype=np.float64) - mean
     shapes = np.array([*counts.counts, 1.0], dtype=np.float64)
     return log_probability_below_zero(weights, shapes)
@@ -304,11 +305,11 @@ def root(
     start: float,
     other: tuple[float, float],
 ) -> float:
-    """Return where an increasing function is 0 between `low` and `high`, to about 14 digits.
+    """Return the root of an increasing function between `low` and `high`, to about 14 digits.
 
-    The secant method from `start` and an `other` point with roughly its value; if a step does not
-    shrink by half, the range is halved instead (Dekker's safeguard). The function may be infinite
-    in part of the range.
+    It uses the secant method from `start` and an `other` point, given with its approximate value.
+    If a step does not shrink by half, the range is halved instead (Dekker's safeguard). The
+    function may be infinite in part of the range.
     """
     point, step = min(max(start, low), high), 2 * (high - low)
     for steps in range(200):

@@ -2,8 +2,8 @@
 
 The interval is Gaffke's, two-sided, of paired differences (`fullrecall.stats.bounds`): it holds for
 every distribution of the differences and every number of independent groups. A change is called
-better or worse only if the interval excludes 0. Otherwise Student's t-test may say which is likely,
-an approximation that errs if losses are rare and large.
+better or worse only if the interval excludes 0. Otherwise Student's t-test may give a likely
+direction; it is an approximation that errs if losses are rare and large.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from fullrecall.stats.plain import plain, plain_of
 from fullrecall.stats.totals import Totals
 
 FEWEST_LIKELY = 30
-"""Groups below which the t-test is not asked."""
+"""The fewest groups for which the t-test is used."""
 
 
 class Direction(StrEnum):
@@ -47,7 +47,7 @@ class Direction(StrEnum):
 
 
 MOST_FLIPS = 10_000
-"""Samples that changed are named, those with the largest changes."""
+"""The most changed samples that are named; those with the largest changes come first."""
 
 
 class Flip(NamedTuple):
@@ -65,7 +65,7 @@ class Flip(NamedTuple):
 
     @property
     def change(self) -> float:
-        """The value after less the value before."""
+        """The value after minus the value before."""
         return self.after - self.before
 
 
@@ -77,12 +77,12 @@ class Difference(NoTruth):
     group); None without samples. `interval` contains the true mean change with the comparison's
     confidence, for any distribution of the changes (`fullrecall.stats.bounds`). `outcome` is better
     or worse if the interval excludes 0; same if all lists are equal, and not worse if each list
-    only extends the one before, without a test; else CANNOT TELL, and `needed` is then how many
-    samples with these changes would settle it, None if no number would. `p` is the p-value of "the
-    mean did not change" that belongs to the interval; `p_adjusted` is `p` adjusted by Holm's method
-    for all requested measures, and then decides `outcome`; None for the curve over k that is shown
-    by default. `p_t` is that of Student's t-test, adjusted alike, from 30 groups on; `likely` is
-    its approximate answer if the outcome is CANNOT TELL, None without one.
+    only extends the one before, without a test; else CANNOT TELL. `needed` is then the number of
+    samples with these changes that would settle it, None if no number would. `p` is the p-value of
+    "the mean did not change" that belongs to the interval. `p_adjusted` is `p` adjusted by Holm's
+    method for all requested measures; if present, it decides `outcome`. It is None for the curve
+    over k that is shown by default. `p_t` is that of Student's t-test, adjusted alike, from 30
+    groups on; `likely` is its answer if the outcome is CANNOT TELL, None without one.
     """
 
     measure: Measure
@@ -92,9 +92,9 @@ class Difference(NoTruth):
     samples: int
     groups: int
     wins: int
-    """Samples whose value is better."""
+    """The number of samples whose value is better after."""
     losses: int
-    """Samples whose value is worse."""
+    """The number of samples whose value is worse after."""
     interval: Interval | None = None
     outcome: Direction = Direction.CANNOT_TELL
     needed: int | None = None
@@ -120,7 +120,7 @@ class Difference(NoTruth):
 
     @cached_property
     def flips(self) -> tuple[Flip, ...]:
-        """The samples whose value changed, the largest change first: 10,000 at most."""
+        """The samples whose value changed, at most 10,000, the largest change first."""
         before, after = self.pairs.values(self.measure)
         sizes = np.abs(np.nan_to_num(changes(before, after)))
         moved = np.flatnonzero(sizes)
@@ -134,7 +134,10 @@ class Difference(NoTruth):
         return Flip(row.label, row.sample.user_input, *values, gained, lost)
 
     def corrected(self, p: float, likely: float) -> Difference:
-        """Return the difference with adjusted p-values; `p` decides its outcome."""
+        """Return the difference with adjusted p-values.
+
+        `p` decides the outcome, `likely` the likely one.
+        """
         if self.interval is None:
             return self
         is_shown = p <= alpha_of(self.interval.confidence)
@@ -237,7 +240,7 @@ LIKELY_NOTE = (
 
 
 def verdict_of(difference: Difference) -> Cell:
-    """Return better or worse, by the outcome; unchanged if no sample changed."""
+    """Return a cell with the outcome in words; "unchanged" if no sample changed."""
     if difference.samples and not difference.wins and not difference.losses:
         return _VERDICTS[Direction.SAME]
     if difference.likely is not None:
@@ -247,7 +250,7 @@ def verdict_of(difference: Difference) -> Cell:
 
 
 def change_sentence(label: str, difference: Difference) -> str:
-    """Return how a mean changed, with its interval, and how many samples would settle it."""
+    """Describe how a mean changed, with its interval and the samples that would settle it."""
     change, interval = difference.difference, difference.interval
     if change is None or interval is None:
         return f"{label}: no sample was compared"
@@ -264,13 +267,13 @@ def change_sentence(label: str, difference: Difference) -> str:
 
 
 def _addition(difference: Difference, interval: Interval) -> str:
-    """Return the fact that decides a change, or the samples to settle it; "" if it is shown."""
+    """Return a clause on the fact that decides a change, or on the samples needed; or ""."""
     if difference.outcome in _FACTS:
         return f"; by fact: {_FACTS[difference.outcome]}"
     is_unchanged = verdict_of(difference) is _VERDICTS[Direction.SAME]
     if is_unchanged or difference.outcome is not Direction.CANNOT_TELL:
         return ""
-    # The interval is at its own confidence; the outcome is at one error rate for all measures.
+    # The interval has its own confidence; outcomes have one error rate for all measures.
     if not interval.low <= 0 <= interval.high:
         return "; not shown at one error rate for all that was compared (Holm)"
     if difference.needed is None:
@@ -285,8 +288,8 @@ def difference_heads(confidence: float) -> list[str]:
 
 
 def difference_cells(compared: Difference) -> list[Cell]:
-    """Return the cells of a difference in a comparison, with the p-value that decides."""
-    # Adjusted if several measures were requested; otherwise it could contradict the outcome.
+    """Return the cells of a difference in a comparison's table, with the p-value that decides."""
+    # Show the adjusted p-value; the other one could contradict the outcome.
     p = compared.p if compared.p_adjusted is None else compared.p_adjusted
     return [
         Cell(shown(compared.before)),
@@ -299,24 +302,24 @@ def difference_cells(compared: Difference) -> list[Cell]:
 
 
 def change_cells(change: Difference | None) -> list[CellLike]:
-    """Return the change, its interval and the verdict; empty cells for the baseline."""
+    """Return cells with the change, its interval and the outcome; empty cells for the baseline."""
     if change is None:
         return ["", "", ""]
     return [signed(change.difference), signed_between(change.interval), verdict_of(change)]
 
 
 NAMED = 5
-"""How many samples or targets a sentence names of many."""
+"""The most samples or targets that a sentence names."""
 
 
 @dataclass(frozen=True, repr=False)
 class ScoreComparison(NoTruth, ByMeasure[Difference]):
     """One score in both reports: `score[Recall @ 5].difference`.
 
-    `unpaired` counts the samples that are not compared, by reason: those that only one report has,
-    and those `unscored` in either; else `undefined_in_one`, `undefined` or `unjudged` in both, or
-    `no_common_targets`. `differing` counts the compared samples with other targets in one report:
-    only the common targets count.
+    `unpaired` counts the samples that are not compared, by reason: `only_before` or `only_after`,
+    `unscored` in either report, `undefined_in_one`, `undefined` or `unjudged` in both, or
+    `no_common_targets`. `differing` counts the compared samples whose targets differ between the
+    reports; only their common targets count.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -356,10 +359,10 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
 
 
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
-    """Return comparisons with one error rate, over all requested measures or the main ones.
+    """Return comparisons with one error rate over all requested measures, or over the main ones.
 
     By Holm's method, the probability that any of them is wrongly called better or worse is at most
-    1 - confidence, for any dependence between them. Each interval stays its own.
+    1 - confidence, for any dependence between them. The intervals are not adjusted.
     """
     tested = [list(score.values()) if all_asked else [score.main] for score in scores]
     every = list(chain(*tested))
@@ -390,7 +393,7 @@ _UNPAIRED = {
 
 
 def unpaired_notes(score: ScoreComparison) -> Iterator[str]:
-    """Yield how many samples changed, and how many were not compared, with the reason."""
+    """Yield the number of samples that changed, and of those not compared, with the reasons."""
     main = score.main
     in_groups = f" in {counted(main.groups, 'group')}" if main.groups < main.samples else ""
     yield (

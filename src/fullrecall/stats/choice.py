@@ -1,4 +1,4 @@
-"""The choice among retrievers: the ones that are named, and the standing of each."""
+"""The choice among retrievers: the winners, and the standing of each retriever."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fullrecall.stats.plain import plain_of
 from fullrecall.stats.question_cost import FELT, shown_seconds
 
 _TOKEN_STEPS = 10
-"""Steps of tokens that count as equal, for each power of e."""
+"""The number of steps in which token counts are rounded, for each factor of e."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,10 @@ class Standing:
 
     The retriever was asked `questions` in all calls. `mean` is over the scored questions of the
     last call; None without any. `interval` is that of the true mean, from the last call's
-    questions, with unscored ones at their worst and at their best; None for a dropped retriever.
-    The intervals hold for all retrievers together, including the named one. `tokens` is the mean
-    per question, `seconds` the 50th and 95th percentile of a call; None if unknown.
+    questions, where an unscored one counts as 0 at the lower end and as 1 at the upper; None for a
+    dropped retriever. The intervals hold for all retrievers together, including the named one.
+    `tokens` is the mean per question, `seconds` the 50th and 95th percentile of the duration of a
+    call; None if unknown.
     """
 
     name: str
@@ -57,10 +58,10 @@ class Standing:
 
 @dataclass(frozen=True, repr=False)
 class Choice(NoTruth, Shown):
-    """The choice of the best retriever by a measure; prints as a table under one sentence.
+    """The choice of the best retriever by a measure. Prints as a sentence and a table.
 
     `winners` names the only surviving retriever, or those that are `within` a tolerance of the
-    best, the cheapest first; `winner` is the first, None without any. A name is wrong if another
+    best, the cheapest first; `winner` is the first of them, or None. A name is wrong if another
     retriever's true mean is higher by more than `within`. The probability that any name is wrong is
     1 - confidence at most, for any number of retrievers, looks, and added questions. `needed` is
     roughly how many more questions would settle it if the lead stays, None if no number would.
@@ -93,7 +94,7 @@ class Choice(NoTruth, Shown):
 
     @property
     def sentence(self) -> str:
-        """The chosen retrievers with their recall and cost, or that the choice is undecided."""
+        """The chosen retrievers with their recall and cost, or why there is no choice."""
         questions = counted(self.questions, "question")
         if self.winner is None:
             left = sum(not each.is_dropped for each in self.standings)

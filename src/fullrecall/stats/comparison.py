@@ -54,15 +54,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LISTS_READ = 10_000
-"""Samples of which it is looked whether both reports have the same lists."""
+"""The most samples that are inspected for equal lists."""
 
 
 class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"]`.
 
     Prints as a table. `before` and `after` are the reports, `rows` their samples side by side,
-    paired as `paired_by` says; `only_before` and `only_after` are the labels of the samples that
-    only one report has, `unmatched` the names of the scores that only one report has.
+    paired by the key in `paired_by`; `only_before` and `only_after` are the labels of the samples
+    that only one report has, `unmatched` the names of the scores that only one report has.
     """
 
     def __init__(
@@ -102,7 +102,10 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         }
 
     def decide(self, scores: Iterable[ScoreComparison]) -> None:
-        """Set the scores with adjusted p-values; certainty from lists overrides outcomes."""
+        """Set the scores, with adjusted p-values.
+
+        Outcomes that follow from the lists replace the test's.
+        """
         self.named = {
             score.name: replace(
                 score,
@@ -115,12 +118,12 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         }
 
     def _fact(self, score: ScoreComparison, change: Difference) -> Direction | None:
-        """Return the outcome that the lists alone prove, without statistics; None without one."""
+        """Return the outcome that follows from the lists alone; None if none follows."""
         if score.gaps or change.losses or not change.samples:
             return None
         if not change.wins and self.lists == "same":
             return Direction.SAME
-        # A measure that never falls for a longer list is not worse for any question.
+        # A measure that never falls for a longer list cannot be worse for any question.
         is_open = change.outcome is Direction.CANNOT_TELL and change.measure.unit is None
         if is_open and not may_fall(change.measure) and self.lists == "extended":
             return Direction.NOT_WORSE
@@ -136,9 +139,9 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def outcome(self) -> Direction:
-        """The outcome of the only score, or of the only recall.
+        """The outcome of the only score, or of the only recall among several scores.
 
-        Raises `ReportError` if there are several: `comparison["id_recall"].outcome`.
+        Raises `ReportError` if there are several; read `comparison["id_recall"].outcome` then.
         """
         return self[index_of([score.method for score in self], None)].outcome
 
@@ -151,9 +154,9 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @cached_property
     def lists(self) -> Literal["same", "extended", "other"]:
-        """Whether both reports have the same samples, each with the same list or an extended one.
+        """Whether both reports have the same lists ("same"), or each list only grew ("extended").
 
-        Reports of more than 10,000 samples are not inspected: only the test decides.
+        Otherwise "other". Reports with more than 10,000 samples are not inspected and give "other".
         """
         rows = self.pairing
         if len(rows.only_before) or len(rows.only_after) or len(rows.before) > _LISTS_READ:
@@ -171,7 +174,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def drift(self) -> tuple[str, ...]:
-        """A sentence for each difference beside the retriever: corpus, view, references."""
+        """A sentence for each difference other than the retriever: corpus, view, or references."""
         old, new = self.before, self.after
         sentences = []
         for what, before, after, way in (
@@ -199,7 +202,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The result: each requested change, the cost, and the drift."""
+        """The result in sentences: each requested change, the cost, and other differences."""
         verdicts = [
             f"{verdict_of(each).text}: {change_sentence(score.method.label(each.measure), each)}"
             for score in self
@@ -234,13 +237,13 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     def _groups(self) -> Integers | None:
         """Return the group number of each pair, then of each sample only in the first report.
 
-        The result is None if no sample names a group.
+        Returns None if no sample names a group.
         """
         if not (self.before.table.has_groups or self.after.table.has_groups):
             return None
         before, after = self.before.table.cells("group"), self.after.table.cells("group")
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
-        # Samples that only the first report has are losses at worst, in their own groups.
+        # Samples that only the first report has are losses at worst; they keep their groups.
         names = [before[row] if before[row] is not None else after[other] for row, other in rows]
         return codes_of(names + [before[row] for row in self.pairing.only_before.tolist()])
 
@@ -281,11 +284,11 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     ) -> str:
         """Return the comparison as one HTML page, and write it to `path` if one is given.
 
-        The page is complete, as that of `Report.to_html`. It begins with the new failures, their
-        causes, and the changes to make; then come the differences with their intervals, the curves
-        before and after, and every sample with both retrievals side by side. `diagnosis`, a
-        `Diagnosis` of the report after, says why each target was missed. Default: diagnose by the
-        report alone; False leaves it out.
+        The page needs no other file, as that of `Report.to_html`. It begins with the new failures,
+        their causes, and the changes to make; then come the differences with their intervals, the
+        curves before and after, and every sample with both retrievals side by side. `diagnosis`, a
+        `Diagnosis` of the report after, explains why each target was missed. Default: a diagnosis
+        of the report alone; False leaves it out.
         """
         return _page_written(self, path, diagnosis=diagnosis, title=title)
 
@@ -305,16 +308,16 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """The sheets: each difference with its interval, the comparison's notes, and its slices."""
+        """The sheets: each difference with its interval, the notes, and the slices."""
         return [comparison_sheet(self), *([slices_sheet(self)] if self.slices else [])]
 
 
 class Comparisons(NoTruth, Shown, ByName[Comparison]):
     """The comparison of each other report with the baseline: `comparisons["dense"]`.
 
-    `reports` has all of them by name, the baseline first. Prints as a table. Raises
-    `ParameterError` for fewer than two reports and a baseline that is not one of them,
-    `ReportError` when `compare` does.
+    `reports` are all reports by name, the baseline first. Prints as a table. Raises
+    `ParameterError` for fewer than two reports and a baseline that is not one of them, and
+    `ReportError` as `compare` does.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -402,7 +405,10 @@ def _page_written(comparison: Comparison, path: str | Path | None, **parts: obje
 
 
 def comparison_sheet(comparison: Comparison) -> Sheet:
-    """Return a comparison: for each measure the means, their difference, its interval, p."""
+    """Return a comparison as a sheet.
+
+    For each measure the means, their difference, interval, and p.
+    """
     sections = [
         _section(score.name, ((label, score[m]) for label, (m,) in measure_lines([score]) if m))
         for score in comparison
@@ -412,13 +418,13 @@ def comparison_sheet(comparison: Comparison) -> Sheet:
 
 
 def _section(title: str, changes: Iterable[tuple[str, Difference]]) -> Section:
-    """Return a line for each change that has samples."""
+    """Return a section with a line for each change that has samples."""
     known = ((label, change) for label, change in changes if change.difference is not None)
     return Section(title, [Line(label, difference_cells(change)) for label, change in known])
 
 
 def slices_sheet(comparison: Comparison) -> Sheet:
-    """Return the change of each slice, for the requested measures of each score."""
+    """Return a sheet with the change in each slice, for the requested measures of each score."""
     sections = [
         _section(
             score.method.label(measure),
@@ -439,7 +445,7 @@ def slices_sheet(comparison: Comparison) -> Sheet:
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
-    """Return one sentence for each basis of a comparison, and for each omission."""
+    """Return sentences on how a comparison was made, and on what it leaves out."""
     how = {
         "id": "their IDs",
         "question": "their questions: they have no IDs",
@@ -473,7 +479,7 @@ def comparison_notes(comparison: Comparison) -> list[str]:
 
 
 def runs_sheet(runs: Comparisons) -> Sheet:
-    """Return a line for each report: each measure of its scores, the change, and the cost."""
+    """Return a sheet with a line for each report: its measures, their changes, and its cost."""
     heads: list[str] = []
     lead: list[str] = []
     cells: dict[str, list[CellLike]] = {name: [] for name in runs.reports}

@@ -29,23 +29,24 @@ if TYPE_CHECKING:
     from fullrecall.table.verdicts import Referred, VerdictSums
 
 OTHER = "other reasons"
-"""What stands for the reasons that are not shown."""
+"""The label of the reasons that are not shown."""
 
 _REASONS_SHOWN = 12
-"""How many kinds of reasons a summary names; the rest it counts together."""
+"""The most kinds of reasons that a summary names; it counts the rest together."""
 
 _ROWS_READ = 40
-"""Samples that are looked at to see whether their IDs would match in another form."""
+"""The number of samples that are examined to see whether their IDs match in another form."""
 
 _DEEPEST = 50
-"""Contexts of each of them that are looked at."""
+"""The number of contexts that are examined in each of these samples."""
 
 _MOMENTARY = r"(?i)\b0x[0-9a-f]{6,}\b|\b\d{10,}\b"
-"""Addresses and thread IDs in what libraries raise: they alone make no other reason."""
+"""Addresses and thread IDs in errors of libraries: reasons that differ only there are one reason.
+"""
 
 
 _STALE = rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has other words than )"
-"""Stale labels are one reason, whichever they are; a row says which."""
+"""Stale labels: all of them are one reason, and each row names its own label."""
 
 
 def default_measures(method: Method) -> tuple[Measure, ...]:
@@ -54,7 +55,7 @@ def default_measures(method: Method) -> tuple[Measure, ...]:
 
 
 class Rewrite(NamedTuple):
-    """A sentence on why no reference matches; `gain` is the mean recall with rewritten IDs.
+    """Advice if no reference ID matches; `gain` is the mean recall after IDs are rewritten.
 
     If no rewrite is known, `gain` is None and the sentence shows an ID of each side.
     """
@@ -89,7 +90,7 @@ class Estimate:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The value of `mean` if all unscored samples scored 0.0, and if they scored 1.0."""
+        """The value of `mean` if all unscored samples had 0.0, and if they had 1.0."""
         low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
         return None if self.measure.is_count or low is None or high is None else (low, high)
 
@@ -104,8 +105,8 @@ class ScoreSummary(ByMeasure[Estimate]):
 
     `scored`, `undefined`, `unscored` and `unjudged` count samples, `reasons` the reasons of the
     unscored ones. `unverified` is the share of judged credit that rests on unverified quotes, None
-    without a judge. If recall by ID finds no target of any sample, `rewrite` says how to make IDs
-    match, or shows an ID of each side; else None.
+    without a judge. If recall by ID finds no target in any sample, `rewrite` explains how to make
+    IDs match, or shows an ID of each side; else it is None.
     """
 
     kind: ClassVar[str] = "summary"
@@ -119,11 +120,11 @@ class ScoreSummary(ByMeasure[Estimate]):
     unverified: float | None = None
     referred: Referred | None = None
     rewrite: Rewrite | None = None
-    """What would make the IDs match where none of them does."""
+    """Advice to make IDs match, if no ID matches."""
     unjudged: int = 0
-    """Samples without any relevance judgment: left out of every mean."""
+    """The number of samples without any relevance judgment, which are left out of every mean."""
     over_calls: OverCalls | None = None
-    """The headline over calls, where the contexts of several were united; None elsewhere."""
+    """The headline over calls, if the contexts of several calls were merged; else None."""
 
     def __repr__(self) -> str:
         main = self.main
@@ -167,7 +168,7 @@ class ScoreSummary(ByMeasure[Estimate]):
 def score_summary(
     table: Table, score: int, measures: Sequence[Measure], *, united: bool
 ) -> ScoreSummary:
-    """Return the summary of a score's rows; each part is read once."""
+    """Return the summary of a score; read each part of the table once."""
     method = table.methods[score]
     running = [RunningTotals(measure, table.group_codes) for measure in measures]
     row_counts: Counter[int] = Counter()
@@ -217,7 +218,7 @@ def _estimate(running: RunningTotals) -> Estimate:
 
 
 def _rewrite(table: Table, score: int) -> Rewrite | None:
-    """Return advice to make IDs match, from the first samples; None without any."""
+    """Return advice to make IDs match, from the first samples; None if there is none."""
     scored = np.flatnonzero(table.status(score) == SCORED)[:_ROWS_READ].tolist()
     samples = [table.sample(row) for row in scored]
     references = [

@@ -37,7 +37,7 @@ _INSTEAD = {
     ("to_pandas", "to_df", "to_dataframe", "to_polars", "df"): "report.to_frame()",
     ("to_json", "to_dict", "json"): 'report.save("report.jsonl"), or report.summary().to_dict()',
 }
-"""The way to the data that users look for under other libraries' names."""
+"""The names of data in this library, by the attribute that other libraries give them."""
 
 
 class Evaluation:
@@ -59,7 +59,7 @@ class Evaluation:
 
     @classmethod
     def of(cls, methods: Sequence[Method], rows: Iterable[Row]) -> Self:
-        """Return the report of rows that were scored before."""
+        """Return an evaluation with rows that were scored before."""
         evaluation = cls(methods)
         for row in rows:
             evaluation.add(row)
@@ -115,7 +115,7 @@ class Evaluation:
     def selected(self, rows: Iterable[int]) -> Self:
         """Return a report of the rows at these indices, in the order given.
 
-        It is incomplete if this report is: see `stopped`.
+        It is incomplete if this report is incomplete (`stopped`).
         """
         numbers: Integers = np.fromiter(rows, np.int64)
         part = type(self)(self.methods, table=self.table.selected(numbers))
@@ -145,7 +145,7 @@ class Evaluation:
         """Return the mean of a measure over each kind of samples, the lowest first.
 
         `by` is "group", "source" (the documents of the reference contexts), a key of the metadata
-        such as "kind" or "testset.kind", or a function of a row that returns a value or several.
+        such as "kind" or "testset.kind", or a function of a row that returns one value or a list.
         Intervals hold for all slices together, at `confidence`. `measure` is the score's headline
         if it is None; `score` may be left out if there is only one. Raises `ReportError` for a
         field that no sample has.
@@ -158,12 +158,12 @@ class Evaluation:
 
     @property
     def corpus(self) -> str | None:
-        """The fingerprint of the corpus that labels were compared with; see `evaluate`."""
+        """The fingerprint of the corpus with which labels were compared; see `evaluate`."""
         return self.origin.corpus
 
     @property
     def view(self) -> View:
-        """The name of the list of each record that was scored; see `evaluate`."""
+        """The list of each record that was scored, by its name; see `evaluate`."""
         return self.origin.view
 
     @property
@@ -178,10 +178,11 @@ class Evaluation:
     def values(self, *measures: Measure, score: str | None = None) -> Floats | dict[str, Floats]:
         """Return a measure of each sample as an array of floats in [0, 1], in the samples' order.
 
-        NaN if a sample is unscored or the measure is undefined: `table.status` says which. Several
-        measures give a dict of arrays by their names, such as `id_recall@5`; so does none, which
-        means the score's headline and that at k = 1, 3, 5, 10. `score` may be left out if there is
-        only one. Raises `ReportError` for a score that the report does not have.
+        A value is NaN if the sample is unscored or the measure is undefined; `table.status`
+        distinguishes these. Several measures give a dict of arrays by their names, such as
+        `id_recall@5`. So do no measures: the default is the score's headline, over all contexts and
+        at k = 1, 3, 5, 10. `score` may be left out if there is only one. Raises `ReportError` for a
+        score that the report does not have.
         """
         index, measures = index_of(self.methods, score), as_measures(measures)
         if len(measures) == 1:
@@ -203,7 +204,7 @@ class Evaluation:
     def metrics(self, *measures: Measure) -> dict[str, float]:
         """Return `summary` as one flat dict of finite numbers, for experiment trackers.
 
-        Keys are such as `id_recall/recall` (over all retrieved contexts), `id_recall/recall_at_5`,
+        Examples of keys: `id_recall/recall` (over all retrieved contexts), `id_recall/recall_at_5`,
         `id_recall/ndcg_at_10`; `…_low` and `…_high` are the ends of the 95% interval,
         `id_recall/n_scored`, `n_undefined`, `n_unscored` and `n_unjudged` count samples. A mean
         without a sample is left out. MLflow's `log_metrics` and the `log` of Weights & Biases
@@ -216,7 +217,7 @@ class Evaluation:
     def missed(self, k: Cut | None = None, *, score: str | None = None) -> MissedTargets:
         """Return every target that was not found, sample by sample, for each score or for one.
 
-        Returns a sequence of `Missed`: it is counted at once, and each item is created when it is
+        Returns a sequence of `Missed`. Its length is counted now; each item is created when it is
         read. Targets count as found within `k` ranks or a budget such as `calls(2)`; None means the
         whole list. Only scored samples count: an unmeasured target is not missed. Raises
         `ReportError` for a score that the report does not have.
@@ -235,13 +236,13 @@ class Evaluation:
         return list(leaked(self.table, k))
 
     def with_tokens(self, count: Callable[[str], int], *, tokenizer: str) -> Self:
-        """Return this report with the tokens of each context as `count(text)` counts them.
+        """Return this report with the tokens of each context, counted by `count(text)`.
 
-        By default a token is taken as 4 characters. `tokenizer` names the counter, such as
-        "cl100k_base": the metadata of each context gets `tokens` and `tokenizer`, saved reports
-        included, and a summary or a comparison of several tokenizers says so. Each distinct text is
-        counted once; all samples are in memory. Raises `ParameterError` for a count that is not a
-        whole number of at least 0, and for a tokenizer without a name.
+        Without this, a token is estimated as 4 characters. `tokenizer` names the counter, such as
+        "cl100k_base": the metadata of each context gets `tokens` and `tokenizer`, also in saved
+        reports, and a summary or a comparison with several tokenizers notes it. Each distinct text
+        is counted once; all samples are in memory. Raises `ParameterError` for a count that is not
+        a whole number of at least 0, and for a tokenizer without a name.
         """
         from fullrecall.table.tokens import with_tokens
 
@@ -260,11 +261,11 @@ class Evaluation:
     ) -> SmallestK:
         """Return the smallest k at which the mean of `measure @ k` reaches `target`.
 
-        k counts contexts; with `unit` "calls", "tokens" or "seconds" it is such a budget: each
-        number of calls, round numbers of tokens or seconds. `score` may be left out if there is
-        only one. Each k is tested, from the one that holds all retrieved contexts down, until one
-        fails. `confidence` holds over the whole search. "No k reaches it" is an answer too: its `k`
-        is None, its `reason` says why.
+        k counts contexts. With `unit` "calls", "tokens" or "seconds", it is a budget: any number of
+        calls, or round numbers of tokens or seconds. `score` may be left out if there is only one.
+        Each k is tested, from the one that holds all retrieved contexts down, until one fails.
+        `confidence` holds over the whole search. If no k reaches the target, the result's `k` is
+        None and its `reason` explains why.
 
         Raises `ReportError` if the report does not have the score, `ParameterError` for a value
         out of range, and for a measure that may be smaller at a larger k, such as `Precision`.
@@ -336,11 +337,11 @@ class Evaluation:
 
 
 AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
-"""An evaluation, or a `fullrecall.Report`: whichever the caller asks for."""
+"""An evaluation, or a `fullrecall.Report`; functions return the type that the caller passes."""
 
 
 def sliced(reports: Sequence[Evaluation], by: str) -> dict[str, list[Evaluation]]:
-    """Return the part of each report for each value of a field that the first one has."""
+    """Split each report by the values that a field has in the first one."""
     from fullrecall.stats.slices import parted
 
     rows = [parted(each.table, by, required=not number)[0] for number, each in enumerate(reports)]
@@ -351,7 +352,7 @@ def sliced(reports: Sequence[Evaluation], by: str) -> dict[str, list[Evaluation]
 
 
 def check_evaluation(value: object, caller: str) -> None:
-    """Raise `ParameterError` unless a value is an evaluation; the error says how to get one."""
+    """Raise `ParameterError` unless a value is an evaluation; the error tells how to get one."""
     if isinstance(value, Evaluation):
         return
     if caller == "compare" and isinstance(value, (list, tuple)):

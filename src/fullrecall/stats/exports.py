@@ -17,10 +17,10 @@ _OTHER = re.compile(r"[^\w.\-]+")
 
 
 def metrics(summary: Summary) -> dict[str, float]:
-    """Return a summary's numbers by names that use letters, digits, `_`, `-`, `.` and one `/`.
+    """Return a summary's numbers by name; names have letters, digits, `_`, `-`, `.` and one `/`.
 
-    See `Report.metrics`. No name is the folder of another one, since MLflow keeps names as paths of
-    files.
+    See `Report.metrics`. No name is a prefix of another one before its `/`, since MLflow stores
+    names as file paths.
     """
     values: dict[str, float] = {"samples": float(summary.samples)}
     for score in summary:
@@ -53,7 +53,7 @@ def _cleaned(name: str) -> str:
 
 
 Columns: TypeAlias = dict[str, Cells]
-"""Names of columns, in order, with the type of their values."""
+"""The columns' names, in order, each with the type of its values."""
 
 
 def scores_of(table: Table, measures: Sequence[Measure]) -> tuple[Columns, Iterator[list[Any]]]:

@@ -27,28 +27,28 @@ import numpy as np
 from fullrecall.measures.lists import Floats
 
 _ZERO = 1e-15
-"""Weights below this are the rounding of 0."""
+"""Weights with a smaller absolute value are rounding errors of 0."""
 
 _SLOPE = 0.5
-"""|x / y| at the far ends of the path: below 1, so that a normal sum decays there too."""
+"""|x / y| at the far ends of the path; below 1, so that a normal sum decays there too."""
 
 _STEP = 0.04
-"""The trapezoids' width in u."""
+"""The width of the trapezoids in u."""
 
 _BLOCK = 64
-"""Points of the integrand after which its end is looked for."""
+"""The number of points that are computed before the end of the integrand is checked."""
 
 _NEGLIGIBLE = 1e-16
-"""The integral stops where the integrand is smaller than this share of its value at -θ."""
+"""The integral stops where the integrand is below this share of its value at -θ."""
 
 _UNRESOLVED = 1e-12
-"""Where the integrand is smaller than this share, steps need not follow its turns."""
+"""Below this share of its value at -θ, the integrand's turns need not be resolved."""
 
 _FINER = 7
-"""How often a straight path is tried, with steps a quarter as wide each time."""
+"""The most attempts on a straight path; each has steps a quarter as wide as the one before."""
 
 _FARTHEST = 100 * _BLOCK * _STEP
-"""The largest u: y has then grown by e^256, and every integrand has vanished long before."""
+"""The largest u, at which y has grown by e^256 and every integrand has vanished."""
 
 
 def log_probability_below_zero(weights: Floats, shapes: Floats) -> float:
@@ -87,9 +87,9 @@ def _log_lower_tail(weights: Floats, shapes: Floats) -> float:
 
 
 def _saddle_point(weights: Floats, shapes: Floats) -> float:
-    """Return about the θ that minimizes the convex κ(-θ) - ln θ, by Newton's method in its range.
+    """Return approximately the θ that minimizes the convex κ(-θ) - ln θ, by Newton's method.
 
-    Every θ in the range gives the same integral, so an approximate one only costs digits.
+    Every θ in the range gives the same integral, so an approximate θ only costs digits.
     """
     low, high = 0.0, -1 / float(weights.min())
     theta = high / 2
@@ -114,7 +114,7 @@ def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
     """
     squares = float(shapes @ tilted**2)
     bend = float(shapes @ tilted**3) / (3 * squares)
-    # The nearest branch point bounds the width, which matters for shapes below 1.
+    # The distance to the nearest branch point bounds the width, which matters for shapes below 1.
     width = min((squares + 1 / theta**2) ** -0.5, 1 / float(abs(tilted).max()))
     for curve, step in ((bend, _STEP), *((0.0, _STEP / 4**finer) for finer in range(_FINER))):
         integral = _along(tilted, shapes, theta, curve, width=width, step=step)
@@ -127,13 +127,15 @@ def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
 def _along(
     tilted: Floats, shapes: Floats, theta: float, bend: float, *, width: float, step: float
 ) -> float | None:
-    """Return the integral from -θ upwards, on a path that the curvature `bend` leads to the right.
+    """Return the integral from -θ upwards, on a path with curvature `bend` to the right.
 
-    In steps of u; None if the integrand grows or turns too fast on the path.
+    `step` is the width of steps in u. Returns None if the integrand grows or turns too fast on the
+    path.
     """
     start = width / theta
     total, turned, first = 0.0, 0.0, step * np.arange(_BLOCK)
-    # A call of NumPy costs as much as some hundred numbers: few terms take several blocks at once.
+    # A call of NumPy costs as much as several hundred numbers, so with few terms several blocks are
+    # computed at once.
     at_once = max(1, min(8, _BLOCK // (2 * len(tilted))))
     while first[0] < _FARTHEST:
         u = np.array([*accumulate(repeat(_BLOCK * step, at_once - 1), np.add, initial=first)])

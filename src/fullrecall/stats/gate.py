@@ -1,7 +1,8 @@
-"""The gate: is a measure high enough, and no worse than before, or is that undecided?
+"""The gate.
 
-Gaffke's test decides an outcome, not the mean alone: a mean of 0.91 over 30 questions shows neither
-that recall is above 0.9 nor that it is below. PASS and FAIL are each wrong with probability 1 -
+Whether measures reach thresholds and are no worse than before, or too few samples to tell. Gaffke's
+test decides an outcome, not the mean alone: a mean of 0.91 over 30 questions shows neither that
+recall is above 0.9 nor that it is below. PASS and FAIL are each wrong with probability 1 -
 confidence at most, for every distribution of the scores; otherwise the outcome is CANNOT TELL.
 
 PASS of all rules needs each at the full level: if one of them does not hold, the chance that all
@@ -54,12 +55,12 @@ class Check(NoTruth):
     """One rule of a gate and its outcome.
 
     `value` is the mean, or the mean difference from the baseline; `interval` is two-sided, at the
-    gate's confidence, as in a summary or a comparison but with unscored samples at their worst and
-    at their best. `bound` is the one-sided bound that decides PASS or FAIL, at the same confidence;
-    None for CANNOT TELL. `p_pass` is the p-value of "the mean is below the threshold", `p_fail`
-    that of "it reaches it", adjusted by Holm's method for all rules of the gate. `samples` are
-    those with a value, `coverage` their share of those that should have one. `needed` is how many
-    samples with these values would settle it, if more samples can.
+    gate's confidence; unlike in a summary or a comparison, unscored samples count as 0 at the lower
+    end and as 1 at the upper. `bound` is the one-sided bound that decides PASS or FAIL, at the same
+    confidence; None for CANNOT TELL. `p_pass` is the p-value of "the mean is below the threshold".
+    `p_fail` is that of "the mean reaches it", adjusted by Holm's method for all rules of the gate.
+    `samples` are those with a value, `coverage` their share of those that should have one. `needed`
+    is the number of samples with these values that would settle it, None if no number would.
     """
 
     rule: str
@@ -79,9 +80,9 @@ class Check(NoTruth):
 class GateResult(NoTruth):
     """The decision of a gate about a report; prints one line for each rule.
 
-    `drift` names changes beside the retriever: of the corpus, the list, the references.
-    `parameters` has the parameters that differ from the defaults, one text for each scorer that
-    has any: "text_recall(threshold=0.05)".
+    `drift` names changes other than the retriever: of the corpus, the list, the references.
+    `parameters` has the parameters that differ from the defaults, one text for each scorer that has
+    any: "text_recall(threshold=0.05)".
     """
 
     checks: tuple[Check, ...]
@@ -90,7 +91,7 @@ class GateResult(NoTruth):
 
     @property
     def sentence(self) -> str:
-        """The outcome, with the first rule that decides it and how many more do."""
+        """The outcome, with the first rule that decides it and the number of further ones."""
         outcome = self.outcome
         deciding = [check for check in self.checks if check.outcome is outcome]
         if outcome is Outcome.PASS:
@@ -101,7 +102,7 @@ class GateResult(NoTruth):
 
     @property
     def outcome(self) -> Outcome:
-        """The worst of all checks: fail, then cannot tell, then pass."""
+        """The worst outcome of all checks: FAIL, else CANNOT TELL, else PASS."""
         worst_first = [Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.PASS]
         return min((check.outcome for check in self.checks), key=worst_first.index)
 
@@ -138,7 +139,7 @@ class GateResult(NoTruth):
 
     @property
     def notes(self) -> list[str]:
-        """The line with the parameters that are not defaults; empty if all are."""
+        """The line with the parameters that are not default; empty if all are."""
         named = ", ".join(self.parameters)
         return [f"Parameters that differ from the defaults: {named}."] if named else []
 
@@ -148,21 +149,22 @@ LOOKS: Mapping[str, tuple[str, Emphasis]] = {
     "fail": ("❌", "bad"),
     "cannot_tell": ("⚠️", "unsure"),
 }
-"""How an outcome stands out: its sign in Markdown, and its emphasis."""
+"""For each outcome, its sign in Markdown and its emphasis."""
 
 
 Rule: TypeAlias = Threshold | Measure
-"""A threshold such as `Recall @ 10 >= 0.9` or `Leak @ 10 <= 0.01`, or a measure to be compared with
-the baseline's."""
+"""A threshold such as `Recall @ 10 >= 0.9` or `Leak @ 10 <= 0.01`, or a measure that is compared
+with the baseline.
+"""
 
 
 class Question(NamedTuple):
     """One rule: is the mean of the measure `label` at least, or `at_most`, `threshold`?
 
-    `measured` are the totals without gaps, `values` have every gap at its worst and at its best;
-    `due` counts the samples that should have a value. `drift` names any reason for a change besides
-    the retriever: then the rule cannot FAIL. `fact` says why the lists themselves show that the
-    mean is not worse than the baseline's; else "".
+    `measured` are the totals without gaps; in `values` every gap counts at its worst and at its
+    best; `due` counts the samples that should have a value. `drift` names any reason for a change
+    besides the retriever: then the rule cannot FAIL. `fact` is the reason why the lists alone show
+    that the mean is not worse than the baseline's, or "".
     """
 
     label: str
@@ -174,7 +176,9 @@ class Question(NamedTuple):
     drift: str = ""
     fact: str = ""
     missing: str = ""
-    """Why samples have no value, with their number, where a report is compared; else ""."""
+    """The reasons for which samples have no value, with numbers, in a comparison with a baseline;
+    else "".
+    """
 
     @property
     def rule(self) -> str:
@@ -182,11 +186,11 @@ class Question(NamedTuple):
         return f"{self.label} {'<=' if self.at_most else '>='} {self.threshold:g}"
 
     def shown(self, value: float) -> str:
-        """Return a value with three decimals, a change with its sign."""
+        """Return a value with three decimals; a change has a sign."""
         return format(value, "+.3f" if self.values.least < 0 else ".3f")
 
     def p_values(self) -> tuple[float, float]:
-        """Return the p-values of "the rule does not hold" and of "it holds"."""
+        """Return the p-values of "the mean misses the threshold" and of "it reaches it"."""
         p_above = self.values.p_above(self.threshold)
         p_below = self.values.p_below(self.threshold)
         if self.at_most:
@@ -196,7 +200,7 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True, init=False)
 class Gate:
-    """The requirements on a report: thresholds, or no drop from a baseline, or both.
+    """The requirements on a report: thresholds, a limit on drops from a baseline, or both.
 
         Gate(Recall @ 10 >= 0.9, RR >= 0.7).check(report)
         Gate(Recall @ 10, margin=0.02).check(report, baseline)
@@ -254,8 +258,9 @@ class Gate:
         Raises `ParameterError` for a margin without a baseline and for a baseline without a margin,
         `ReportError` for scores or measures that a report does not have, and for reports that
         cannot be compared. If the baseline has another corpus, another list (`Report.view`), or
-        other references, each change says so, and one that fails is CANNOT TELL. So is a threshold
-        if no ID matches but a rewrite makes IDs match.
+        other references, each change notes it, and CANNOT TELL replaces FAIL. It also replaces a
+        threshold's FAIL if no ID matches, but IDs would match after a rewrite. Every outcome is
+        CANNOT TELL if a report lacks samples of its run.
         """
         check_evaluation(report, "Gate.check")
         if baseline is not None:
@@ -322,7 +327,7 @@ class Gate:
         score = comparison[comparison.after.methods[score_index].name]
         for measure in self._compared(comparison.after, score_index):
             totals, margin = score[measure].totals, self.margin or 0.0
-            # The margin is allowed: "no worse" means a change of at least -margin.
+            # The margin is allowed: "not worse" means a change of at least -margin.
             yield Question(
                 f"change of {score.method.label(measure)}",
                 margin if measure.lower_is_better else -margin,
@@ -342,9 +347,9 @@ class Gate:
             for number, question in enumerate(questions)
             if question.measured.samples
         }
-        # PASS of all needs each at the full level; FAIL of any fails: for six rules, each at its
-        # threshold, FAIL would be false in 21.6% of runs without the correction, and is in 2.6%
-        # with it.
+        # PASS of all rules needs each at the full level. One FAIL is enough: with six rules, each
+        # exactly at its threshold, a false FAIL would occur in 21.6% of runs without the
+        # correction; with it, in 2.6%.
         adjusted = holm([p_fail for _, p_fail in p_values.values()])
         p_fails = dict(zip(p_values, adjusted, strict=True))
         return [
@@ -360,7 +365,7 @@ class Gate:
         ]
 
     def _checked(self, question: Question, p_pass: float, p_fail: float, *, rules: int) -> Check:
-        """Return the check of a rule, with its reason."""
+        """Return the check of a rule, with its outcome and reason."""
         alpha, change = alpha_of(self.confidence), question.measured.mean or 0.0
         if question.fact and (p_pass > alpha or not change):
             samples = question.measured.samples
@@ -413,13 +418,14 @@ class Gate:
         )
 
     def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
-        """Return how many samples would settle one of `rules`, and a sentence on it."""
+        """Return the number of samples that would settle one of `rules`, and a sentence on it."""
         if question.drift:
             return None, "it does not fail while that is so"
         measured, threshold = question.measured, question.threshold
         above = (measured.mean or 0.0) >= threshold
         side = question.values.low if above else question.values.high
-        # Holm's method uses the full level for one rule, and at least this level for any rule.
+        # Holm's method tests one rule at the full level, and each of several at no less than this
+        # level.
         alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
         known = measured.counts(least=question.values.least)
         p = known.p_above(threshold) if above else known.p_below(threshold)
@@ -437,7 +443,7 @@ _FACTS: Mapping[Direction, str] = {
     Direction.SAME: "are the same",
     Direction.NOT_WORSE: "begin with the baseline's",
 }
-"""A fact about all lists, by the outcome of a change."""
+"""The fact about all lists that implies an outcome of a change."""
 
 
 def _check_rule(rule: object, margin: float | None) -> None:
@@ -458,7 +464,10 @@ def _check_rule(rule: object, margin: float | None) -> None:
 
 
 def _changed(method: Method) -> str:
-    """Return the parameters that are not defaults: "text_recall(threshold=0.05)", or ""."""
+    """Return a score with its parameters that are not default.
+
+    "text_recall(threshold=0.05)", or "".
+    """
     changed = changed_parameters(method)
     named = ", ".join(f"{name}={shown_value(value)}" for name, value in changed.items())
     return f"{method.name}({named})" if named else ""

@@ -1,4 +1,4 @@
-"""Targets that were not found, and forbidden contexts that were."""
+"""Targets that were not found, and forbidden contexts that were found."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fullrecall.table.table import Table
 
 
 class Missed(NamedTuple):
-    """A target that one scorer did not find in full within `k`, which may be a budget.
+    """A target that a scorer did not find in full within `k`, a number of contexts or a budget.
 
     `credit` is its credit within k, below 1.0; `rank` is its rank beyond k, None if it was not
     retrieved.
@@ -38,7 +38,8 @@ class Missed(NamedTuple):
 class MissedTargets(Sequence[Missed]):
     """All targets that were not found in full within k, sample by sample.
 
-    They are counted by part, from statistics or columns; each is created when it is read.
+    They are counted for each part, from statistics or columns; each item is created when it is
+    read.
     """
 
     def __init__(self, table: Table, k: Cut | None = None, score: str | None = None) -> None:
@@ -51,7 +52,7 @@ class MissedTargets(Sequence[Missed]):
         self._last: tuple[int, Integers, Integers] | None = None
 
     def _count(self, part: Part) -> int:
-        """Return how many targets a part misses, of all scores together."""
+        """Return the number of targets that a part misses, over all scores."""
         missed = 0
         for score in self._scores:
             distinct = part.distinct(score)
@@ -62,17 +63,17 @@ class MissedTargets(Sequence[Missed]):
         return missed
 
     def _missed(self, part: Part, score: int) -> Integers:
-        """Return how many targets of a score each row of a part misses."""
+        """Return the number of targets of a score that each row of a part misses."""
         if not isinstance(self._k, CutBudget):
             return _missed(part.columns(score), self._k)
         from fullrecall.measures.paid import within
 
-        # If calls, tokens or seconds are unknown, no target is known to be missed.
+        # If calls, tokens or seconds are unknown, a target is not known to be missed.
         columns, is_known = within(part.outcomes(score), self._k)
         return np.where(is_known, _missed(columns, None), 0)
 
     def _rows(self, nth: int) -> tuple[Integers, Integers]:
-        """Return the rows of a part that miss a target, and the running total of misses."""
+        """Return the rows of a part that miss a target, and the cumulative number of misses."""
         last = self._last  # Another thread may replace `_last` meanwhile.
         if last is None or last[0] != nth:
             part = self._table.parts[nth]
@@ -155,7 +156,7 @@ def _missed(columns: FoundColumns, k: int | None) -> Integers:
 
 
 _SHOWN = 20
-"""Targets that are printed."""
+"""The most targets that are printed."""
 
 
 class Leaked(NamedTuple):

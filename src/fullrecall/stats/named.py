@@ -1,4 +1,4 @@
-"""Values by a score's name, a slice's value, or a measure."""
+"""Collections of values by a score's name, a slice's value, or a measure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ByName(Collection[T], Generic[T]):
     """
 
     kind: ClassVar[str] = "score"
-    """The word for one value, in errors."""
+    """The word for one value in errors."""
 
     named: Mapping[str, T]
     """The values by their names, in order."""
@@ -45,12 +45,12 @@ class ByName(Collection[T], Generic[T]):
 class ByMeasure(Mapping[Measure, T], Generic[T]):
     """The values of one score, by measure or its text: `score[Recall @ 5]`, `score["recall@5"]`.
 
-    `method` is how the score was made. Raises `KeyError`, which lists all measures, for any other
-    measure.
+    `method` describes how the score was computed. Raises `KeyError`, which lists all measures, for
+    any other measure.
     """
 
     kind: ClassVar[str]
-    """The word for the whole, in errors."""
+    """The word for the collection in errors."""
 
     method: Method
     measured: Mapping[Measure, T]
@@ -75,7 +75,7 @@ class ByMeasure(Mapping[Measure, T], Generic[T]):
 
     @property
     def main(self) -> T:
-        """The headline over all retrieved contexts, or the first measure if that is missing."""
+        """The value of the headline over all retrieved contexts, else of the first measure."""
         headline = self.method.headline
         return self.measured[headline if headline in self.measured else next(iter(self.measured))]
 
@@ -83,8 +83,8 @@ class ByMeasure(Mapping[Measure, T], Generic[T]):
 def index_of(methods: Sequence[Method], score: str | None) -> int:
     """Return the index of a score among those of a report, by its name.
 
-    None means the only score, or the only recall among several scores. Raises `ReportError` for a
-    name that the report does not have, and for None if several remain.
+    None selects the only score, or the only recall among several scores. Raises `ReportError` for a
+    name that the report does not have, and for None if several scores qualify.
     """
     names = [method.name for method in methods]
     if score is None:

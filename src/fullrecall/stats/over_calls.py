@@ -15,7 +15,7 @@ from fullrecall.stats.plain import plain_of
 from fullrecall.table.table import Table
 
 _MOST_CALLS = 30
-"""Calls after which a curve is no longer read call by call."""
+"""The most calls of a curve."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class OverCalls:
     """The mean of a measure within the first 1, 2, … calls, at most 30; `total` is over all calls.
 
     - `new_targets`: how many targets of all questions were first found in full within each call.
-    - `last_gain`: the first call after which the mean equals that of all calls; None beyond
-      the curve.
+    - `last_gain`: the first call after which the mean equals that of all calls; None if that is
+      beyond the curve.
     - `most`: the most calls of a question.
-    - `tokens`: the share of all tokens that the calls up to the last gain returned, in [0, 1];
+    - `tokens`: the share, in [0, 1], of all tokens that the calls up to the last gain returned;
       None if the texts or the last gain are unknown.
     """
 
@@ -67,7 +67,7 @@ def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
 
 
 def _new_targets(table: Table, score: int, count: int) -> Integers:
-    """Return how many targets were found in full within each of the first calls, and not before."""
+    """Return the number of targets that each of the first calls was the first to find in full."""
     counts = np.zeros(count + 1, np.int64)
     for part in table.parts:
         columns = part.outcomes(score)

@@ -35,23 +35,23 @@ Gap: TypeAlias = Literal[
     "unjudged",
     "no_common_targets",
 ]
-"""Why a sample is not compared."""
+"""The reasons for which a sample is not compared."""
 
 _GAPS: tuple[Gap, ...] = get_args(Gap)
 _COMPARED = -1
 _CLOSED = [_COMPARED, _GAPS.index("undefined"), _GAPS.index("unjudged")]
-"""Codes of the pairs that are compared, or have no target to compare."""
+"""Codes of pairs that are compared, or have no target to compare."""
 
 _EMPTY = (UNDEFINED, UNJUDGED)
 """Codes of samples without a target."""
 
 _NO_CHANGE = 1e-9
-"""Values that differ by less differ by rounding."""
+"""The largest difference of two values that counts as rounding."""
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """Rows of the same samples, in the order of the first table, and the rows in one table only."""
+    """The rows of the same samples, in the first table's order, and the rows of one table only."""
 
     by: PairedBy
     before: Integers
@@ -75,7 +75,7 @@ class Pairing:
 
 @dataclass(frozen=True)
 class ScorePairs:
-    """One score in both tables, over paired rows: which are compared, and their values.
+    """One score in two tables, over paired rows: the pairs that are compared, and their values.
 
     `scores` are its indices in the tables. `groups` has the group number of each pair, then of each
     row that only the first table has; it is None if no sample names a group.
@@ -94,7 +94,7 @@ class ScorePairs:
 
     @cached_property
     def _gaps(self) -> NDArray[np.int8]:
-        """Why each pair is not compared, as an index into `_GAPS`; `_COMPARED` if it is."""
+        """The reason why each pair is not compared, as an index into `_GAPS`; or `_COMPARED`."""
         old, new = self._statuses
         gaps = np.full(len(old), _COMPARED, np.int8)
         old_empty, new_empty = np.isin(old, _EMPTY), np.isin(new, _EMPTY)
@@ -109,7 +109,10 @@ class ScorePairs:
 
     @cached_property
     def _differing(self) -> Mapping[int, tuple[Result, Result] | None]:
-        """The results of pairs whose targets differ, over the common targets; None without any."""
+        """The results, over the common targets, of pairs whose targets differ.
+
+        None without common targets.
+        """
         old, new = self._statuses
         (before, after), rows = self.scores, self.pairing
         if self._has_same_parts:
@@ -118,7 +121,7 @@ class ScorePairs:
             differ = rows.of_before(self.before.target_digests(before)) != rows.of_after(
                 self.after.target_digests(after)
             )
-        # Results are made only for these pairs, which are few: most targets are the same.
+        # Results are created only for these few pairs: most targets are the same.
         pairs = np.flatnonzero((old == SCORED) & (new == SCORED) & differ)
         return {pair: over_common_targets(*self._own_results(pair)) for pair in pairs.tolist()}
 
@@ -131,11 +134,11 @@ class ScorePairs:
 
     @property
     def differing(self) -> int:
-        """The number of compared samples that have more targets in one report."""
+        """The number of compared samples whose targets differ between the reports."""
         return sum(common is not None for common in self._differing.values())
 
     def unpaired(self) -> dict[str, int]:
-        """Return how many samples are not compared, by reason."""
+        """Return the number of samples that are not compared, by reason."""
         frequencies = np.bincount(self._gaps[self._gaps != _COMPARED], minlength=len(_GAPS))
         counts = dict(zip(_GAPS, frequencies.tolist(), strict=True))
         status = self.before.status(self.scores[0])[self.pairing.only_before]
@@ -156,7 +159,7 @@ class ScorePairs:
         return before, after
 
     def pieces(self, measure: Measure) -> Iterator[tuple[Floats, Floats]]:
-        """Yield `values` piece by piece: part by part if no pairs share groups."""
+        """Yield `values` part by part if no pairs share groups, otherwise all together."""
         pairs, end = np.fromiter(self._differing, np.int64), 0
         for before, after in self._own_pieces(measure):
             old, new = before.copy(), after.copy()
@@ -176,11 +179,11 @@ class ScorePairs:
             yield old, new
 
     def totals(self, values: Floats) -> Totals:
-        """Return the totals of a piece's values, or of those of all samples in `before`."""
+        """Return the totals of a piece's values, or of values for all samples of `before`."""
         return Totals.of(values, groups=None if self.groups is None else self.groups[: len(values)])
 
     def gap(self, pair: int) -> Gap | None:
-        """Return why a pair is not compared; None if it is."""
+        """Return the reason why a pair is not compared; None if it is compared."""
         code = self._gaps[pair]
         return None if code == _COMPARED else _GAPS[code]
 
@@ -189,11 +192,11 @@ class ScorePairs:
         return self._differing.get(pair) or self._own_results(pair)
 
     def row(self, pair: int) -> Row:
-        """Return the row of a pair before."""
+        """Return the row of a pair in the report before."""
         return self.before.row(int(self.pairing.before[pair]))
 
     def ends(self, measure: Measure) -> Bracket:
-        """Return the changes of a measure, with unmeasured values at their worst and at their best.
+        """Return the changes of a measure, with missing values at their worst and at their best.
 
         Changes of the pairs come first, then those of samples that only the report before has. A
         sample without a score after may have dropped to 0 or risen to 1; one without a score before
@@ -228,7 +231,7 @@ class ScorePairs:
         return self.pairing.of_before(before), self.pairing.of_after(after)
 
     def _own_pieces(self, measure: Measure) -> Iterable[tuple[Floats, Floats]]:
-        """Return `_own_values` piece by piece."""
+        """Yield `_own_values` of one part after the other, if both tables have the same parts."""
         if self.groups is not None or not self._has_same_parts:
             return [self._own_values(measure)]
         sides = zip((self.before, self.after), self.scores, strict=True)
@@ -257,7 +260,7 @@ def _over(result: Result, targets: set[Target]) -> Result:
 def gained_and_lost(
     before: Result, after: Result, measure: Measure = Recall
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the labels of the targets that were gained and lost within a measure's cut."""
+    """Return the labels of the targets gained within a measure's cut, and of those lost."""
     old, new = (
         {f.target.label for f in result.paid(measure) if f.found_at(measure.top)}
         for result in (before, after)
@@ -266,7 +269,7 @@ def gained_and_lost(
 
 
 def changes(before: Floats | float, after: Floats | float) -> Floats:
-    """Return the values after minus those before; 0.0 if they differ only by rounding."""
+    """Return the values after minus those before; differences by rounding become 0.0."""
     difference = after - before
     return np.where(np.abs(difference) <= _NO_CHANGE, 0.0, difference)
 
@@ -274,9 +277,10 @@ def changes(before: Floats | float, after: Floats | float) -> Floats:
 def same_methods(
     before: Sequence[Method], after: Sequence[Method]
 ) -> tuple[dict[str, tuple[int, int]], tuple[str, ...]]:
-    """Return the indices of each score that both have, and the score names that only one has.
+    """Return the two indices of each common score, and the names of the scores that only one has.
 
-    Raises `ReportError` if they have no score in common, or if one name means two scores.
+    Raises `ReportError` if they have no score in common, or if one name stands for two different
+    scores.
     """
     old_indices, new_indices = (
         {method.name: index for index, method in enumerate(methods)} for methods in (before, after)
@@ -304,9 +308,9 @@ def same_methods(
 
 
 def paired(before: Table, after: Table) -> Pairing:
-    """Return the rows of two tables side by side.
+    """Pair the rows of two tables.
 
-    Samples are paired by ID; without IDs, by question if no table repeats one, else by position.
+    Samples are paired by ID; without IDs, by question if no table repeats one; else by position.
 
     Raises `ReportError` if that is ambiguous: an ID twice in one report, IDs on some samples
     only, or lists of different length without IDs.
@@ -341,8 +345,8 @@ def paired(before: Table, after: Table) -> Pairing:
 
 
 def _joined(by: PairedBy, old: Sequence[object], new: Sequence[object]) -> Pairing:
-    """Return the pairing of the rows with the same ID or question, each unique in its table."""
-    if old == new:  # This is the common case, without a dictionary of a million IDs.
+    """Pair the rows that have the same ID or question, each unique in its table."""
+    if old == new:  # The common case needs no dictionary of a million IDs.
         rows = np.arange(len(old))
         return Pairing(by, rows, rows, rows[:0], rows[:0])
     row_of = {key: row for row, key in enumerate(new)}
@@ -362,7 +366,7 @@ def _joined(by: PairedBy, old: Sequence[object], new: Sequence[object]) -> Pairi
 
 
 def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
-    """Warn of samples whose questions differ; refuse them if they have no ID."""
+    """Warn about paired samples whose questions differ; raise `ReportError` if they have no ID."""
     if pairing.is_row_by_row and before.same_cells(after, "user_input"):
         return
     old, new = before.cells("user_input"), after.cells("user_input")
@@ -388,8 +392,8 @@ def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
 
 
 def _identity(method: Method) -> Mapping[str, Any]:
-    """Return a score's headline and parameters as in a loaded report: lists for tuples."""
-    # Parameters pass through JSON; otherwise a report in memory would differ from the same one
-    # loaded.
+    """Return a score's headline and parameters as in a loaded report, with lists for tuples."""
+    # Pass parameters through JSON; otherwise a report in memory would differ from itself after
+    # loading.
     parameters = json.loads(json.dumps(dict(method.parameters), default=repr))
     return {"headline": method.headline.name, **parameters}

@@ -17,7 +17,7 @@ def plain_of(result: Any, *names: str) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as plain JSON."""
+    """Convert a value to plain JSON values."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value) and not isinstance(value, Measure | CutBudget):

@@ -15,20 +15,20 @@ from fullrecall.samples.sample import Sample
 from fullrecall.table.table import Table
 
 _LOOKED_AT = 500
-"""Samples from which costs are taken: more would change no digit that is shown."""
+"""The most samples from which costs are taken; more would not change a digit that is shown."""
 
 _LOOKED_THROUGH = 10 * _LOOKED_AT
-"""Samples among which those with a retrieval are looked for."""
+"""The most samples that are searched for a retrieval."""
 
 _AS_MUCH = 0.01
-"""Contexts or tokens that differ by less than this share are shown as one number."""
+"""The relative difference below which contexts or tokens are shown as equal."""
 
 _AS_LONG = 0.25
-"""Seconds that differ by less than this share are shown as one: calls vary by themselves."""
+"""The relative difference below which seconds are shown as equal, since calls vary."""
 
 
 FELT = 0.01
-"""Median seconds below which time is not shown: no user notices it."""
+"""The median seconds below which time is not shown, because no user notices it."""
 
 
 class Seconds(NamedTuple):
@@ -64,7 +64,7 @@ class QuestionCost(NamedTuple):
 
 
 def shown_seconds(seconds: float) -> str:
-    """Return seconds with two digits, or "<0.01" below `FELT`."""
+    """Return seconds with two significant digits, or "<0.01" below `FELT`."""
     return f"{seconds:.2g}" if seconds >= FELT else f"<{FELT:g}"
 
 
@@ -80,7 +80,7 @@ def question_cost(table: Table, measures: Iterable[Measure] = ()) -> QuestionCos
     def looked_at() -> Iterator[Sample]:
         for sample in islice((each for each in first if each.has_retrieval), _LOOKED_AT):
             ranks.append(sample.ranks or range(1, len(sample.retrieved_context_ids or ()) + 1))
-            yield sample  # The sample is not kept: its texts may be long.
+            yield sample  # The sample is not kept, since its texts may be long.
 
     costs = Costs.of(looked_at())
     samples = len(costs.offsets) - 1
@@ -111,9 +111,9 @@ def percentiles(seconds: Sequence[float]) -> Seconds | None:
 
 
 def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
-    """Return the differences in the cost of a question, or that it is the same; "" if unknown.
+    """Describe how the cost of a question changed; return "" if it is unknown.
 
-    "10 times the contexts (5 to 50), 3.1 times the seconds (p50 0.1 to 0.31)".
+    Example: "10 times the contexts (5 to 50), 3.1 times the seconds (p50 0.1 to 0.31)".
     """
     if before is None or after is None:
         return ""
@@ -128,7 +128,7 @@ def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
         if old is None or new is None or abs(old - new) <= share * max(old, new):
             continue
         if quantity != "seconds" or max(old, new) >= FELT:
-            # Two digits, without an exponent: 330, not 3.3e+02.
+            # two digits, without an exponent: 330, not 3.3e+02
             times = f"{float(f'{new / old:.2g}'):,g}" if old else "any number of"
             parts.append(f"{times} times the {quantity} ({form.format(old, new)})")
     return ", ".join(parts) or f"the same: {after}"

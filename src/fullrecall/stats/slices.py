@@ -1,6 +1,6 @@
 """Slices: the same measure over parts of a report, by a field of the samples.
 
-Among many slices some look bad by chance, so the intervals hold for all slices together
+Among many slices, some look bad by chance. Therefore the intervals hold for all slices together
 (Bonferroni).
 """
 
@@ -32,15 +32,16 @@ from fullrecall.table.row import Row
 from fullrecall.table.table import Table
 
 By: TypeAlias = str | Callable[[Row], object]
-"""A field: "group", "source", or a key of the metadata ("kind", "testset.kind"); or a function of
-the row that returns a value, or a list of values."""
+"""A field, "group", "source", or a key of the metadata ("kind", "testset.kind"), or a function of
+the row that returns a value or a list of values.
+"""
 
 
 class Slice(NamedTuple):
-    """The mean of one measure over the samples that have one value of a field.
+    """The mean of one measure over the samples that share one value of a field.
 
-    `mean` is over groups, as in a report; None without a scored sample. The intervals of all slices
-    hold together. `unscored` counts samples without a score.
+    `mean` is over groups, as in a report; None without a scored sample. The intervals hold for all
+    slices together. `unscored` counts samples without a score.
     """
 
     value: str
@@ -55,8 +56,8 @@ class Slices(Shown, ByName[Slice]):
     """The slices of a report by one field, the lowest mean first. Prints as a table.
 
     `label` names the measure, such as `id_recall@5`. A sample with several values is in several
-    slices; one without a value is in none, and `without` counts those. `slices["value"]` is one
-    slice.
+    slices. `without` counts the samples without a value, which are in no slice. `slices["value"]`
+    is one slice.
     """
 
     kind: ClassVar[str] = "slice"
@@ -77,7 +78,10 @@ class Slices(Shown, ByName[Slice]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """A table with a line for each slice: mean, interval, and its numbers of samples."""
+        """A table with a line for each slice.
+
+        Its mean, its interval, and its numbers of samples.
+        """
         lines = []
         for subset in self:
             counts = [f"{subset.samples:,}", f"{subset.unscored:,}"]
@@ -99,8 +103,8 @@ def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: fl
     check_share(confidence, "confidence", whole=False)
     parts, without = parted(table, by)
     values, status, codes = table.values(score, measure), table.status(score), table.group_codes
-    # With each at the full level, ten slices at their thresholds give a false alarm in 33% of
-    # reports.
+    # With each slice at the full level, ten slices exactly at their thresholds would give a false
+    # alarm in 33% of reports.
     level = 1 - (1 - confidence) / len(parts)
     slices = []
     for value, rows in parts.items():
@@ -115,7 +119,7 @@ def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: fl
 
 
 _LOOKED_AT = 10_000
-"""Samples that are read for the names of fields."""
+"""The most samples that are read to collect the names of fields."""
 
 
 def _name(by: By) -> str:
@@ -146,7 +150,7 @@ def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str,
 
 
 def _values(sample: Sample) -> dict[str, list[str]]:
-    """Return a sample's values of each field that can slice it, each once."""
+    """Return the distinct values of a sample for each field by which it can be sliced."""
     groups = sample.reference_contexts or ()
     sources = dict.fromkeys(c.source for group in groups for c in group if c.source)
     values: dict[str, list[str]] = {"group": [], "source": list(sources)}
@@ -157,7 +161,7 @@ def _values(sample: Sample) -> dict[str, list[str]]:
 
 
 def _texts(value: object) -> list[str]:
-    """Return a value, or a list of values, as texts; empty for anything but plain values."""
+    """Return a plain value, or a list of them, as texts; an empty list for any other value."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return list(dict.fromkeys(text for each in value for text in _texts(each)))
     if isinstance(value, (str, bool, int)) and value != "":

@@ -4,9 +4,9 @@ k is a number of contexts, or a budget of calls, tokens or seconds. The hypothes
 below the target" is tested from the largest k down, each at the full level, until one is not
 rejected (a fixed sequence; Maurer, Hothorn, Lehmacher, "Multiple comparisons in drug clinical
 trials and preclinical assays: a-priori ordered hypotheses", 1995). So the mean at the k returned is
-below the target with probability 1 - confidence at most, for every distribution of the values. If a
-measure may fall with k, as precision does, the sequence could end at the largest k although the
-mean at k = 1 is 1: such a measure is refused.
+below the target with probability 1 - confidence at most, for every distribution of the values. A
+measure that may fall with k, such as precision, is refused: the sequence could end at the largest k
+although the mean at k = 1 is 1.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from fullrecall.table.table import Table
 
 _NEVER_FALL = frozenset(map(type, (AllFound, Hit, Recall)))
 _NEVER_FALL_WITH_RANKS = _NEVER_FALL | {type(AP), type(RR)}
-"""A larger budget may rank a context that is not a target above a target."""
+"""Leave these out for budgets: a larger budget may rank another context above a target."""
 
 
 class Tested(NamedTuple):
@@ -47,13 +47,13 @@ class Tested(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class SmallestK(NoTruth, Shown):
-    """The smallest `k` whose mean reaches `target` with `confidence`; None if none up to `largest`.
+    """The smallest `k` at which the mean reaches `target` with `confidence`; None if there is none.
 
-    k counts contexts, or is a budget such as `calls(3)`: `measure @ k` reads it either way. `mean`
-    and `lower`, its one-sided lower bound, are those at `k`, or at `largest` if `k` is None.
-    `lower` counts the `unscored` samples as 0, the mean leaves them out. `tested` has each k that
-    was tested, ascending. `needed` is how many samples would suffice, if there are too few.
-    `reason` is one sentence.
+    `k` is a number of contexts, or a budget such as `calls(3)`, for `measure @ k`; the search ends
+    at `largest`. `mean` and `lower`, its one-sided lower bound, are those at `k`, or at `largest`
+    if `k` is None. `lower` counts the `unscored` samples as 0, the mean leaves them out. `tested`
+    has each k that was tested, ascending. `needed` is the number of samples that would suffice, if
+    there are too few. `reason` is one sentence.
     """
 
     read: ClassVar[str] = ".k"
@@ -108,7 +108,7 @@ def smallest_k(
 ) -> SmallestK:
     """Return the smallest k that reaches the target; see `Report.smallest_k`.
 
-    The top of this module describes the method.
+    See the top of this module for the method.
     """
     check_share(target, "target")
     check_share(confidence, "confidence", whole=False)
@@ -158,14 +158,14 @@ def smallest_k(
 def may_fall(measure: Measure, unit: Unit | None = None) -> bool:
     """Return whether a measure of a sample may be smaller at a larger k, or at a larger budget.
 
-    True for custom measures, whose behavior is unknown.
+    It returns True for custom measures, whose behavior is unknown.
     """
     rising = _NEVER_FALL_WITH_RANKS if unit is None else _NEVER_FALL
     return type(measure) not in rising or getattr(measure, "denominator", None) == "k"
 
 
 def cuts_of(table: Table, score: int, unit: Unit | None) -> list[Cut]:
-    """Return each k, or each budget of a unit, ascending, up to one that holds all contexts."""
+    """Return each k, or each budget of a unit, ascending; the last one holds all contexts."""
     if unit is None:
         columns = [part.columns(score) for part in table.parts]
         depths = [each.retrieved[each.status == SCORED].max(initial=1) for each in columns]
@@ -178,7 +178,7 @@ def cuts_of(table: Table, score: int, unit: Unit | None) -> list[Cut]:
 
 
 def _reason(answer: SmallestK) -> str:
-    """Return where the target is reached, or why it is not reached and how to reach it."""
+    """Describe where the target is reached, or why it is not reached and how to reach it."""
     label = answer.score if answer.measure == Recall else f"{answer.score}.{answer.measure.name}"
     if answer.mean is None or answer.lower is None:
         return f"{label}: no sample has a score"

@@ -1,4 +1,4 @@
-"""Summaries: the means over samples, with the intervals and the coverage behind them."""
+"""Summaries: the means over samples, with their intervals and coverage."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Summary(Shown, ByName[ScoreSummary]):
             )
             for score, method in enumerate(table.methods)
         }
-        # Leaks are read sample by sample, so only on request.
+        # Leaks are listed only on request, since every sample must be read.
         self.leaked = {
             measure: list(leaked(table, measure.top)) for measure in measures if _is_leak(measure)
         }
@@ -105,7 +105,10 @@ def _is_leak(measure: Measure) -> bool:
 
 
 def summary_sheet(summary: Summary) -> Sheet:
-    """Return a summary with its scores side by side: means, intervals, numbers of samples."""
+    """Return a summary as a sheet, its scores side by side.
+
+    Means, intervals, numbers of samples.
+    """
     scores = list(summary)
     means = []
     for label, measures in measure_lines(scores):
@@ -122,9 +125,9 @@ def summary_sheet(summary: Summary) -> Sheet:
 
 
 def measure_lines(scores: Sequence[ByMeasure[Any]]) -> list[tuple[str, list[Measure | None]]]:
-    """Return the lines of a table: each with its label and the measure of each score there."""
+    """Return the lines of a table: each has a label, and a measure for each score or None."""
     lines: dict[str, list[Measure | None]] = {}
-    # If one score's headline was requested for another score too, the line needs its name.
+    # If the headline of one score was requested for another score too, the line needs its name.
     named = {each for score in scores for each in score if each.whole != score.method.headline}
     for column, score in enumerate(scores):
         for measure in score:
@@ -156,7 +159,7 @@ def _coverage(scores: Sequence[ScoreSummary]) -> Section:
 
 
 def _score_notes(score: ScoreSummary) -> Iterator[str]:
-    """Yield the reasons why a mean says less than it seems to say."""
+    """Yield the reasons why a score's mean is weaker evidence than it seems."""
     name = score.name
     if not any((score.scored, score.undefined, score.unscored, score.unjudged)):
         yield f"{name}: no sample was given"
@@ -197,7 +200,7 @@ def _judging(score: ScoreSummary) -> Iterator[str]:
 
 
 def _over_calls(name: str, curve: OverCalls) -> str:
-    """Return the means over calls, and the first call after which the mean rises no more."""
+    """Describe the means over calls, and the first call after which the mean no longer rises."""
     means = " ".join(map(shown, curve.means))
     new = " ".join(f"{count:,}" for count in curve.new_targets)
     sentence = f"{name} after call 1, 2, …: {means}; new targets: {new}"
@@ -211,12 +214,12 @@ def _over_calls(name: str, curve: OverCalls) -> str:
 
 
 def partial(samples: str, stopped: str) -> str:
-    """Return the sentence that says that a report is incomplete."""
+    """Return a sentence that the report is incomplete, and why."""
     return f"{samples}, not all: {one_line(stopped, 300)}"
 
 
 def notes(summary: Summary) -> Iterator[str]:
-    """Yield one sentence for each reason why a mean says less than it seems to say."""
+    """Yield one sentence for each reason why a mean is weaker evidence than it seems."""
     sample_count = counted(summary.samples, "sample")
     yield from (_leaks(summary, measure) for measure in summary.leaked)
     yield from _returned(summary)
@@ -252,7 +255,7 @@ def notes(summary: Summary) -> Iterator[str]:
 
 
 def _returned(summary: Summary) -> Iterator[str]:
-    """Yield the mean cost, the empty lists of unanswerable questions, and unequal tokenizers."""
+    """Yield sentences on the mean cost, empty lists of unanswerable questions, and tokenizers."""
     if summary.cost is not None:
         yield f"a question costs {summary.cost}"
     if summary.unanswerable:
@@ -268,14 +271,14 @@ def _returned(summary: Summary) -> Iterator[str]:
 
 
 def _leaks(summary: Summary, measure: Measure) -> str:
-    """Return how many questions leak, an upper bound of their rate, and the leaked contexts."""
+    """Describe how many questions leak, an upper bound of their rate, and the leaked contexts."""
     leak, contexts = summary[0][measure], summary.leaked[measure]
     questions = counted(leak.samples, "question")
     if not leak.samples:
         return f"{measure.name}: no question forbids anything"
-    # 0 of 20 does not show that none leaks: up to 14.0% of questions may.
+    # 0 of 20 does not show that there are no leaks: up to 14.0% of questions may leak.
     most = leak.totals.counts().upper(1 - CONFIDENCE)
-    # The rate is rounded up, so that a bound is not understated.
+    # Round up, so that the upper bound is not understated.
     rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
     if not contexts:
         return f"{measure.name}: 0 of {questions} leak: {rate}"
@@ -284,7 +287,7 @@ def _leaks(summary: Summary, measure: Measure) -> str:
 
 
 def named_leaks(contexts: Sequence[Leaked]) -> str:
-    """Return the first leaked contexts, each with its rank and step, and the number of more."""
+    """Return the first leaked contexts, each with its rank and step, and the number of the rest."""
     return first_of([str(each) for each in contexts], 3, 120)
 
 
@@ -298,14 +301,14 @@ def summary_markdown(summary: Summary) -> str:
 
 _LOOKED_AT: Final = 1000
 _FEWEST: Final = 5
-"""Samples below which equal lists are no sign."""
+"""The fewest samples for which equal lists are a sign."""
 
 _OF_TEST_SETS = frozenset({"evolution_type", "synthesizer_name", "query_style", "persona_name"})
-"""Columns that generators of test sets write beside their reference contexts."""
+"""Columns that test set generators write beside their reference contexts."""
 
 
 def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
-    """Yield a sentence for each sign that the first samples show; no sample is kept."""
+    """Yield a sentence for each sign that the first samples give; keep no sample."""
     compared = copied = generated = 0
     column = label = ""
     for sample in islice(samples, _LOOKED_AT):
@@ -336,7 +339,7 @@ def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _marks(sample: Sample) -> frozenset[str]:
-    """Return columns of a generated test set, if its own contexts are read as the retrieval."""
+    """Return columns of a generated test set if its own contexts were read as retrieved."""
     is_read_so = (
         sample.retrieval is None and sample.retrieved_contexts and not sample.reference_contexts
     )
@@ -344,7 +347,10 @@ def _marks(sample: Sample) -> frozenset[str]:
 
 
 def _named(sample: Sample) -> str:
-    """Return a text reference that is an ID or a metadata field of a retrieved context."""
+    """Return "TEXT is the FIELD" for a reference text in an ID or metadata field.
+
+    "" without one.
+    """
     texts = {one.text for group in sample.reference_contexts or () for one in group}
     for context in sample.retrieved_contexts or ():
         for key, value in _labels(context):

@@ -1,4 +1,4 @@
-"""The values of one measure over samples, added up exactly, and so the same in any order."""
+"""The values of one measure over samples, added exactly, so that their order has no effect."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from fullrecall.table.table import Counted, Table
 
 _UNIT = 2**60
 _HALF = 30
-"""Sums of groups are kept as two halves of so many bits, which overflow at 2³³ samples."""
+"""The bits of each half of a group's sum; a half overflows at 2³³ samples."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Totals:
     """The values of a measure: distinct values with their counts, and the sums of groups.
 
-    A sample that should have a value and has none is a gap. Gaps are counted, and enter `counts`
-    and `mean_with` with the value that these are given.
+    A sample that should have a value and has none is a gap. Gaps are counted; `counts` and
+    `mean_with` take the value that gaps should have.
 
     - `values`, `frequencies`: the distinct values of the samples without a group, ascending, and
       how often each occurs. `gaps` counts those samples without a value.
@@ -51,8 +51,8 @@ class Totals:
     ) -> Totals:
         """Return the totals of values, in which NaN is a missing value.
 
-        `due` says which samples should have a value; None means those that have one. `groups` has
-        the number of each sample's group, -1 for a sample without a group; None means that no
+        `due` marks the samples that should have a value; None means those that have one. `groups`
+        has the number of each sample's group, -1 for a sample without a group; None means that no
         sample has one.
         """
         valued = ~np.isnan(values)
@@ -61,12 +61,12 @@ class Totals:
         alone = numbers < 0
         distinct, frequencies = _distinct(values[valued & alone], None)
         grouped = valued & ~alone
-        # Exact apart from the cut: a product with a power of 2 keeps every digit of a float.
+        # Only the last digits are cut: multiplying by a power of 2 keeps every digit of a float.
         codes, units = numbers[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
         count = int(numbers.max(initial=-1)) + 1
         high, low = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        # Sums are whole numbers: bincount would add its weights as floats, and rounding would
-        # depend on their order.
+        # Add whole numbers: `bincount` would add floats, and the rounding would depend on their
+        # order.
         np.add.at(high, codes, units >> _HALF)
         np.add.at(low, codes, units & ((1 << _HALF) - 1))
         sums = [(a << _HALF) + b for a, b in zip(high.tolist(), low.tolist(), strict=True)]
@@ -76,7 +76,7 @@ class Totals:
 
     @classmethod
     def joined(cls, parts: Sequence[Totals]) -> Totals:
-        """Return the totals of all parts, which share no groups."""
+        """Return the totals of all parts; the parts must share no groups."""
         values, frequencies, sizes, missing = (
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("values", "frequencies", "sizes", "missing")
@@ -106,7 +106,7 @@ class Totals:
         return self.mean_with(None)
 
     def mean_with(self, gap: float | None) -> float | None:
-        """Return the mean over groups with every gap counted as `gap`, or left out if None."""
+        """Return the mean over groups, with each gap counted as `gap`; None leaves gaps out."""
         filler, gaps = (0, 0) if gap is None else (int(gap * _UNIT), self.gaps)
         groups = int(self.frequencies.sum()) + gaps
         pairs = zip(self.values.tolist(), self.frequencies.tolist(), strict=True)
@@ -132,15 +132,18 @@ class Totals:
 
     @property
     def ends(self) -> Bracket:
-        """The values in [0, 1] with every gap at its worst and at its best."""
-        # The ends hold for any cause of the gaps. Coverage times a bound, as if coverage were
-        # known, is wrong in up to 16% of cases.
+        """The values in [0, 1], with every gap at its worst and at its best."""
+        # This holds for any cause of the gaps. The product of the coverage and a bound, as if the
+        # coverage were known, would be wrong in up to 16% of cases.
         return self.counts(0.0)._replace(high=self.counts(1.0).high)
 
     def group_values(
         self, gap: float | None = None, *, least: float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return the values of all groups, and how many groups have each; see `counts`."""
+        """Return the values of all groups, and the number of groups that have each.
+
+        See `counts`.
+        """
         values, frequencies = [self.values], [self.frequencies]
         if gap is not None and self.gaps:
             values.append(np.array([gap]))
@@ -154,14 +157,14 @@ class Totals:
         return np.concatenate(values), np.concatenate(frequencies).astype(np.float64)
 
     def _groups(self, gap: float | None) -> list[tuple[int, int, int]]:
-        """Return the size, the sum, and the number of values of each group that counts."""
+        """Return the size, the sum, and the number of values of each group that is not left out."""
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]
 
 
 class RunningTotals:
-    """The values of a measure, added up part by part.
+    """The values of a measure, added part by part.
 
     Without groups, only the distinct values of each part are kept.
     """
@@ -193,7 +196,7 @@ class RunningTotals:
 
     @cached_property
     def scale(self) -> float:
-        """A power of 2 by which values are divided, since totals hold numbers up to 1."""
+        """The power of 2 by which values are divided, since totals hold numbers up to 1."""
         if not self.measure.is_count:
             return 1.0
         return 2.0 ** frexp(max([1.0, *(np.nanmax(each, initial=1.0) for each in self._values)]))[1]
@@ -211,7 +214,7 @@ class RunningTotals:
 
 
 def _rows(flags: NDArray[np.bool_], counts: Integers | None) -> int:
-    """Return how many rows the flagged values represent."""
+    """Return how many rows the flagged values stand for."""
     return int(flags.sum() if counts is None else counts[flags].sum())
 
 
