@@ -1,4 +1,4 @@
-"""An account: requests are counted before they are sent, so that none exceeds the budget.
+"""The account of a run or job: it counts requests before they are sent, to keep the budget.
 
 The rules are in `spending`. This module does the waiting: for requests in flight, and for a turn by
 the rate.
@@ -21,30 +21,31 @@ from fullrecall.run.ledger import AccountLostError, Ledger
 from fullrecall.run.spending import NANO, RULES, opened, size_of
 from fullrecall.run.work import Run
 
-_UNCOUNTED = 4  # characters charged as one token if the model counts none
-_PER_MESSAGE = 16  # tokens that mark a message's beginning, role and end
+_UNCOUNTED = 4  # characters per token, if the model counts no tokens
+_PER_MESSAGE = 16  # tokens for a message's beginning, role and end
 
-_PER_CHARACTER = 0.3  # The expected tokens per character of a prompt, before the first answer.
-_PROMPT_AT_MOST = 2.0  # times the most tokens per character of any earlier prompt
+_PER_CHARACTER = 0.3  # the expected tokens per character of a prompt, before the first answer
+_PROMPT_AT_MOST = 2.0  # times the highest tokens per character of any earlier prompt
 
 HOLD_SECONDS = (10.0, 3_600.0)
-"""Seconds after a request's timeout, and those of a request without one, that its hold lasts.
-
-Then its worker is considered dead or hanging. The hold counts as spent, unless its worker settles
-it after all."""
+"""The seconds that a request's reserve lasts after its timeout, or in all without a timeout. Then
+its worker is considered dead or hanging. The reserve counts as spent, unless its worker settles it
+after all.
+"""
 
 _POLL_SECONDS = (0.02, 0.25)
-"""Pauses between two checks whether other workers have made room: the first, and the longest."""
+"""The first and the longest pause between two checks whether other workers made room."""
 
 _ASKING = 4
-"""Requests of a process that reserve their turns at once. The other requests queue: a request whose
-turn is reserved is sent even if the endpoint asks to wait in the meantime."""
+"""The most requests of a process that reserve their turns at once. Other requests queue: a request
+with a reserved turn is sent even if the endpoint asks to wait in the meantime.
+"""
 
 
 class Account:
     """Counts a run's requests against its budget, in one event loop.
 
-    In the ledger of a job, all workers charge the same account.
+    With the ledger of a job, all workers charge the same account.
     """
 
     def __init__(self, run: Run, ledger: Ledger | None = None) -> None:
@@ -60,11 +61,11 @@ class Account:
         self._turns = asyncio.Semaphore(_ASKING)
 
     async def hold(self, ask: Ask, *, is_repeated: bool = False) -> str:
-        """Reserve the most that a request may take.
+        """Reserve the largest amounts that a request may take.
 
-        Returns the hold's name, for `settle`. Waits for its turn by the rate, and for requests in
-        flight if it depends on them. Raises `NotAsked` if the budget has no room, and if the
-        account is lost.
+        Returns the name of the reserve, for `settle`. Waits for a turn by the rate, and for
+        requests in flight if their outcome decides whether there is room. Raises `NotAsked` if the
+        budget has no room, and if the account is lost.
         """
         name = ""
         if self._ledger is not None or self.budget.bounds:
@@ -77,7 +78,10 @@ class Account:
     async def settle(
         self, ask: Ask, name: str, completion: Completion | None, *, is_repeated: bool = False
     ) -> None:
-        """Count a request's tokens and cost; if it failed or was given up, count the call."""
+        """Count a request's tokens and cost.
+
+        For a failed or abandoned request, count only the call.
+        """
         spent, answered = self.spent, 0
         amounts = {"calls": 1, "retries": int(is_repeated)}
         if completion is not None:
@@ -94,7 +98,7 @@ class Account:
                 is_priced = self.budget.price(ask.model) is not None
                 spent.cost = spent.cost + amounts["cost"] / NANO if is_priced else None
         if name:
-            # A lost account keeps the hold counted, and the answer has arrived.
+            # If the account is lost, its reserve stays counted, and the answer has arrived anyway.
             with suppress(NotAsked):
                 await self._spend("settle", name=name, amounts=amounts, answer=answered)
 
@@ -104,7 +108,7 @@ class Account:
             raise NotAsked(no_price(ask.model, budget))
         if self._why is not None:
             raise NotAsked(self._why)
-        # Named here, so that a repeated change of the ledger finds its own hold.
+        # Name the reserve here, so that a repeated change of the ledger finds it.
         name, pause = f"{secrets.randbits(64):x}", _POLL_SECONDS[0]
         expected = _characters(ask) * (self._per_character or _PER_CHARACTER)
         most = _most_tokens(ask) * max(1.0, _PROMPT_AT_MOST * self._per_character)
@@ -116,7 +120,7 @@ class Account:
             "seconds": self._seconds,
         }
         try:
-            # This loop polls, less and less often, since no other process can wake this one.
+            # Poll, less and less often, since no other process can wake this one.
             while "wait" not in (answer := await self._spend("reserve", **asked)):
                 if "full" in answer:
                     self._why = budget.exhausted(answer["full"], answer["cost"] / NANO)
@@ -131,14 +135,17 @@ class Account:
         return name
 
     async def _spend(self, rule: str, **arguments: Any) -> dict[str, Any]:
-        """Change the account by a rule; if the caller is canceled meanwhile, finish first."""
+        """Change the account by a rule.
+
+        If the caller is canceled meanwhile, complete the change first.
+        """
         if self._ledger is None:
             return RULES[rule](self._state, time.monotonic(), **arguments)
         spending = asyncio.wrap_future(self._ledger.spend(rule, arguments))
         try:
             outcome = await asyncio.shield(spending)
         except asyncio.CancelledError:
-            # A change that is sent to the ledger cannot be canceled, only undone afterwards.
+            # A change sent to the ledger cannot be canceled, only undone afterwards.
             await asyncio.wait([spending])
             raise
         if isinstance(outcome, AccountLostError):
@@ -164,7 +171,10 @@ def spent_of(ledger: Ledger, budget: Budget) -> Spent:
 
 
 def _tokens(ask: Ask, completion: Completion) -> tuple[int, int]:
-    """Return the tokens of prompt and answer, estimated from their lengths if not counted."""
+    """Return the tokens of prompt and answer.
+
+    Estimate from their lengths if they are not counted.
+    """
     prompt, answered = completion.prompt_tokens, completion.completion_tokens
     if completion.text:  # An endpoint may omit one of the two counts.
         prompt = prompt or _characters(ask) // _UNCOUNTED
@@ -177,7 +187,7 @@ def _characters(ask: Ask) -> int:
 
 
 def _most_tokens(ask: Ask) -> int:
-    """Return the most tokens that a prompt may have: one per byte, plus some per message."""
+    """Return an upper limit of a prompt's tokens: one per byte, plus some per message."""
     request = ask.request
     texts = [message.content for message in request.messages]
     texts.append(str(request.schema) if request.schema is not None else "")

@@ -1,4 +1,4 @@
-"""The address of a ledger: a path, the URL of a server, or a ledger that is already open."""
+"""The address of a ledger: a path, the URL of a server, or an open ledger."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SERVERS = ("redis", "rediss", "unix")
 """The schemes of the URLs of a Redis server."""
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):(?=/)", re.IGNORECASE)
-"""The scheme of a URL; one letter is a drive. A `Path` has made one slash of two."""
+"""The scheme of a URL. A single letter is a drive; a `Path` turns two slashes into one."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,10 @@ StoreLike: TypeAlias = Ledger | Address | str | Path
 
 @contextmanager
 def opened(store: StoreLike | None) -> Iterator[Ledger | None]:
-    """Yield the ledger at an address, or None for None; a ledger that was open stays open."""
+    """Yield the ledger at an address, or None for None.
+
+    A ledger that was already open stays open.
+    """
     if store is None:
         yield None
         return
@@ -98,7 +101,7 @@ def _server_url(scheme: str, rest: str) -> str:
             f"URL that begins with {scheme}://",
             "store",
         )
-    # An @ may be part of a socket's path; anywhere else it ends the credentials.
+    # An @ may be part of a socket's path; elsewhere it ends the credentials.
     is_socket = scheme == "unix" and rest.startswith("//")
     if not rest.startswith("//"):
         rest = f"/{rest}" if scheme != "unix" else f"//{rest}"

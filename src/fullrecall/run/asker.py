@@ -1,9 +1,4 @@
-"""Retrieval for samples: in threads beside the event loop, or as tasks of it.
-
-A failed call concerns its own sample alone: it becomes the error of that sample's retrieval. A
-retriever that cannot leave the caller's thread, such as one with an SQLite connection opened there,
-is recognized by the exception that it raises, and called in that thread, one call after another.
-"""
+"""Retrieval for samples, in threads beside the event loop, or as tasks in it."""
 
 from __future__ import annotations
 
@@ -26,13 +21,13 @@ from fullrecall.samples.retrieval import Retrieval, Retriever
 from fullrecall.samples.sample import Sample
 
 _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
-"""Exceptions that fail one sample. The last two would end the event loop and hang the run."""
+"""Exceptions that fail only one sample. The last two would otherwise end the event loop."""
 
 
 class Asker:
     """Asks a retriever for samples, each within the run's `timeout`; in one event loop.
 
-    After the run's deadline, the retriever is not asked any more. `to_caller` makes a call in the
+    After the run's deadline, it no longer asks the retriever. `to_caller` makes a call in the
     caller's thread; without it, the loop runs in that thread.
     """
 
@@ -46,7 +41,7 @@ class Asker:
         self._to_caller = to_caller
         self._retriever = retriever
         self._run = run
-        # In the run's own loop, prefer `retrieve` in a thread: a thread can be given up, a loop
+        # In the run's own loop, prefer `retrieve` in a thread: a thread can be abandoned, a loop
         # cannot.
         in_own_loop = to_caller is not None
         can_be_called = in_own_loop or isinstance(retriever, FunctionRetriever)
@@ -70,7 +65,7 @@ class Asker:
         return sample.with_retrieval(await self._of_caller(sample))
 
     def close(self) -> None:
-        """End the threads, each when its call has returned."""
+        """End the threads; each ends when its call has returned."""
         if self._threads is not None:
             self._threads.close()
 
@@ -93,17 +88,17 @@ class Asker:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            # this call was not canceled, so the retriever raised the exception
+            # this call was not canceled, so the retriever itself raised the exception
             return failed(error)
 
     async def _of_caller(self, sample: Sample) -> Retrieval:
-        """Return the retrieval, made in the caller's thread without a time limit."""
+        """Retrieve in the caller's thread, without a time limit."""
         if self._to_caller is None:
             return self._called(sample)
         return await self._to_caller(partial(self._called, sample))
 
     def _called(self, sample: Sample) -> Retrieval:
-        """Return the retrieval, made in this thread."""
+        """Retrieve in this thread."""
         began = perf_counter()
         try:
             retrieval = as_retrieval(self._retriever.retrieve(sample), sample)

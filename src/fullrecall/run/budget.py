@@ -35,11 +35,12 @@ class Budget:
       `ChatModel.name`) to the prices of a million prompt tokens and a million answer tokens.
     - `rate`: requests per second.
 
-    A request's tokens are known once its answer has arrived. The last request is expected to take
-    the most that earlier ones took; if it takes more, it exceeds the budget by the difference.
-    Concurrent requests are sent only if the budget has room for several times the largest earlier
-    request, and at first one, then two, then four at a time. If no request takes more than that,
-    the budget is exceeded by one request's error at most. Answers from a store are free.
+    A request's tokens are known only when its answer has arrived. A request is expected to take as
+    much as the largest earlier one; if the last request takes more, the budget is exceeded by the
+    difference. Concurrent requests are sent only if the budget has room for several times the
+    largest earlier request, and at first one, then two, then four at a time. If no request takes
+    more than that, the budget is exceeded by at most the error of one request. Answers from a store
+    are free.
 
     Raises `ParameterError` for a bound that is not a positive number, a cost without prices, and
     a price that is not a pair of numbers >= 0.
@@ -78,7 +79,7 @@ class Budget:
 
     @property
     def bounds(self) -> dict[str, float]:
-        """The bounds that are set, by name; that of the cost in billionths."""
+        """The bounds that are set, by name; the cost is in billionths."""
         bounds = {name: getattr(self, name) for name in ("calls", "tokens", "rate")}
         bounds["cost"] = None if self.cost is None else self.cost * NANO
         return {name: bound for name, bound in bounds.items() if bound is not None}
@@ -98,7 +99,10 @@ class Budget:
 
 
 def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
-    """Return a budget, or an unbounded one for None."""
+    """Return a budget; for None, an unlimited one.
+
+    Raises `ParameterError` for a value of another type, and for a model without a price.
+    """
     if budget is None:
         budget = Budget()
     if not isinstance(budget, Budget):

@@ -1,4 +1,4 @@
-"""Samples scored many at a time, as columns, without an object for each row."""
+"""Samples scored many at a time, as columns, without an object for each sample."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def takes_chunks(scorers: Sequence[Scorer]) -> bool:
-    """Return whether all scorers fill columns, and none of them can raise."""
+    """Return whether all scorers can fill columns and never raise."""
     return all(type(scorer) is IdRecall for scorer in scorers)
 
 
 class ItemReader:
-    """Reads each item of an evaluation as a sample; mappings by one plan of their columns.
+    """Converts each item of an evaluation to a sample; all mappings share one plan of columns.
 
-    If the scorers need only one kind of label, an ambiguous column is read as that.
+    If the scorers need only one kind of label, an ambiguous column is read as that label.
     """
 
     def __init__(self, scorers: Sequence[Scorer] = ()) -> None:
@@ -49,7 +49,7 @@ class ItemReader:
         )
 
     def scored(self, items: Sequence[SampleLike]) -> ScoredIds | None:
-        """Return the scores of mappings that have only IDs; None for other items."""
+        """Return the columns of mappings that have only IDs; None for other items."""
         from fullrecall.scorers.id_samples import ScoredIds
 
         if set(map(type, items)) != {dict}:

@@ -41,11 +41,11 @@ from types import CellType, CodeType, FunctionType, MethodType
 _PLAIN = (str, bytes, int, float, bool, type(None))
 
 _DEEPEST = 8
-"""The most levels of settings within settings that are hashed."""
+"""The greatest depth of nested settings that are hashed."""
 
 
 def identity_of(retriever: object) -> str:
-    """Return a name with a digest that changes with the code and the plain settings of a retriever.
+    """Return a retriever's name with a digest of its code and its plain settings.
 
     Settings are defaults, closed-over values, the arguments of a `functools.partial`, and the
     attributes of an object, if they are texts, numbers, functions, or tuples of these. Values that
@@ -63,7 +63,7 @@ def _name(retriever: object) -> str:
 
 
 def _parts(value: object, depth: int) -> Iterator[str]:
-    """Yield the identity of a value as texts: its name, code and settings."""
+    """Yield the parts of a value's identity as texts: its name, code and settings."""
     if isinstance(value, _PLAIN):
         yield repr(value)
     elif isinstance(value, frozenset):  # The order of a set differs between processes.
@@ -101,10 +101,10 @@ def _settings(value: Any) -> Iterable[object]:
 
 
 _AT_ONCE = 32
-"""The fewest questions that a retriever is asked before the file is written."""
+"""The most questions that a retriever is asked between two writes of the file, if there are few."""
 
 _MOST_SAVES = 256
-"""The most times that the file is written for each retriever, in a call of very many questions."""
+"""The most writes of the file for each retriever, in a call with very many questions."""
 
 
 def choose(
@@ -126,30 +126,30 @@ def choose(
     budget: Budget | None = None,
     id_key: IdKey | None = None,
 ) -> Choice:
-    """Return the best retriever by a measure, or that the questions do not decide it.
+    """Return the choice of the best retriever by a measure, which may be undecided.
 
-    All remaining retrievers are asked each question. At 16 looks, retrievers that are known to be
-    worse than another are dropped and asked no further questions. When one retriever is left, it is
-    asked the remaining questions too, for its mean. To name a retriever claims that no other one
-    has a higher true mean. This is wrong in at most 5% of uses, for any number of retrievers, and
-    however often you call `choose` again with more questions.
+    All remaining retrievers are asked each question. At 16 looks, retrievers that are shown to be
+    worse than another are dropped and asked no further questions. The last one left is asked the
+    remaining questions too, for its mean. A named retriever is claimed to have the highest true
+    mean. This claim is wrong in at most 5% of uses, for any number of retrievers, and however often
+    you call `choose` again with more questions.
 
     - `samples`: the questions, with their references; their own retrieved contexts are not used.
       They are asked in the order of a hash of their IDs. Samples of one `group`, or of one ID,
       count as one question, by their mean. Samples without `user_input` are left out.
     - `retrievers`: two or more by name, each a function of the question, sync or async, or a
       `Retriever`, as `evaluate` takes it. `measure`: default, the scorer's headline.
-    - `file`: a JSON file from which the next call continues, with more questions or where this call
-      was interrupted. Questions of earlier calls are not asked again. The file is written after at
-      most 32 answers, or 1/256 of very many; only these are lost if the process is killed.
-      Retrievers must be the same as before.
+    - `file`: a JSON file from which the next call continues, with more questions, or after an
+      interruption. Questions of earlier calls are not asked again. The file is written after at
+      most 32 answers, or 1/256 of very many; a killed process loses at most so many. Retrievers
+      must be the same as before.
     - `versions`: by name, a text that identifies a retriever's version in the file. Default: its
-      name, code, and plain settings. An index is not part of them: name its version here.
+      name, code, and plain settings. These do not include an index: give its version here.
     - `within`: a difference of means that does not matter to you, such as 0.02. Then all retrievers
-      that are shown to be at most this much below the best are named, the cheapest first. That any
-      of these names is wrong happens in at most 5% of uses, at any number of looks. Default: 0,
-      which names only the best.
-    - `confidence`: the name is wrong with probability 1 - confidence at most.
+      that are shown to be at most this much below the best are named, the cheapest first. Any of
+      these names is wrong in at most 5% of uses, at any number of looks. Default: 0, which names
+      only the best.
+    - `confidence`: a name is wrong with probability 1 - confidence at most; default 0.95.
     - `progress`: show a bar on standard error, if that is a terminal.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, and `id_key` are those
       of `evaluate`, for each retriever and look. Concurrent calls slow each other down, which
@@ -160,8 +160,8 @@ def choose(
 
     Raises `ParameterError` for arguments out of range and for a retriever, a scorer, or a measure
     that differs from the file's, and `ReportError` for a file that `choose` did not write. An
-    exception that ends it early has the choice so far as `choice`; the next call continues from the
-    file.
+    exception that ends the call early has the choice so far as its attribute `choice`; the next
+    call continues from the file.
     """
     check_share(confidence, "confidence", whole=False)
     check_share(within, "within")
@@ -234,7 +234,7 @@ def _named(retriever: str) -> str:
 
 
 def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
-    """Return the samples of each question: those that share a group, else an ID, else a text."""
+    """Group the samples into questions, by their group, else their ID, else their text."""
     groups: dict[str, str] = {}
     read = [sample for sample in as_samples(samples) if sample.user_input is not None]
     for sample in read:  # Samples that share an ID share a group.
@@ -253,7 +253,7 @@ def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
 
 @dataclass
 class _Contest:
-    """Asks retrievers look by look, and writes the file after each look."""
+    """Asks retrievers, look by look, and writes the file after each look."""
 
     race: Race
     scorer: Scorer
@@ -304,9 +304,9 @@ class _Contest:
 
     @property
     def _at_once(self) -> int:
-        """The number of questions between two writes of the file; all questions without a file."""
-        # The whole file is written each time: a write after every 32 of very many would be
-        # quadratic.
+        """The number of questions between two writes of the file; all of them without a file."""
+        # The whole file is written each time, so that a write after every 32 of very many questions
+        # would take quadratic time.
         size = len(self.race.plan)
         return max(1, size) if self.path is None else max(_AT_ONCE, ceil(size / _MOST_SAVES))
 
@@ -327,11 +327,11 @@ class _Contest:
         if not values and not unscored:
             return None
         size, total = len(values) + unscored, sum(values)
-        # An unscored sample counts as 0 in the lower mean, and as 1 in the higher.
+        # An unscored sample counts as 0 in the lower mean and as 1 in the higher one.
         return QuestionValue(total / size, (total + unscored) / size, tuple(values))
 
     def _add_costs(self, record: RaceRecord, row: Row) -> None:
-        """Count the seconds and tokens of a row, if they are known."""
+        """Add the seconds and tokens of a row to the record, if they are known."""
         contexts, retrieval = row.sample.retrieved_contexts, row.sample.retrieval
         if contexts is None:
             return
@@ -352,7 +352,7 @@ class _Contest:
 
     @contextmanager
     def _ending(self) -> Iterator[None]:
-        """Add the choice so far, as `choice`, to an exception that ends the contest early."""
+        """Attach the choice so far, as `choice`, to an exception that ends the contest early."""
         try:
             yield
         except (Exception, KeyboardInterrupt) as error:

@@ -1,7 +1,8 @@
-"""Rows for a stream of samples, with or without an event loop: two drivers of one engine.
+"""Two drivers of the engine, with and without an event loop: samples in, rows out.
 
 Scores without a model are computed one after another, as the samples arrive, without a loop. From
-the first sample that needs a request, all samples go through the engine, which is loaded then.
+the first sample that needs a request on, all samples go through the engine, which is loaded only
+then.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _READING_SECONDS = 0.02
-"""How long samples are prepared before the engine takes them and returns rows."""
+"""The seconds for which samples are prepared before the engine takes them and returns rows."""
 
 _GRACE_SECONDS = 5.0
-"""The seconds that a loop has to end; a call that blocks it longer ends with the program."""
+"""The seconds that a loop has to end; a call that blocks it for longer ends with the program."""
 
 
 class _SampleReader:
-    """Reads samples with their positions; an exception waits until no sample is in flight."""
+    """Reads samples with their positions; holds back an exception until no sample is in flight."""
 
     def __init__(self, samples: Iterable[Sample], run: Run) -> None:
         self.error: Exception | None = None
@@ -73,7 +74,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
     """Yield each sample's row, in order.
 
     Raises `RunStopped` if a model does not answer, `KeyboardInterrupt` if the run was asked to
-    stop, and any exception of `samples`: each after the rows of all samples that were read.
+    stop, and any exception of `samples`, each after the rows of all samples that were read.
     """
     from fullrecall.run.address import opened
 
@@ -91,10 +92,10 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
 def _side_by_side(
     first: Work, reader: _SampleReader, run: Run, ledger: Ledger | None
 ) -> Iterator[Row]:
-    """Yield the rows from the first sample that asks; requests run in a loop in another thread.
+    """Yield the rows from the first sample on that makes a request.
 
-    This thread reads the samples, and calls a retriever that is bound to the thread in which it was
-    made.
+    A loop in another thread sends requests. This thread reads the samples, and calls a retriever
+    that is bound to the thread in which it was created.
     """
     from asyncio import Task, wrap_future
     from concurrent.futures import Future
@@ -120,7 +121,7 @@ def _side_by_side(
             jobs.put(row)
 
     try:
-        # The loop has its own thread: Ctrl-C interrupts the main thread, never asyncio.
+        # Run the loop in its own thread: Ctrl-C then interrupts the main thread, never asyncio.
         engine = Engine(run, ledger, to_caller=here)
         try:
             run.interruption.listener = lambda: portal.soon(engine.interrupt)
@@ -134,7 +135,7 @@ def _side_by_side(
                     job.make()  # An exception ends the run here.
             job.result()
         finally:
-            # Connections are closed in the loop that opened them.
+            # Close connections in the loop that opened them.
             portal.call(partial(engine.close, connections=True))
     finally:
         portal.close(_GRACE_SECONDS)
@@ -147,7 +148,7 @@ async def _rows(
     reader: _SampleReader,
     engine: Engine,
 ) -> AsyncGenerator[Row]:
-    """Yield the rows of `works` and of all that `read` returns, until it returns none."""
+    """Yield the rows of `works` and of all that `read` returns, until it returns an empty list."""
     while works:
         for row in await engine.turn(works):
             yield row
@@ -160,8 +161,8 @@ async def _rows(
 async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     """Yield each sample's row, in order, in a running event loop that is never blocked.
 
-    One thread reads the samples, and another one computes. Connections that models open
-    in the loop stay open. Raises the exceptions of `rows_of`.
+    One thread reads the samples, and another one computes. Connections that models open in this
+    loop stay open. Raises the exceptions of `rows_of`.
     """
     import asyncio
 
@@ -183,26 +184,25 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
             reader.error = Overdue()
             return list(reader.prepared)
         finally:
-            # The reading is canceled or late: its thread may go on, and no task waits for it.
+            # Reading was canceled or is late: abandon the task; its thread may continue.
             works.cancel()
 
     reader = _SampleReader(samples, run)
     opening = opened(run.limits.store)
     try:
-        # The ledger is opened in a thread: opening and closing a ledger wait for the disk.
+        # Open the ledger in a thread, since opening and closing wait for the disk.
         engine = Engine(run, await away(opening.__enter__), away)
         try:
             async for row in _rows(await read(), read, reader, engine):
                 yield row
         finally:
-            run.is_given_up = True  # The thread may be in a long comparison.
+            run.is_given_up = True  # the thread may be in a long comparison
             await engine.close(connections=False)
             # A canceled run still writes the answers that it has paid for.
             await asyncio.shield(away(opening.__exit__, None, None, None))
         _finish(run, reader.error, engine.door.stopped)
     finally:
-        # The threads end without being awaited: the user's iterator may hang, and this is the
-        # user's loop.
+        # Do not wait for the threads: the user's iterator may hang, and this is the user's loop.
         for thread in threads:
             thread.close()
 
@@ -224,7 +224,7 @@ def retrieved(
     max_concurrency: int = 16,
     timeout: float | None = 60.0,
 ) -> Generator[Sample]:
-    """Yield samples, in order, each with its retrieved contexts, within these `Limits`."""
+    """Yield samples, in order, each with its retrieved contexts; `Limits` describes the options."""
     from fullrecall.run.retrievers import as_retriever
 
     limits = Limits(max_concurrency, timeout)
@@ -242,7 +242,7 @@ class Inquiry:
 
     def __init__(self, retriever: RetrieverLike, k: int | None = None) -> None:
         self._waiting: deque[Sample] = deque()
-        # Each sample is read when it is asked, never ahead.
+        # Read a sample only when it is asked, never ahead.
         samples = iter(self._waiting.popleft, None)
         self._answered = retrieved(samples, retriever, k, max_concurrency=1, timeout=None)
 
@@ -254,5 +254,5 @@ class Inquiry:
         return retrieval
 
     def close(self) -> None:
-        """End the run in which the retriever was asked."""
+        """End the run that asks the retriever."""
         self._answered.close()

@@ -1,13 +1,13 @@
-"""The endpoint behind each model of a run: how many requests it takes, and whether it answers.
+"""The endpoint of each model in a run: its limit of concurrent requests, and whether it answers.
 
 Requests are limited in total and for each model. A model's own limit adapts as TCP does (additive
 increase, multiplicative decrease; Chiu & Jain, 1989): a rate-limited reply halves it, once for all
 requests in flight, and each round of answers raises it by one. With a fixed limit above the
-endpoint's capacity, most requests would be rejected at each try. A `Retry-After` delays every
+endpoint's capacity, most requests would be rejected again and again. A `Retry-After` delays every
 request to that model.
 
-A model that does not answer is not asked for every sample. When several requests in a row have
-failed for good, and every request in flight has failed too, the run is over.
+A model that does not answer is not asked about every sample: when several requests in a row have
+failed for good, and every request in flight has failed too, the run ends.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from fullrecall.judge.models.chat import Completion, Failure
 from fullrecall.run.limits import Limits
 
 _MOST_FAILURES_IN_A_ROW = 5
-"""Failures in a row, without an answer in between, that cast doubt on a model."""
+"""The number of failures in a row, without an answer between them, that put a model in doubt."""
 
 _HOPELESS = frozenset({Failure.DENIED, Failure.UNKNOWN, Failure.CONNECTION, Failure.MOVED})
-"""Failures that cast doubt at once on a model that has never answered: every request to it has the
-same key, name and address."""
+"""Failures that put a model in doubt at once if it has never answered: every request to it has the
+same key, name and address.
+"""
 
 
 class Endpoint:
-    """One model's limit, its pause after a `Retry-After`, and its failures; in one event loop."""
+    """A model's limit, its pause after a `Retry-After`, and its failures, in one event loop."""
 
     def __init__(self, name: str, limits: Limits, limit_of_all: asyncio.Semaphore) -> None:
         most = limits.in_flight
@@ -40,7 +41,8 @@ class Endpoint:
         self._retries = limits.retrying()
         self._limit_of_all = limit_of_all
         self._turns = asyncio.Semaphore(most)
-        # Turns that are free or taken; turns beyond the limit end when they are returned.
+        # The turns that are free or taken; after the limit falls, surplus turns end when they are
+        # returned.
         self._turns_in_all = most
         self._rests_until = 0.0
         self._cut_at = float("-inf")
@@ -52,7 +54,7 @@ class Endpoint:
         self._doubt_settled = asyncio.Event()
 
     async def enter(self) -> float:
-        """Begin an ask, which lasts until `leave`; return the loop's time.
+        """Begin an ask, which lasts until `leave`; return the time by the loop's clock.
 
         Waits while the model is in doubt. Raises `NotAsked` once the run is over for this model.
         """
@@ -68,7 +70,7 @@ class Endpoint:
         self._stop_if_silent()
 
     async def acquire(self) -> float:
-        """Take a turn for one request; return the loop's time.
+        """Take a turn for one request; return the time by the loop's clock.
 
         Raises `NotAsked` once the run is over for this model.
         """
@@ -85,7 +87,10 @@ class Endpoint:
         return loop.time()
 
     def release(self, reply: Completion | None, began: float) -> None:
-        """Return the turn of a request that began at `began`, with its reply, if it was sent."""
+        """Return a turn, with the reply to its request, which began at `began`.
+
+        None if it was not sent.
+        """
         if reply is not None:
             if reply.failure is None or reply.failure.is_reply:
                 self._note_answer()
@@ -102,10 +107,10 @@ class Endpoint:
     def fails(self, completion: Completion, began: float, remember: Callable[[], object]) -> None:
         """Note an ask that began at `began` and failed for good, including its retries.
 
-        The failure counts only if the endpoint has answered no request since: an ask that hangs
-        ends after all other asks. A counted failure with too long a `Retry-After` puts the model in
-        doubt at once. `remember` is called once the endpoint has answered another ask, which shows
-        that this ask alone fails.
+        The failure counts only if the endpoint has answered no request since `began`, because an
+        ask that hangs ends after all others. A counted failure with too long a `Retry-After` puts
+        the model in doubt at once. `remember` is called when the endpoint answers another ask,
+        which shows that only this ask fails.
         """
         is_counted = began >= self._answered_at
         self._failures_in_a_row += is_counted
@@ -119,7 +124,7 @@ class Endpoint:
             self._unproven.append(remember)
 
     def _note_answer(self) -> None:
-        """Note a reply: the model answers, so its limit grows a little."""
+        """Note an answer; raise the model's limit a little."""
         self._answered_at = asyncio.get_running_loop().time()
         self._failures_in_a_row = 0
         # Adding 1 / limit for each answer adds one for each round of answers.
@@ -131,10 +136,11 @@ class Endpoint:
         self._release_waiting()
 
     def _slow_down(self, reply: Completion, began: float) -> None:
-        """Note that the endpoint rejected a request, begun at `began`, for the moment."""
+        """Lower the limit after the endpoint rejected a request that was sent at `began`."""
         now = asyncio.get_running_loop().time()
         if reply.failure is Failure.RATE_LIMIT and began >= self._cut_at:
-            # A request in flight when the limit was cut says nothing about the new limit.
+            # A request that was in flight when the limit was cut gives no evidence on the new
+            # limit.
             self._cut_at = now
             self.limit = max(1.0, self.limit / 2)
         if reply.wait is not None:
@@ -151,7 +157,7 @@ class Endpoint:
         return self._answered_at > float("-inf")
 
     def _stop_if_silent(self) -> None:
-        """Stop when a model in doubt has answered none of the asks that were open."""
+        """End the run for this model if it is in doubt and has answered none of the open asks."""
         if self._doubtful_reply is None or self._open_asks or self.stopped is not None:
             return
         failures = f"{counted(self._failures_in_a_row, 'request')} in a row failed"
@@ -161,6 +167,6 @@ class Endpoint:
         self._release_waiting()
 
     def _release_waiting(self) -> None:
-        """Wake all asks that wait while the model is in doubt."""
+        """Wake all asks that wait because the model is in doubt."""
         self._doubt_settled.set()
         self._doubt_settled = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Concurrent samples: many in flight, their rows in the order of the samples.
+"""The engine: many samples in flight, with their rows in the order of the samples.
 
 The engine takes samples one by one and returns the rows that are ready. It does not read samples
 itself, so that drivers can read them with or without an event loop.
@@ -24,17 +24,17 @@ from fullrecall.run.work import Begun, Run, Work, raised, unscored
 from fullrecall.table.row import Row
 
 _GRACE_SECONDS = 5.0
-"""The seconds that requests and calls have to end once they are canceled."""
+"""The seconds that canceled requests and calls have to end."""
 
 _AHEAD = 64
-"""How many finished samples, per request in flight, may wait for the row of an earlier sample."""
+"""The most finished samples, per request in flight, that wait for the row of an earlier sample."""
 
 
 class Engine:
     """Asks the retriever and runs the flows of many samples, in one event loop.
 
-    `compute` runs a function outside the loop, if the loop belongs to the caller; otherwise
-    `to_caller` runs one in the caller's thread.
+    If the loop belongs to the caller, `compute` runs a function outside it. Otherwise, `to_caller`
+    runs a function in the caller's thread.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class Engine:
         self.door = Door(run, ledger)
         self._run = run
         self._most = run.limits.in_flight
-        # A sample that is read before there is room for it begins at once when another one ends:
-        # its connection would be idle meanwhile, and reading samples in turns takes fewer switches
-        # between threads.
+        # Samples are read before there is room for them, so that the next one begins at once when
+        # another one ends. Otherwise its connection would be idle, and threads would switch more
+        # often.
         self._ahead = self._most // 2
         self._compute = compute
         self._asker = None if run.retriever is None else Asker(run.retriever, run, to_caller)
@@ -74,11 +74,14 @@ class Engine:
 
     @property
     def room(self) -> int:
-        """The number of samples that may be added to those in flight and those waiting for it."""
+        """The number of samples that may be added, either to be in flight or to wait."""
         return self._most + self._ahead - len(self._running) - len(self._waiting)
 
     async def turn(self, works: Sequence[Work]) -> list[Row]:
-        """Take more samples; return the ready rows when there is room for another sample."""
+        """Take more samples.
+
+        Return the rows that are ready once there is room for another sample.
+        """
         self._works.extend(works)
         self._waiting.extend(work for work in works if work.asks)
         self._begin_waiting()
@@ -95,14 +98,14 @@ class Engine:
         if not self._interrupted:
             return self._ready()
         await self._ended()
-        # Rows come in order: no row may follow a sample that has no retrieval yet.
+        # Rows come in order, so no row may follow a sample that has no retrieval yet.
         retrieved = takewhile(lambda work: work.is_retrieved, self._works)
         rows = [work.row(self._run.scorers) for work in retrieved]
         self._works.clear()
         return rows
 
     async def close(self, *, connections: bool) -> None:
-        """Cancel the samples in flight; close the connections of models if `connections`."""
+        """Cancel the samples in flight; if `connections`, close the models' connections too."""
         self.interrupt()
         await self._ended()
         if self._asker is not None:
@@ -150,21 +153,21 @@ class Engine:
         self._changed.set()
 
     async def _carried_out(self, work: Work) -> None:
-        """Ask the retriever for a sample, if there is one, and run its flows."""
+        """Retrieve for a sample, if there is a retriever, and run its flows."""
         watch(self._run.check)
         if not work.is_retrieved and self._asker is not None:
             sample = await self._asker.ask(work.sample)
             prepare = partial(self._run.prepared, work.position, sample)
             prepared = await self._compute(prepare) if self._compute else prepare()
             work.take(prepared)
-        # `gather` makes a task for each flow; a single flow runs in the current task.
+        # `gather` creates a task for each flow; a single flow runs in the current task.
         if len(work.begun) == 1:
             await self._judge(work, work.begun[0])
         else:
             await asyncio.gather(*(self._judge(work, begun) for begun in work.begun))
 
     async def _judge(self, work: Work, begun: Begun) -> None:
-        """Run one flow to its end; its result has the usage of all of its requests."""
+        """Run one flow to its end; add the usage of its requests to its result."""
         scorer, tally = begun.scorer, Tally()
         try:
             result, _ = await arun(

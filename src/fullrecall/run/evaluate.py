@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 
 Sink: TypeAlias = Callable[[Row], object]
 CorpusLike: TypeAlias = "DocumentsLike | CorpusIndex"
-"""The types of `evaluate`'s `corpus`, against which labels are checked."""
+"""The types of `evaluate`'s `corpus`, with which labels are compared."""
 
 
 @dataclass(frozen=True)
 class EvaluateOptions:
-    """The options of `evaluate`, with their defaults: its limits, and the use of its rows."""
+    """The options of `evaluate` with their defaults; some limit the run, others use its rows."""
 
     limits: Limits = field(default_factory=Limits)
     retriever: RetrieverLike | None = None
@@ -77,7 +77,7 @@ class EvaluateOptions:
 
     @property
     def reads_no_row(self) -> bool:
-        """Whether rows are neither read nor changed while they are scored."""
+        """Whether samples are scored unchanged, and no option needs single rows."""
         is_unseen = self.retriever is None and self.sink is None and self.limits.deadline is None
         is_changed = self.view != "contexts" or self.collapse
         return is_unseen and self.corpus is None and not is_changed
@@ -111,7 +111,7 @@ def _begun(
     options: EvaluateOptions,
     make: type[AnyEvaluation],
 ) -> tuple[Iterable[SampleLike], Run, AbstractContextManager[_Scored[AnyEvaluation]]]:
-    """Return the samples to score, with IDs read by `id_key`, their run, and its report to be."""
+    """Return the samples to score, with IDs by `id_key`, their run, and its report's context."""
     from fullrecall.run.work import Run
 
     run = Run(check_scorers(scorers), options.limits, view=options.view, collapse=options.collapse)
@@ -128,7 +128,7 @@ def _begun(
 
 
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
-    """Return an index of a corpus by IDs, with the texts that the samples' spans may be in."""
+    """Return an index of a corpus by ID, with the texts in which the samples' spans may be."""
     if corpus is None:
         return None
     from fullrecall.samples.corpus import CorpusIndex
@@ -145,13 +145,13 @@ def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusInd
 
 
 def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEvaluation]) -> None:
-    """Score samples in chunks; every sample that was read has a row, even after an error."""
+    """Score samples in chunks; each sample that was read gets a row, even after an error."""
     from fullrecall.run.chunks import ItemReader
 
     read = ItemReader(run.scorers)
     chunks = _chunks(samples, run)
     while not run.interruption.is_asked:
-        with uncollected():  # Between two chunks, cycles of the samples' source are freed.
+        with uncollected():  # free cycles of the samples' source between two chunks
             chunk = next(chunks, None)
             if chunk is None:
                 return
@@ -166,10 +166,10 @@ def _part_of(chunk: Any, read: ItemReader, run: Run, scored: _Scored[AnyEvaluati
 
     first = scored.count + 1
     try:
-        with run.interruption.at_once():  # One row may take long.
+        with run.interruption.at_once():  # one row may take long
             return part_of(chunk, first, run.scorers, read)
     except InputError as error:
-        if error.line is not None and error.line > first:  # This is a row of the chunk.
+        if error.line is not None and error.line > first:  # this is a row of the chunk
             scored.add_part(part_of(chunk[: error.line - first], first, run.scorers, read))
         raise
 
@@ -197,7 +197,7 @@ async def aevaluated(
 
 @dataclass
 class _Scored(Generic[AnyEvaluation]):
-    """Puts scored rows into the report, or into the output file that the report then reads."""
+    """Adds scored rows to the report, or to the output file from which the report is read later."""
 
     report: AnyEvaluation
     options: EvaluateOptions
@@ -226,7 +226,7 @@ class _Scored(Generic[AnyEvaluation]):
 
     @contextmanager
     def writing(self, after: int | None) -> Iterator[None]:
-        """Write to the output file, if there is one; at the end, make the report read it.
+        """Open the output file, if there is one; at the end, make the report read it.
 
         `after` is the number of rows that an unfinished file keeps, None for a new one.
         """
@@ -252,7 +252,7 @@ def _reporting(
     make: type[AnyEvaluation],
     kept: Table | None,
 ) -> Iterator[_Scored[AnyEvaluation]]:
-    """Yield an object that takes the report's rows; attach the report to an exception that ends it.
+    """Yield the object that takes scored rows; attach the report to an exception that ends the run.
 
     Ctrl-C becomes `Interrupted`; any other exception gets the attribute `report`.
     """
@@ -272,7 +272,7 @@ def _reporting(
     except Overdue as late:
         report.stopped = ending(late)
     except (Exception, KeyboardInterrupt) as error:
-        # A second Ctrl-C may interrupt the cleanup, which then raises other exceptions.
+        # A second Ctrl-C may interrupt the cleanup, which then raises another exception.
         if run.interruption.is_repeated or isinstance(error, KeyboardInterrupt):
             report.stopped = ending(KeyboardInterrupt())
             raise Interrupted(report) from None
@@ -289,7 +289,7 @@ def _reporting(
 
 
 def _origin(run: Run) -> Origin:
-    """Return the corpus and the view of a run, on which its scores depend too."""
+    """Return the corpus and the view of a run, which affect its scores too."""
     return Origin(None if run.corpus is None else run.corpus.fingerprint, run.view)
 
 
@@ -322,7 +322,7 @@ def _unfinished(
                 f"{position}: {files.way_out()}"
             )
     if run.retriever is not None and kept.stopped is None:
-        # The retriever may have changed since then, which the file cannot show.
+        # The retriever may have changed since then; the file cannot show this.
         raise ReportError(
             f"{shown_path(options.output)} is complete, and a retriever would be asked: "
             f"{files.way_out()}"
@@ -355,7 +355,7 @@ _ASKED = (
 
 
 def as_samples(samples: Iterable[SampleLike], scorers: Sequence[Scorer] = ()) -> Generator[Sample]:
-    """Yield the items of `samples` as `Sample`s; `InputError` names the first other item."""
+    """Convert the items of `samples` to `Sample`s; an `InputError` names the first wrong item."""
     from fullrecall.run.chunks import ItemReader
 
     as_sample = ItemReader(scorers)
@@ -364,10 +364,10 @@ def as_samples(samples: Iterable[SampleLike], scorers: Sequence[Scorer] = ()) ->
 
 
 def _chunks(samples: Iterable[SampleLike], run: Run) -> Iterator[Any]:
-    """Return samples in chunks; those of files and frames are in columns if possible."""
+    """Yield samples in chunks; those of files and frames are columns if possible."""
     if type(samples) is list:
         return chunked(samples)
-    from fullrecall.files.rows import FileSamples  # This import loads all readers of rows.
+    from fullrecall.files.rows import FileSamples  # this import loads all readers of rows
 
     rows = _rows_as_samples(samples) if is_frame(samples) else samples
     if isinstance(rows, FileSamples):
@@ -393,7 +393,7 @@ def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
 
 
 def _are_columns(fields: Mapping[str, Any]) -> bool:
-    """Return whether fields are columns: a list for each, the question too."""
+    """Return whether fields are columns: lists of cells, including one of questions."""
     asks = not fields.keys().isdisjoint(("user_input", *Sample.names()["user_input"]))
     return asks and all(isinstance(value, (list, tuple)) for value in fields.values())
 

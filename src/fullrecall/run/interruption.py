@@ -1,7 +1,7 @@
-"""Ctrl-C takes effect between two rows, never inside one, so that counts and saved rows agree.
+"""Delay Ctrl-C to the end of a row, so that counts and saved rows agree.
 
-While samples are read, it raises at once, since a user's iterator may take minutes for the next
-one. The end of a deadline does the same.
+While a sample is read, Ctrl-C raises at once, since a user's iterator may take minutes. So does the
+end of a deadline.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Interruption:
-    """Records whether Ctrl-C was pressed, and calls the listener at once.
+    """Records whether Ctrl-C was pressed, and calls a listener at once.
 
     The signal handler raises only while samples are read. Elsewhere the exception could occur in a
     destructor, which drops it, or in code that is counting.
@@ -35,12 +35,12 @@ class Interruption:
         """Called on Ctrl-C inside the signal handler, so it must be reentrant."""
 
     def reading(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield items; Ctrl-C and the deadline's end raise `KeyboardInterrupt` in their reading."""
+        """Yield items; Ctrl-C and the deadline raise `KeyboardInterrupt` while an item is read."""
         iterator = iter(items)
         while True:
             self.is_reading = True
             try:
-                if self.is_asked or self.is_late:  # asked while the item before was scored
+                if self.is_asked or self.is_late:  # pressed while the previous item was scored
                     raise KeyboardInterrupt
                 item = next(iterator)
             except StopIteration:
@@ -51,7 +51,7 @@ class Interruption:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Let Ctrl-C raise `KeyboardInterrupt` anywhere in this block, which counts nothing."""
+        """Let Ctrl-C raise `KeyboardInterrupt` anywhere in this block, which must count nothing."""
         self.is_reading = True
         try:
             yield
@@ -62,7 +62,7 @@ class Interruption:
     def late_after(
         self, seconds: float | None, tell: Callable[[], object] = bool
     ) -> Iterator[None]:
-        """Stop reading samples after `seconds`, and call `tell`."""
+        """Stop reading samples after `seconds`, and then call `tell`."""
 
         def end() -> None:
             self.is_late = True
@@ -85,8 +85,8 @@ class Interruption:
 def interruptible(seconds: float | None) -> Iterator[Interruption]:
     """Yield an `Interruption` for the first Ctrl-C; a second one raises `KeyboardInterrupt`.
 
-    After `seconds`, samples are not read any more. It never reports Ctrl-C outside the main thread,
-    which receives all signals, nor if the program handles Ctrl-C itself.
+    After `seconds`, no more samples are read. Ctrl-C is not reported outside the main thread, which
+    receives all signals, or if the program handles Ctrl-C itself.
     """
     interruption = Interruption()
     reader = threading.current_thread()

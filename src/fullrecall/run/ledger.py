@@ -1,7 +1,7 @@
-"""The ledger: asks, the runs that lease them, their answers, and a job's spending.
+"""The ledger of requests to models ("asks"): their leases, their answers, and a job's spending.
 
-An ask is open, leased by the run that is about to pay for it, or answered. Each change is one
-atomic step of a backend: an SQLite file (`sqlite`), or a Redis server (`redis`).
+An ask is open, leased by the run that will send it, or answered. Each change is one atomic step of
+a backend: an SQLite file (`sqlite`), or a Redis server (`redis`).
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from fullrecall.errors import StoreError
 T = TypeVar("T")
 
 LEASE_SECONDS = 15.0
-"""Seconds without renewal after which a lease ends: its owner is dead or hangs."""
+"""The seconds without renewal after which a lease ends: its owner is dead or hangs."""
 
 
 class AccountLostError(StoreError):
-    """The job's spending is unknown, since its account is gone or may be an older one."""
+    """The job's spending is unknown, since its account is missing or may be an older one."""
 
 
 class Ledger(ABC):
     """An open ledger; close it, or use it in a `with`.
 
     Raises `StoreError` if it cannot be opened. A ledger that is lost later still returns the
-    answers that it can read; `problem` then says why it keeps no new ones. Runs go on without it,
-    unless it has the account of a `job`. Answers that it did not keep stay in memory; writing them
-    is tried every few seconds, and on closing.
+    answers that it can read; `problem` then says why it keeps no new ones. Runs continue without
+    it, unless it has the account of a `job`. Answers that it did not keep stay in memory; it tries
+    to write them every few seconds, and on closing.
     """
 
     threads = 1
-    """How many steps it does at a time."""
+    """The number of steps that it does at a time."""
 
     def __init__(self, path: object, job: str = "") -> None:
         self.path = path
@@ -52,7 +52,7 @@ class Ledger(ABC):
         _OPEN.add(self)
 
     def _begin(self) -> None:
-        """Begin without leases and threads, since a forked process does not have its parent's."""
+        """Start without leases and threads; a forked process does not have those of its parent."""
         self._leases: dict[str, str] = {}
         self._unsaved: dict[str, str] = {}
         self._saving = threading.Lock()
@@ -62,16 +62,16 @@ class Ledger(ABC):
 
     @abstractmethod
     def get(self, key: str) -> str | None:
-        """Return the answer to an ask; None without one, or if it is damaged."""
+        """Return the answer to an ask; None if there is none, or if it is damaged."""
 
     def lease(self, key: str) -> tuple[str, Future[bool]]:
-        """Request the lease of an ask: return its token, and a future of whether it is granted.
+        """Request the lease of an ask; return its token, and a future that says if it is granted.
 
         A lease ends with `put` or `forget`, or some seconds after this process dies. A lost ledger
         grants every lease.
         """
         token = secrets.token_hex(8)
-        # Noted before it is granted, so that `close` can end it at any time.
+        # Note the lease before it is granted, so that `close` can end it at any time.
         self._leases[token] = key
         if self._renewing is None:
             # Leases are renewed in a thread, since an event loop that is busy for seconds would let
@@ -83,7 +83,10 @@ class Ledger(ABC):
         return token, granted
 
     def put(self, key: str, value: str, token: str = "") -> Future[str]:
-        """Keep the answer to an ask unless it has one; end its leases; return the kept answer."""
+        """Keep the answer to an ask unless it has one.
+
+        End its leases; return the answer that is kept.
+        """
         self._leases.pop(token, None)
         self._unsaved[key] = value
         kept = self._do(partial(self._keep, key, value), otherwise=value)
@@ -91,7 +94,7 @@ class Ledger(ABC):
         return kept
 
     def forget(self, key: str, token: str) -> Future[None]:
-        """End a lease without an answer, so that another run that waits for it may ask."""
+        """End a lease without an answer, so that another run that waits for the ask may send it."""
         self._leases.pop(token, None)
         return self._do(partial(self._forget, key, token), otherwise=None)
 
@@ -104,7 +107,10 @@ class Ledger(ABC):
     def spend(
         self, rule: str, arguments: Mapping[str, Any]
     ) -> Future[dict[str, Any] | AccountLostError]:
-        """Change the job's account by a rule; return a future of the outcome, or of its loss."""
+        """Change the job's account by a rule.
+
+        Return a future of the outcome, or of the account's loss.
+        """
 
         def spent() -> dict[str, Any] | AccountLostError:
             try:
@@ -141,11 +147,14 @@ class Ledger(ABC):
 
     @abstractmethod
     def _lease(self, key: str, token: str) -> bool:
-        """Grant or renew a lease, if the ask has neither an answer nor another run's lease."""
+        """Grant or renew a lease, unless the ask has an answer or another run's lease."""
 
     @abstractmethod
     def _keep(self, key: str, value: str) -> str:
-        """Keep an answer if it is the first, and end the ask's leases; return the first."""
+        """Keep an answer unless the ask has one.
+
+        End the ask's leases; return the answer that is kept.
+        """
 
     @abstractmethod
     def _forget(self, key: str, token: str) -> None:
@@ -161,7 +170,7 @@ class Ledger(ABC):
 
     @abstractmethod
     def _probe(self) -> None:
-        """Raise at once if the ledger is still lost."""
+        """Raise if the ledger is still lost."""
 
     @abstractmethod
     def _disconnect(self) -> None:
@@ -222,7 +231,10 @@ class Ledger(ABC):
         )
 
     def _do(self, step: Callable[[], T], otherwise: T) -> Future[T]:
-        """Do a step in a thread of the ledger; its future has `otherwise` if the ledger is lost."""
+        """Do a step in a thread of the ledger.
+
+        Its future returns `otherwise` if the ledger is lost.
+        """
         self.check_open()
         done: Future[T] = Future()
         # A running future cannot be canceled: the step completes even if its caller is canceled.
@@ -231,7 +243,7 @@ class Ledger(ABC):
         return done
 
     def tried(self, step: Callable[[], T], otherwise: T) -> T:
-        """Return the outcome of a step; `otherwise` if the ledger is lost before or during it."""
+        """Return the result of a step, or `otherwise` if the ledger is lost."""
         if not self.problem:
             try:
                 return step()

@@ -52,7 +52,7 @@ class Limits:
 
 
 _KEPT_FREE = 24
-"""Descriptors for a run's own files: its store and output, a module, name lookups."""
+"""Descriptors that stay free for a run's own files: its store and output, modules, name lookups."""
 
 
 def _free_descriptors() -> int:
@@ -60,7 +60,7 @@ def _free_descriptors() -> int:
     try:
         from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
     except ImportError:
-        return 8_192  # This is the limit of the C library of Windows.
+        return 8_192  # the limit of the C library of Windows
     from pathlib import Path
 
     most, _ = getrlimit(RLIMIT_NOFILE)

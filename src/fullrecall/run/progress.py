@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from fullrecall.table.part import Part
 
 _DELAY_SECONDS = 1.0
-"""Seconds before a bar is shown: short runs show no bar."""
+"""The seconds before a bar is shown, so that short runs show no bar."""
 
 _LOG_SECONDS = 30.0
-"""Seconds before the bar, and between its updates, if standard error is not a terminal."""
+"""The seconds before the first update, and between updates, if standard error is no terminal."""
 
 
 class Meter:
-    """Counts a run's rows and shows a bar, which is updated less often without a terminal.
+    """Counts a run's rows and shows a progress bar, which is updated less often without a terminal.
 
     Close it at the end, which removes the bar.
     """
@@ -65,7 +65,7 @@ class Meter:
         self._bar.update(self._samples - self._bar.n)
 
     def _details(self) -> str:
-        """Return the numbers beside the samples: those of unscored samples and of requests."""
+        """Return the text beside the number of samples: the unscored samples, and the requests."""
         unscored = f"{self._unscored:,} unscored" if self._unscored else ""
         sent = self._run.spent.sent() if self._run.spent.calls else ""
         return ", ".join(filter(None, (unscored, sent)))

@@ -1,7 +1,7 @@
-"""A race of retrievers: the state that `choose` continues from, and the choice it leads to.
+"""A race of retrievers: the state from which `choose` continues, and the resulting choice.
 
-`fullrecall.stats.accounts` decides. The state is saved as JSON without any text: questions are
-digests of their IDs, so that none counts twice.
+`fullrecall.stats.accounts` makes the decisions. The state is saved as JSON without texts: it has
+digests of questions' IDs, so that no question counts twice.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from fullrecall.stats.choice import Choice, Standing
 from fullrecall.stats.question_cost import percentiles
 
 LOOKS = 16
-"""Looks in each call, evenly spread: only then a retriever may be dropped."""
+"""The number of looks in each call, evenly spread; a retriever may be dropped only at a look."""
 
 _FORMAT = "fullrecall choice 5"
 
 
 class QuestionValue(NamedTuple):
-    """The value of one retriever for one question, with unscored samples as 0 and as 1.
+    """The value of one retriever for one question: unscored samples are 0 in `low` and 1 in `high`.
 
-    `values` are those of the question's scored samples: several where samples share a group.
+    `values` are those of the question's scored samples; there are several if samples share a group.
     """
 
     low: float
@@ -43,12 +43,12 @@ class QuestionValue(NamedTuple):
 
 @dataclass
 class RaceRecord:
-    """The state of one retriever beside its account.
+    """The state of one retriever, except its account.
 
-    `identity` shows whether the retriever is the same at the next call. `means` has the mean of
-    each scored question, `low` and `high` a value for each question; all are of the last call that
-    asked this retriever. `pending` holds the answers since the last look, None for a question
-    without any target.
+    `identity` changes if the retriever changes between calls. `means` has the mean of each scored
+    question, `low` and `high` a value for each question, all from the last call that asked this
+    retriever. `pending` has the answers since the last look, with None for a question without
+    targets.
     """
 
     identity: str
@@ -64,11 +64,11 @@ class RaceRecord:
     pending: dict[str, QuestionValue | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Convert answers that were read from JSON, where they are lists."""
+        """Convert answers that were read from JSON, which has lists for tuples."""
         self.pending = {key: own and QuestionValue(*own) for key, own in self.pending.items()}
 
     def add(self, answer: QuestionValue) -> None:
-        """Count the answer to one question."""
+        """Add the answer to one question."""
         self.questions += 1
         if answer.values:
             self.means.append(fmean(answer.values))
@@ -76,7 +76,7 @@ class RaceRecord:
         self.high.append(answer.high)
 
     def forget(self) -> None:
-        """Drop the values of earlier calls: an interval needs questions fixed beforehand."""
+        """Drop the values of earlier calls, since an interval needs questions fixed in advance."""
         for collection in (self.pending, self.means, self.low, self.high):
             collection.clear()
 
@@ -86,8 +86,8 @@ class Race:
     """Retrievers in the order of their accounts, and the questions of the present call.
 
     `rule` has the measure and the settings; it stays the same from call to call. `plan` has the
-    digests of the present call's questions, in order, and `position` says how many of them were
-    learned from; `done` has the digests of earlier calls' questions.
+    digests of the present call's questions, in order, and `position` is the number of those whose
+    answers have been counted; `done` has the digests of earlier calls' questions.
     """
 
     rule: dict[str, Any]
@@ -111,7 +111,7 @@ class Race:
         Without such questions, the results of the last call stay unchanged.
         """
         begun_keys = {*self.done, *self.plan[: self.position]}
-        # Questions are in the order of digests, which does not depend on answers, as the theorem
+        # Ask questions in the order of their digests. It does not depend on answers, as the theorem
         # requires.
         new = sorted({key for key in keys if key not in begun_keys})
         if not new:
@@ -124,7 +124,7 @@ class Race:
             self.records[name].forget()
 
     def batch(self, available: Mapping[str, Any]) -> list[str]:
-        """Return the questions up to the next look, if any are left.
+        """Return the questions up to the next look; [] if none are left.
 
         Questions that are not available leave the plan.
         """
@@ -133,14 +133,14 @@ class Race:
         return ahead[: max(1, ceil(len(self.plan) / LOOKS))]
 
     def learn(self, keys: Sequence[str]) -> None:
-        """Learn from the pending answers of all survivors to these questions, then look."""
+        """Settle the bets on these questions, which all survivors have answered, then look."""
         surviving = self.surviving
         for key in keys:
             pending = {name: self.records[name].pending.pop(key) for name in surviving}
             left, self.position = len(self.plan) - self.position, self.position + 1
             if not any(pending.values()):
                 continue
-            # If a measure is undefined only for some retrievers, it is unscored there.
+            # If a measure is undefined for only some retrievers, it counts as unscored there.
             answers = {name: answer or QuestionValue(0.0, 1.0) for name, answer in pending.items()}
             for name, answer in answers.items():
                 self.records[name].add(answer)
@@ -178,10 +178,10 @@ class Race:
         )
 
     def _standing(self, name: str, *, is_named: bool) -> Standing:
-        """Return a retriever's standing; the intervals of all retrievers hold together."""
+        """Return the standing of a retriever; the intervals hold for all retrievers together."""
         record, is_dropped = self.records[name], name not in self.surviving
-        # Bonferroni's share: the winner is chosen by its values, so its interval must hold together
-        # with those of all retrievers.
+        # Bonferroni: the winner is chosen by its values, so its interval must hold together with
+        # those of all other retrievers.
         confidence, interval = 1 - self.accounts.alpha / len(self.records), None
         if record.low and not is_dropped:
             values = Bracket(Counts.of(record.low), Counts.of(record.high))
@@ -201,7 +201,7 @@ class Race:
 
     @staticmethod
     def load(path: Path) -> Race | None:
-        """Return the race that a file holds; None without a file."""
+        """Return the race that is saved in a file; None if there is no file."""
         try:
             saved = json.loads(path.read_bytes())
             accounts = Accounts(**saved["accounts"])
@@ -227,5 +227,5 @@ def _plain(value: object) -> object:
 
 
 def question_key(identity: str) -> str:
-    """Return the digest of a question's ID, which orders questions equally in every call."""
+    """Return the digest of a question's ID; the order of digests is the same in every call."""
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -24,10 +24,10 @@ from fullrecall.run.work import Run
 from fullrecall.scorers.scorer import LATE
 
 _POLL_SECONDS = (0.02, 0.5)
-"""Pauses between two checks of another process's request: the first, and the longest."""
+"""The first and the longest pause between two checks of another process's request."""
 
 _MOST_ANSWERS = 10_000
-"""The most replies that a run remembers beside its store: about 20 MB."""
+"""The most replies that a run keeps in memory, besides its store; they take about 20 MB."""
 
 
 @dataclass(slots=True)
@@ -38,18 +38,18 @@ class _Request:
     endpoint: Endpoint
     key: str
     failed_before: bool = False
-    """Whether the ask failed for good before, while other asks were answered."""
+    """Whether the ask failed for good earlier, while other asks were answered."""
     sent: int = 0
     is_pardoned: bool = False
-    """Whether it was sent once more after a final failure."""
+    """Whether the ask was sent once more after a final failure."""
     lease: str = ""
     written: Future[str] | None = None
-    """A future of the answer that was kept first, done once this answer has been written."""
+    """A future of the answer that is kept (the first one), done when it has been written."""
 
 
 @dataclass(slots=True, weakref_slot=True)
 class _EqualAsks:
-    """Equal asks take turns: the first one is sent, and its completion serves the rest."""
+    """Equal asks take turns: the first one is sent, and its completion answers the others."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     completion: Completion | None = None
@@ -71,7 +71,7 @@ class Door:
         self._failed: set[str] = set()
         self._in_all = asyncio.Semaphore(run.limits.in_flight)
         self._endpoints: dict[str, Endpoint] = {}
-        # The model is kept, so that no other model gets its identity.
+        # Keep the model, so that no other object gets its identity.
         self._models: dict[int, tuple[ChatModel, Endpoint]] = {}
 
     async def answer(self, ask: Ask) -> Completion:
@@ -102,13 +102,13 @@ class Door:
             raise NotAsked(LATE, request.sent) from None
 
     async def close(self, *, connections: bool) -> None:
-        """Close the connections that models opened in this event loop, if asked to."""
+        """If `connections`, close those that models opened in this event loop."""
         if connections:
             closing = (getattr(model, "aclose", None) for model, _ in self._models.values())
             await closed(close for close in closing if close is not None)
 
     async def _paid(self, request: _Request) -> Completion:
-        """Return the answer that another run has received meanwhile, else the model's."""
+        """Return the answer that another run received meanwhile, or else the model's."""
         endpoint = request.endpoint
         began = await endpoint.enter()
         try:
@@ -150,14 +150,17 @@ class Door:
         return completion
 
     def _pause(self, request: _Request, completion: Completion) -> float | None:
-        """Return the seconds before a request is sent again; None if it is not."""
+        """Return the seconds to wait before sending a request again.
+
+        None if it is not sent again.
+        """
         failure = completion.failure
         if failure is None or not failure.is_final:
-            return None  # This is an answer, or a failed reply that the judge asks for again.
+            return None  # an answer, or a failed reply after which the judge asks again
         wait = self._retries.wait(request.sent, completion)
         if wait is not None or failure.is_passing:
             return wait
-        # A request is sent once more after a final failure or a refusal, since endpoints also give
+        # Send a request once more after a final failure or a refusal, since endpoints also give
         # these by mistake.
         once_more = request.sent <= self._retries.most and not request.is_pardoned
         if not once_more or request.failed_before:
@@ -166,7 +169,7 @@ class Door:
         return self._retries.first_wait
 
     async def _reply(self, ask: Ask) -> Completion:
-        """Send one request; return a failed completion for any exception of its client."""
+        """Send one request; convert any exception of its client to a failed completion."""
         timeout = self._run.limits.timeout
         try:
             async with asyncio.timeout(timeout) as limit:
@@ -180,7 +183,7 @@ class Door:
             return failed(error)
 
     def _tell(self, request: _Request, completion: Completion, began: float) -> None:
-        """Note at the endpoint an ask that failed for good.
+        """Report an ask that failed for good to its endpoint.
 
         An ask that failed earlier, while other asks were answered, does not count against the
         endpoint, since a later run may have only such asks left.
@@ -204,7 +207,7 @@ class Door:
     # --- the ledger
 
     def _looked_up(self, request: _Request) -> Completion | None:
-        """Return the answer in the store, else this run's own reply; None without either."""
+        """Return the answer in the store, or else this run's own reply, or None."""
         request.failed_before = request.key in self._failed
         if self._ledger is not None:
             kept = self._ledger.get(request.key)
@@ -214,7 +217,10 @@ class Door:
         return self._replies.get(request.key)
 
     async def _leased(self, request: _Request) -> Completion | None:
-        """Wait until no other run leases the ask; return its answer, or None to ask now."""
+        """Wait until no other run leases the ask.
+
+        Return its answer, or None if this run must send it.
+        """
         ledger, pause = self._ledger, _POLL_SECONDS[0]
         while ledger is not None and not ledger.problem:
             request.lease, granted = ledger.lease(request.key)
@@ -230,22 +236,23 @@ class Door:
         return None
 
     def _keep(self, request: _Request, completion: Completion) -> None:
-        """Keep a model's reply for this run, and any part of an answer in the store."""
+        """Keep a model's reply for this run; if it has any part of an answer, also in the store."""
         if completion.failure is None or completion.failure.is_reply:
-            # A useless reply is not requested again in this run; a failed connection may recover.
+            # A useless reply is not requested again in this run, but a failed connection may
+            # recover.
             self._replies[request.key] = completion
             if len(self._replies) > _MOST_ANSWERS:
-                # Delete the oldest: a dict keeps the order of its keys.
+                # Delete the oldest reply: a dict keeps the order of its keys.
                 del self._replies[next(iter(self._replies))]
-        # A completion without any part of an answer is never stored.
+        # Never store a completion that has no part of an answer.
         accepts = request.ask.accepts
         is_answer = accepts(completion) if accepts else completion.failure is None
         if self._ledger is not None and is_answer:
-            lease, request.lease = request.lease, ""  # The lease ends when the answer is written.
+            lease, request.lease = request.lease, ""  # the lease ends when the answer is written
             request.written = self._ledger.put(request.key, text_of(completion), lease)
 
     async def _written(self, request: _Request, completion: Completion) -> Completion:
-        """Return the answer when it is stored, or the answer that was stored before it."""
+        """Return the answer once it is stored, or the answer that another run stored before."""
         if request.written is None:
             return completion
         first = await asyncio.wrap_future(request.written)
@@ -260,7 +267,7 @@ class Door:
 
 
 def text_of(completion: Completion) -> str:
-    """Return a completion as JSON, which `completion_of` reads."""
+    """Return a completion as JSON, for `completion_of`."""
     return json.dumps(asdict(completion))
 
 
@@ -274,15 +281,15 @@ def completion_of(text: str) -> Completion:
 def completion_key(ask: Ask, model: str = "") -> str:
     """Return the key of a completion: a hash of the model's name and parameters, and the request.
 
-    `model` is the name of the ask's model, if known, since it takes long to compute.
+    `model` is the name of the ask's model; pass it if it is known, since it takes long to compute.
     """
     request = ask.request
-    # Messages are hashed as they are, which is faster than as JSON. Their lengths are hashed too,
-    # so that two ways to split a text into messages have different keys.
+    # Hash messages as they are, which is faster than as JSON. Hash their lengths too, so that two
+    # ways to split a text into messages have different keys.
     lengths = [(message.role, len(message.content)) for message in request.messages]
     settings = (lengths, request.schema, request.schema_name, request.sample, request.again)
     parts = ("completion", model or ask.model.name, *settings)
-    # ASCII, so that a lone surrogate, which JSON allows, has a digest too.
+    # Use ASCII, so that a lone surrogate, which JSON allows, has a digest too.
     digest = hashlib.sha256(_ENCODED(parts).encode("ascii"))
     for message in request.messages:
         digest.update(message.content.encode("utf-8", "surrogatepass"))

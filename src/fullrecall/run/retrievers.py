@@ -1,4 +1,4 @@
-"""Adapts functions and frameworks to `Retriever`, and their results and errors to `Retrieval`."""
+"""Convert functions and frameworks to `Retriever`s, and their results to `Retrieval`s."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ mappings, `Context`s, a `Retrieval`, rows of a database, or another library's re
 `history` gets the messages before the question, from `metadata["history"]`."""
 
 DEFAULT_K = 100
-"""The default number of contexts for a function that requires `k`."""
+"""The number of contexts that a function is asked for if it requires `k`."""
 
 _K_NAME = re.compile("(.*_)?k|topk|limit|depth|count|n|size|(n|num|max)_results")
 """The names of a function's parameter for the number of contexts to return."""
@@ -84,7 +84,7 @@ _ADDRESS = "import the function, and pass it itself"
 
 def _framework_of(retriever: object) -> str | None:
     """Return the framework of a retriever's class or of a base class; None without one."""
-    # A framework is recognized by the module's name, so that no framework is imported for this.
+    # Recognize a framework by the name of its module, so that it need not be imported.
     for kind in type(retriever).__mro__:
         for framework, (adapter, _) in _ADAPTERS.items():
             if kind.__module__.startswith(framework) and not kind.__module__.startswith(adapter):
@@ -178,7 +178,7 @@ def _options_of(function: Callable[..., Any]) -> list[Parameter]:
 
 
 class _Deeper:
-    """A callable `Retriever` with a fixed `k`, such as an adapter's, called as `(question, k)`."""
+    """A callable `Retriever`, such as an adapter's, called as `(question, k)` with a fixed `k`."""
 
     def __init__(self, retriever: Any, k: int) -> None:
         self._retriever = retriever
@@ -186,10 +186,10 @@ class _Deeper:
         self.asynchronous = is_asynchronous(retriever)
 
     def retrieve(self, sample: Sample) -> Retrieval:
-        """Return the retrieval for the sample, with `k` contexts if the retriever takes `k`."""
+        """Return the retrieval for the sample, with `k` contexts if the retriever accepts `k`."""
         try:
             return as_retrieval(self._retriever(sample.user_input, self._k), sample)
-        except ParameterError:  # The retriever takes no `k`.
+        except ParameterError:  # the retriever takes no `k`
             return as_retrieval(self._retriever.retrieve(sample), sample)
 
     async def aretrieve(self, sample: Sample) -> Retrieval:
@@ -202,7 +202,7 @@ class _Deeper:
 
 
 def takes_k(retriever: object) -> bool:
-    """Return whether a retriever can be asked for more contexts than it returns by itself."""
+    """Return whether a retriever accepts the number of contexts to return."""
     adapted = as_retriever(retriever, k=DEFAULT_K)
     return not isinstance(adapted, FunctionRetriever) or adapted.takes_k
 
@@ -214,7 +214,7 @@ def _depth_arguments(
     parameters = _options_of(function)
     for parameter in parameters:
         is_required = parameter.default is Parameter.empty
-        # Annotations are texts if a module imports them from __future__.
+        # Annotations are texts if a module has `from __future__ import annotations`.
         means_k = is_required and (k is not None or parameter.annotation in (int, "int"))
         if not _K_NAME.fullmatch(parameter.name) and not means_k:
             continue
@@ -237,7 +237,7 @@ def as_retrieval(
         return result
     if isawaitable(result) or isinstance(result, AsyncIterable):
         if iscoroutine(result):
-            # Close the coroutine, or Python would warn that it was never awaited.
+            # Close the coroutine; otherwise Python would warn that it was never awaited.
             result.close()
         raise InputError("retriever returned an awaitable: declare it with async def")
     names_ids = sample is not None and sample.reference_context_ids is not None
@@ -264,7 +264,7 @@ _THREAD_BOUND = (
     "no current event loop in thread",  # asyncio.get_event_loop
     "annot switch to a different thread",  # greenlet: Playwright's and SQLAlchemy's sync APIs
 )
-"""Parts of the messages that libraries raise if an object is used outside its own thread."""
+"""Parts of libraries' messages if an object is used outside the thread that created it."""
 
 
 def is_thread_bound(error: str | None) -> bool:
@@ -273,10 +273,10 @@ def is_thread_bound(error: str | None) -> bool:
 
 
 def checked_thread(retrieval: Retrieval) -> Retrieval:
-    """Return a retrieval; one with an error if a call failed only because of its thread.
+    """Return the retrieval, or one with an error if a call failed because of its thread.
 
-    An adapter records the exceptions of calls. Outside `evaluate` the call would not have failed,
-    and its fallback not been asked, so the fallback's documents are not scored.
+    Outside `evaluate`, the call would not have failed, and no fallback would have been asked.
+    Therefore the documents of the fallback, which the adapter recorded, are not scored.
     """
     errors = [retrieval.error, *(call.error for root in retrieval.calls for call in root.walk())]
     for error in errors:

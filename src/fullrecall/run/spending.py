@@ -1,12 +1,12 @@
-"""The rules by which an account is charged, as changes of its state, which is plain JSON.
+"""The rules by which an account is charged; each changes its state, which is plain JSON.
 
-`batches.redis` has the same rules as a script of the server; a test checks that both agree.
+`batches.redis` has the same rules as a server script; a test checks that they agree.
 
 A request's tokens are known only when its answer has arrived. Until then it holds a reserve of the
-most that it may take. A concurrent request is sent only if the budget has room for its reserve, a
-single one if the budget has room for its expected tokens. So a bad estimate costs once, and not
-once for each request in flight. A reserve counts as spent until it is settled. The reserve of a
-dead worker stays, but no other request waits for it after it expires.
+largest amount that it may take. A concurrent request is sent only if the budget has room for its
+reserve, a single one if the budget has room for its expected tokens. So a wrong estimate exceeds
+the budget once, not once for each request in flight. A reserve counts as spent until it is settled.
+The reserve of a dead worker stays counted, but after it expires no request waits for it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, TypeAlias
 
-ANSWER = 200  # expected tokens of an answer, before the first answer
+ANSWER = 200  # the expected tokens of an answer, before the first answer
 ANSWER_AT_MOST = 4.0  # times the tokens of the longest earlier answer
-LONG_ANSWER = 1_000  # tokens that any answer may take
+LONG_ANSWER = 1_000  # the tokens that any answer may take
 
 NANO = 1_000_000_000
-"""Costs are counted in billionths: whole numbers add up exactly."""
+"""Costs are counted in billionths, so that sums are exact whole numbers."""
 
 _PER = 1_000_000  # a price is for this many tokens
 
@@ -30,10 +30,11 @@ FORGETFUL = "may have lost what was spent last: the server was restarted, or is 
 State: TypeAlias = dict[str, Any]
 
 COUNTS = ("calls", "retries", "prompt_tokens", "completion_tokens", "settled", "tokens", "cost")
-"""The sums of an account, beside its longest answer, the next turn, and the reserves."""
+"""The sums of an account; its state also has the longest answer, the next turn, and the reserves.
+"""
 
 BOUNDED = ("calls", "tokens", "cost")
-"""The sums that a budget bounds, in the order in which they are checked."""
+"""The sums that a budget limits, in the order in which they are checked."""
 
 
 def opened() -> State:
@@ -42,7 +43,7 @@ def opened() -> State:
 
 
 def size_of(prompt: float, answer: float, prices: Sequence[float]) -> dict[str, int]:
-    """Return a request with these tokens as amounts of the sums that a budget bounds."""
+    """Return a request's tokens and cost as amounts to add to the sums of an account."""
     cost = (prompt * prices[0] + answer * prices[1]) * (NANO // _PER)
     return {"calls": 1, "tokens": ceil(prompt + answer), "cost": int(cost + 0.5)}
 
@@ -57,15 +58,15 @@ def reserve(
     prices: Sequence[float],
     seconds: float,
 ) -> dict[str, Any]:
-    """Reserve room for a request: return the seconds until its turn, as `wait`.
+    """Reserve room for a request; return the seconds until its turn, as `wait`.
 
     Without room, return the exhausted bound as `full`, with the `cost` so far, or an empty mapping
     if the caller should try again. `prompt` has the prompt's expected tokens, and the most that it
-    may have. After `seconds`, the reserve's owner is dead or hangs.
+    may have. After `seconds`, the owner of the reserve counts as dead or hanging.
     """
     holds: dict[str, tuple[dict[str, int], float]] = state["holds"]
     if name in holds:
-        return {"wait": 0.0}  # This is the same request again, after the ledger's answer was lost.
+        return {"wait": 0.0}  # the same request again, after the ledger's answer was lost
     hold = {"calls": 1}
     is_sized = "tokens" in bounds or "cost" in bounds
     if is_sized:
@@ -73,16 +74,16 @@ def reserve(
         hold = size_of(prompt[1], longest, prices)
     full = _full(state, bounds, hold)
     alive = sum(until >= now for _, until in holds.values())
-    # The sizes of a few requests do not predict those of many.
+    # A few requests do not predict the sizes of many.
     if is_sized and full != "calls" and (full or alive > state["settled"]):
         if alive:
-            return {}  # Requests in flight may take less than their reserves.
+            return {}  # requests in flight may take less than their reserves
         full = _full(state, bounds, size_of(prompt[0], state["longest"] or ANSWER, prices))
     if full:
         return {"full": full, "cost": state["cost"]}
     turn = now
     if "rate" in bounds:
-        # Turns are time slots of the shared account: the rate is that of all workers together.
+        # Turns are time slots of the shared account: all workers together keep the rate.
         turn = max(now, state["turn"])
         state["turn"] = turn + 1 / bounds["rate"]
     _add(state, hold)
@@ -93,7 +94,7 @@ def reserve(
 def settle(
     state: State, _: float, *, name: str, amounts: Mapping[str, int], answer: int
 ) -> dict[str, Any]:
-    """Replace a request's reserve by its actual amounts; a repetition changes nothing."""
+    """Replace a request's reserve by its actual amounts; repeating this has no further effect."""
     if name in state["holds"]:
         hold, _ = state["holds"].pop(name)
         _add(state, hold, -1)
@@ -108,7 +109,7 @@ def read(state: State, _: float) -> dict[str, Any]:
 
 
 def _full(state: State, bounds: Mapping[str, float], size: Mapping[str, int]) -> str:
-    """Return the bound that a request of this size would exceed; empty without one."""
+    """Return the bound that a request of this size would exceed, or ""."""
     kinds = (kind for kind in BOUNDED if kind in bounds)
     return next((kind for kind in kinds if state[kind] + size[kind] > bounds[kind]), "")
 

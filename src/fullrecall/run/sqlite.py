@@ -30,7 +30,7 @@ _APPLICATION = 0x66524331  # "fRC1", in SQLite's field that identifies the appli
 _WAY_OUT = "name another file, or move this one away"
 _HEADER = 100  # the fewest bytes of an SQLite file
 PATIENCE = 30.0  # seconds to wait for another process's transaction, which takes milliseconds
-_CHECKED = 256 << 20  # files up to this many bytes are checked whole when they are opened
+_CHECKED = 256 << 20  # files up to this many bytes are checked completely when they are opened
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS asks (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER)",
@@ -41,12 +41,15 @@ _SCHEMA = (
 
 
 def check(path: Path) -> None:
-    """Raise `StoreError` unless `path` can hold a store, intact and of this version; only read."""
+    """Raise `StoreError` unless `path` can hold a store, intact and of this version.
+
+    Do not write.
+    """
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
     if path.exists() and not path.is_file():
         raise StoreError(f"the store {path} cannot be read: it is not a regular file")
-    # Only SQLite opens the file: closing it elsewhere would drop the locks of this process, and
+    # Only SQLite may open the file: closing it elsewhere would drop the locks of this process, and
     # another process could delete a log that is still in use (howtocorrupt.html, 2.2).
     size = path.stat().st_size if path.exists() else 0
     if not size:
@@ -54,7 +57,7 @@ def check(path: Path) -> None:
     if size < _HEADER:  # SQLite treats a file of a few bytes as empty, and overwrites it.
         raise StoreError(f"{path} is not a store, nor any SQLite file: {_WAY_OUT}")
     try:
-        # Read only, since a connection that may write rolls back another program's open
+        # Connect read-only: a connection that may write rolls back another program's open
         # transaction.
         with closing(reading(path)) as connection:
             _check_ours(path, connection)
@@ -65,10 +68,10 @@ def check(path: Path) -> None:
 
 
 def _check_locks(folder: Path) -> None:
-    """Raise `StoreError` if the file system has no locks: SQLite would wait for one forever."""
+    """Raise `StoreError` if the file system has no locks; SQLite would wait for one forever."""
     try:
         import fcntl
-    except ImportError:  # Windows locks differently.
+    except ImportError:  # Windows locks differently
         return
     probe = beside(folder / "locks")
     try:
@@ -89,7 +92,7 @@ def _check_locks(folder: Path) -> None:
 
 
 def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
-    # One snapshot is read, while another process may create the tables.
+    # Read one snapshot: another process may create the tables meanwhile.
     connection.execute("BEGIN")
     application = _pragma(connection, "application_id")
     version = _pragma(connection, "user_version")
@@ -100,7 +103,7 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
             raise StoreError(f"{path} is damaged ({' '.join(whole.split())}): {_WAY_OUT}")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if not application and not tables:
-        return  # The file was created by a run that was killed before it wrote to it.
+        return  # created by a run that was killed before it wrote to it
     if application != _APPLICATION:
         raise StoreError(f"{path} is an SQLite file, and not a store of fullrecall's: {_WAY_OUT}")
     if version != VERSION:
@@ -112,7 +115,7 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def reading(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection."""
+    """Return a read-only connection to a store."""
     connection = connected(path, "?mode=ro")
     try:
         _pragma(connection, "schema_version")
@@ -128,7 +131,7 @@ def reading(path: Path) -> sqlite3.Connection:
 
 
 def writing(path: Path) -> sqlite3.Connection:
-    """Return a connection that can write, with the tables created; raises `sqlite3.Error`."""
+    """Return a connection that can write, after creating the tables; raises `sqlite3.Error`."""
     connection = connected(path)
     try:
         _retried(connection, "PRAGMA journal_mode = WAL")
@@ -158,7 +161,10 @@ def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
 
 
 def _retried(connection: sqlite3.Connection, statement: str) -> None:
-    """Execute a statement again while another process executes it, since SQLite does not wait."""
+    """Execute a statement again while another process holds a lock for it.
+
+    SQLite does not wait here.
+    """
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -177,13 +183,13 @@ def _pragma(connection: sqlite3.Connection, name: str) -> Any:
 
 _GONE = "it was deleted or replaced while it was in use"
 
-_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # This clock runs while the machine sleeps.
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # this clock runs while the machine sleeps
 
 
 def seconds() -> float:
     """Return the seconds since the machine started, the same in each of its processes.
 
-    This clock is never adjusted, so that processes agree about leases even if their dates differ.
+    This clock is never adjusted, so that processes agree on leases even if the date changes.
     """
     return time.monotonic() if _BOOTTIME is None else time.clock_gettime(_BOOTTIME)
 
@@ -196,15 +202,15 @@ INSERT INTO leases SELECT :key, :token, :now + :seconds WHERE NOT EXISTS ({_GET}
 ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until
 WHERE token = excluded.token OR until NOT BETWEEN :now AND :now + 2 * :seconds
 """
-"""A lease that ends far in the future was made before the machine was restarted."""
+"""A lease that ends later than this was granted before the machine restarted."""
 
 
 class SQLiteLedger(Ledger):
     """A ledger in the file `path`, which is created if it is missing.
 
     Raises `StoreError` for a file that is not a store, a damaged store, a store of another version,
-    and a missing directory; it writes to none of these. A store that cannot be written (a
-    read-only file, a full disk), or is deleted or replaced while in use, still returns its answers.
+    and a missing directory; it writes nothing then. A store that cannot be written (a read-only
+    file, a full disk), or is deleted or replaced while in use, still returns its answers.
     """
 
     def __init__(self, path: str | Path, job: str = "") -> None:
@@ -225,7 +231,7 @@ class SQLiteLedger(Ledger):
 
     def _begin(self) -> None:
         super()._begin()
-        # In a forked child, threads that do not exist here may hold the parent's locks.
+        # In a forked child, these locks may be held by threads that exist only in the parent.
         self._lock, self._transacting = threading.RLock(), threading.RLock()
 
     def get(self, key: str) -> str | None:
@@ -236,7 +242,7 @@ class SQLiteLedger(Ledger):
                 if self._reading is None:
                     if self._file is None or _identity(self._path) != self._file:
                         return None
-                    self._reading = reading(self._path)  # After a fork, no connection is open.
+                    self._reading = reading(self._path)  # after a fork, no connection is open
                 return _got(self._reading, key)
             except sqlite3.Error as error:
                 self.stop(error)
@@ -276,19 +282,19 @@ class SQLiteLedger(Ledger):
         return self._transact(spend)
 
     def _probe(self) -> None:
-        """Do nothing: the next write shows whether the file takes answers."""
+        """Do nothing: the next write shows whether the file can be written."""
 
     def _transact(self, work: Callable[[sqlite3.Connection], T], *, is_synced: bool = False) -> T:
-        """Return the result of `work` in a transaction; a synced one survives a power cut."""
+        """Return the result of `work` in a transaction; a synced one survives a power failure."""
         with self._transacting:
             # SQLite would continue to write to a deleted file, and report the answers as kept.
             if _identity(self._path) != self._file:
                 raise StoreError(_GONE)
-            if self._writing is None:  # After a fork, no connection is open.
+            if self._writing is None:  # after a fork, no connection is open
                 self._writing = writing(self._path)
             connection = self._writing
             connection.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
-            # Locked before the first read: a transaction that reads first and then writes may be
+            # Lock before the first read: a transaction that reads first and then writes may be
             # refused, and two processes could both see an ask without a lease.
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -301,7 +307,10 @@ class SQLiteLedger(Ledger):
             return outcome
 
     def stop(self, error: BaseException, *, is_final: bool = False) -> None:
-        """Stop keeping answers, and remember why; for good if the file is gone or damaged."""
+        """Stop keeping answers, and remember why.
+
+        Stop for good if the file is missing or damaged.
+        """
         is_gone = self._file is not None and _identity(self._path) != self._file
         is_damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(
             error, sqlite3.OperationalError
@@ -310,7 +319,7 @@ class SQLiteLedger(Ledger):
         super().stop(StoreError(_GONE) if is_gone else error, is_final=is_final)
 
     def _disconnect(self) -> None:
-        # The writer closes last: only a connection that may write removes the log.
+        # Close the writer last: only a connection that may write removes the log.
         for connection in (self._reading, self._writing):
             if connection is not None:
                 connection.close()

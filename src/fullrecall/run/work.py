@@ -1,7 +1,7 @@
-"""One sample of a run: its results, and the flows that still ask for theirs.
+"""One sample of a run: its results, and the flows that wait for answers.
 
-This module sends no requests, and does not load the modules that do: scores without a model need no
-event loop.
+This module sends no requests, and does not load the modules that do, since scores without a model
+need no event loop.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 _AFTER_DEADLINE = 0.5
-"""Seconds after the deadline in which samples are still read, to be in the report as unscored."""
+"""The seconds after the deadline in which samples are still read, to be reported as unscored."""
 
 
 class Overdue(Exception):  # noqa: N818 - it ends a run that returns its report
-    """The deadline has passed, and reading the other samples would take long."""
+    """The deadline has passed, and reading the other samples would take too long."""
 
     def __init__(self) -> None:
         super().__init__("the deadline passed before all samples were read")
@@ -53,7 +53,7 @@ class Begun:
 
 @dataclass(slots=True)
 class Work:
-    """A sample in progress: its results so far, and its flows that still ask.
+    """A sample in progress: its results so far, and its flows that still wait for answers.
 
     `is_retrieved` is False until the retriever, if there is one, was asked. Until then the sample
     has neither results nor flows.
@@ -68,7 +68,7 @@ class Work:
 
     @property
     def asks(self) -> bool:
-        """Whether the retriever or a model is still to be asked."""
+        """Whether the retriever or a model still has to be asked."""
         return bool(self.begun) or not self.is_retrieved
 
     @property
@@ -97,7 +97,7 @@ class Run:
     scorers: Sequence[Scorer]
     limits: Limits = field(default_factory=Limits)
     corpus: CorpusIndex | None = None
-    """The corpus against which labels are checked: a stale label leaves its scores unscored."""
+    """The corpus with which labels are compared; a score with a stale label is unscored."""
     interruption: Interruption = field(default_factory=Interruption)
     view: View = "contexts"
     """The list of each record that is scored."""
@@ -108,7 +108,7 @@ class Run:
     retriever: Retriever | None = None
     """The retriever that is asked for each sample; None if samples have retrieved contexts."""
     is_given_up: bool = field(default=False, init=False)
-    """Whether its rows are not read any more."""
+    """Whether no caller reads the run's rows any more."""
 
     def __post_init__(self) -> None:
         self.budget = checked(self.limits.budget, self.scorers)
@@ -117,17 +117,20 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """The seconds that the run has taken so far."""
+        """The seconds since the run began."""
         return time.monotonic() - self._began
 
     @property
     def reading_seconds(self) -> float | None:
-        """The seconds for reading samples, slightly beyond the deadline; None without one."""
+        """The seconds left for reading samples, slightly beyond the deadline.
+
+        None without a deadline.
+        """
         left = self.seconds_left()
         return None if left is None else left + _AFTER_DEADLINE
 
     def seconds_left(self) -> float | None:
-        """Return the seconds until the deadline, not below 0; None without one."""
+        """Return the seconds until the deadline, at least 0; None without a deadline."""
         if self.limits.deadline is None:
             return None
         return max(0.0, self.limits.deadline - self.seconds)
@@ -139,16 +142,19 @@ class Run:
         return self.limits.store is None and not flows
 
     def work(self, position: int, sample: Sample) -> Work:
-        """Return the work of a sample: prepared, unless the retriever is to be asked first."""
+        """Return the work of a sample.
+
+        It is prepared at once, unless a retriever must be asked first.
+        """
         if self.retriever is not None:
             return Work(position, sample, is_retrieved=False)
         return self.prepared(position, sample)
 
     def prepared(self, position: int, sample: Sample) -> Work:
-        """Return the work of a sample up to its first requests: flows begun, other scores made.
+        """Return the work of a sample up to its first requests, with all other scores computed.
 
-        A sample that comes after the deadline is unscored, and so is a score that depends on a
-        label which is stale in the corpus.
+        A sample after the deadline is unscored, and so is a score that depends on a label that is
+        stale in the corpus.
         """
         sample = sample.in_view(self.view)
         if self.collapse:
@@ -178,7 +184,7 @@ class Run:
 
 
 def score_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
-    """Return the result of a sample outside a run; like a run, never raise."""
+    """Return the result of a sample outside a run; like a run, it never raises."""
     return _stale(scorer, sample, corpus) or score_one(scorer, sample)
 
 
@@ -191,7 +197,7 @@ async def ascore_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | Non
         return stale
     ascore = getattr(scorer, "ascore", None)
     try:
-        # A user's own scorer may have only `score`, and wait for a model in it.
+        # A user's own scorer may have only `score`, which may wait for a model.
         scoring = ascore(sample) if ascore else asyncio.to_thread(scorer.score, sample)
         result: Result = await scoring
     except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
@@ -200,19 +206,19 @@ async def ascore_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | Non
 
 
 def _stale(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result | None:
-    """Return an unscored result if the score depends on a stale label, else None."""
+    """Return an unscored result if the score depends on a stale label; otherwise None."""
     if corpus is None:
         return None
     from fullrecall.samples.corpus import stale_label
 
-    # Take all labels if a user's scorer does not say on which labels its score depends.
+    # Use all labels if a user's scorer does not name the labels on which its score depends.
     labels = scorer.labels if isinstance(scorer, FindingScorer) else LABELS
     stale = stale_label(sample, corpus, labels)
     return None if stale is None else unscored(scorer, stale)
 
 
 def _begin(work: Work, index: int, scorer: Scorer, make: Callable[[Sample], Flow[Result]]) -> None:
-    """Run a flow up to its first requests, or to its result if it makes no request."""
+    """Run a flow up to its first requests; if it makes none, set its result."""
     from fullrecall.judge.flow import Done, advance
 
     try:
@@ -228,7 +234,7 @@ def _begin(work: Work, index: int, scorer: Scorer, make: Callable[[Sample], Flow
 
 
 def score_one(scorer: Scorer, sample: Sample) -> Result:
-    """Return the scorer's result; "unscored", with the exception as its reason, if it raises."""
+    """Return the scorer's result; if it raises, "unscored" with the exception as the reason."""
     try:
         return scorer.score(sample)
     except Exception as error:  # noqa: BLE001 - whatever a user's similarity or scorer raises
