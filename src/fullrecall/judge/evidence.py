@@ -1,4 +1,4 @@
-"""Check by machine that a quote is in its context, with character offsets."""
+"""Check that a quote occurs in its context, and return its character offsets."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from fullrecall._util.caches import remembered
 _ALIKE = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014\u00a0", "''\"\"-- ", "\u00ad\u200b")
 
 FEWEST_CHARACTERS = 12
-"""A single common word with fewer characters is no evidence, unless it is the whole context."""
+"""The fewest characters of a single common word that count as a quote, unless it is the whole
+context.
+"""
 
 FEWEST_WITHOUT_SPACES = 2
-"""The same limit for non-ASCII words, whose script may have no spaces between words."""
+"""The same minimum for non-ASCII words, whose script may have no spaces between words."""
 
 WIDEST_GAP = 600
-"""Characters that an ellipsis in a quote may replace: words from all over a text prove nothing."""
+"""The most characters that an ellipsis in a quote may replace; words far apart prove nothing."""
 
-_MOST_PLACES = 1_000  # most places of one quote in a context that are checked
-_BETWEEN = "\0"  # separates words in one string
-_FEWEST_WORDS = 2  # in each part of a quote with more than one ellipsis
+_MOST_PLACES = 1_000  # the most places of one quote in a context that are checked
+_BETWEEN = "\0"  # separates words in a string
+_FEWEST_WORDS = 2  # the fewest words of each part of a quote with more than one ellipsis
 _WORD = re.compile(r"\w+")
 _PRINTED = re.compile(r"\S+")
 _ELLIPSIS = re.compile(r"\[(?:…|\.{3})\]|\((?:…|\.{3})\)|…|\.{3,}+")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d«»„"
-# Footnote marks and list numbers, which a page contains and a model omits from its quote.
+# Footnote marks and list numbers: pages have them, and models omit them from quotes.
 _FOOTNOTE = re.compile(
     r"(?<=[\w.,;:!?)\"'”’])\s?\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]|[\u00b9\u00b2\u00b3\u2070-\u2079†‡]+"  # noqa: RUF001, E501
 )
@@ -53,7 +55,7 @@ class Folded:
     def __init__(self, text: str, space: str = " ") -> None:
         self.original = text
         self._space = space
-        # Most texts are ASCII, which needs no folding character by character.
+        # Most texts are ASCII, and need no folding of single characters.
         words = text.lower().split() if text.isascii() else map(_folded_word, text.split())
         self.text = space.join(filter(None, words))
 
@@ -61,9 +63,9 @@ class Folded:
     def _offsets(self) -> Sequence[int]:
         """The offset in the original of each folded character."""
         if self.original.isascii() and self.text == self.original.lower():
-            return range(len(self.text))  # No character moved, as in most texts.
+            return range(len(self.text))  # no character moved, as in most texts
         offsets: list[int] = []
-        gap = 0  # The place where the white space before the next word begins.
+        gap = 0  # the place where the white space before the next word begins
         for printed in _PRINTED.finditer(self.original):
             places: Iterable[int] = range(*printed.span())
             if not printed[0].isascii():
@@ -81,12 +83,12 @@ class Folded:
 
     @cached_property
     def tokens(self) -> list[tuple[str, int, int]]:
-        """The folded words and numbers, without marks, with their offsets in the original."""
+        """The folded words and numbers, without marks, each with its offsets in the original."""
         return list(_tokens(self.original))
 
     @cached_property
     def words(self) -> str:
-        """The tokens' words, joined into one string."""
+        """The words of the tokens, joined into one string."""
         return _BETWEEN.join(["", *(word for word, _, _ in self.tokens), ""])
 
 
@@ -103,8 +105,8 @@ def _folded_character(character: str) -> str:
 def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
     dropped = [m.span() for m in (*_FOOTNOTE.finditer(text), *_ITEM.finditer(text))]
     dropped.sort()
-    # Both lists ascend and are walked together, so that a text of nothing but footnotes takes
-    # linear time, too.
+    # Both lists ascend and are read in parallel, so that a text full of footnotes takes linear time
+    # too.
     passed = 0
     for match in _TOKEN.finditer(text):
         start, end = match.span()
@@ -116,23 +118,26 @@ def _tokens(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def locate(quote: str, context: str | Folded) -> Location | None:
-    """Return the location of `quote` in `context`, from its first part to its last, or None.
+    """Return the location of `quote` in `context`, from its first part to its last; None if absent.
 
     Letter case, white space, typographic quotes and dashes make no difference. A match must be
     whole words; a single word must be a name, a number, long, or in a script without spaces. An
-    ellipsis replaces up to 600 characters; all parts around it must occur, in order. Without a
-    verbatim match, the same words count with any marks between them: footnotes, list numbers,
-    the borders of table cells.
+    ellipsis replaces up to 600 characters; all parts around it must occur, in order. If there is no
+    verbatim match, the same words in sequence match too, with any marks between them: footnotes,
+    list numbers, borders of table cells.
     """
     parts = locate_parts(quote, context)
     return Location(parts[0].start, parts[-1].end) if parts else None
 
 
 def locate_parts(quote: str, context: str | Folded) -> tuple[Location, ...]:
-    """Locate each part of `quote` between ellipses, as `locate` does; empty if one part fails."""
+    """Return the location of each part of `quote` between ellipses, as `locate` finds them.
+
+    () if a part is missing.
+    """
     folded = Folded(context) if isinstance(context, str) else context
-    # Word for word, without an edit distance: one letter turns "uniformed" into "uninformed". This
-    # rejects 18 of 10,860 quotes.
+    # Compare word for word, without an edit distance: one letter turns "uniformed" into
+    # "uninformed". This rejects 18 of 10,860 quotes.
     parts = [part.strip() for part in _ELLIPSIS.split(quote) if _WORD.search(part)]
     if len(parts) > _FEWEST_WORDS and any(len(part.split()) < _FEWEST_WORDS for part in parts):
         return ()
@@ -158,7 +163,7 @@ def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
     if not quoted or not _says_enough(quote, quoted, folded.text):
         return
     at = folded.text.find(quoted)
-    # A short quote may occur at every second letter of a long context.
+    # A short quote may occur at every other character of a long context.
     for _ in range(_MOST_PLACES):
         if at < 0:
             return
@@ -174,10 +179,10 @@ def _same_words(part: str, folded: Folded) -> Iterator[Location]:
     if count < _FEWEST_WORDS or not _says_enough(part, quoted.text, folded.text):
         return
     tokens = folded.tokens
-    # Text and quote are single strings, so that the search runs in C.
+    # Text and quote are joined strings, so that the search runs in C.
     at = folded.words.find(quoted.words)
     while at >= 0:
-        # each separator before the match ends one token
+        # each separator before the match ends a token
         first = folded.words.count(_BETWEEN, 0, at)
         yield Location(tokens[first][1], tokens[first + count - 1][2])
         at = folded.words.find(quoted.words, at + 1)
@@ -194,10 +199,10 @@ def _says_enough(quote: str, quoted: str, context: str) -> bool:
 
 
 def _is_whole_words(text: str, start: int, end: int) -> bool:
-    """Return whether a range cuts no word or number; some scripts have no words to cut."""
+    """Return whether a range cuts through no word or number; some scripts have no words to cut."""
     return not (_CUTS_BEFORE.match(text, start) or _CUTS_AFTER.match(text, end))
 
 
-# 12 is not in 12,345, and 5 is not in 1.5.
+# Example: 12 does not occur in 12,345, and 5 does not occur in 1.5.
 _CUTS_BEFORE = re.compile(r"(?<=[a-zA-Z0-9])(?=[a-zA-Z0-9])|(?<=\d[.,:/])(?=\d)")
 _CUTS_AFTER = re.compile(r"(?<=[a-zA-Z0-9])(?=[a-zA-Z0-9])|(?<=\d)(?=[.,:/]\d)")

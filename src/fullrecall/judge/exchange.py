@@ -1,4 +1,4 @@
-"""Ask a model until each target of a matter has a valid verdict, or the re-asks are used up."""
+"""Ask a model until each target has a valid verdict, or no attempts are left."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from fullrecall.judge.verdicts import checked
 Verification: TypeAlias = Literal["rules", "model"]
 
 _BOUNDARIES = (re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?。！？])\s+|\n"), re.compile(r"\s+"))  # noqa: RUF001
-"""A context that is too long is cut at a paragraph, a sentence or a word, in this order."""
+"""The places at which a long context is cut: a paragraph, else a sentence, else a word."""
 
 _TELLS = 3
-"""A quote with fewer words may occur by chance in another context than the cited one."""
+"""The fewest words of a quote that identify its context; shorter quotes occur elsewhere by chance.
+"""
 
 
 @dataclass(frozen=True)
 class Matter:
-    """The numbered targets of a request, the numbered contexts shown, and the request's wording.
+    """One request: its numbered targets, its numbered contexts, and its wording.
 
-    A verdict on a context may cite only that context. Without contexts a verdict cites none.
+    A verdict on a context may cite only that context. A request without contexts has verdicts
+    without citations.
     """
 
     targets: Mapping[int, str]
@@ -42,7 +44,10 @@ class Matter:
         return Quotes({number - 1: text for number, text in self.window.items()})
 
     def proves(self, number: int, verdict: Verdict) -> bool:
-        """Return whether a quote is verified, or all of them if they are needed `together`."""
+        """Return whether a quote of a verdict is verified.
+
+        If it needs them `together`, whether all are.
+        """
         return self._quotes.prove(verdict, self.targets[number], self.aim)
 
     def read(self, completion: Completion, numbers: Sequence[int]) -> dict[int, Verdict]:
@@ -63,13 +68,13 @@ class Matter:
         return verdicts
 
     def _misplaced(self, verdict: Verdict) -> str:
-        """Return the problem of a citation of the wrong context; empty without a problem."""
+        """Return the problem of a citation that names the wrong context, or ""."""
         quotes = self._quotes
         if len(self.window) == 1 or self.aim == "context":
             return ""
         for citation in verdict.citations:
             index, quote = citation
-            # Most quotes are copied exactly: then no context must be folded to look them up.
+            # Most quotes are exact copies: then they are found without folding the contexts.
             is_short = len(quote.split()) < _TELLS
             if is_short or quote in quotes.contexts[index] or quotes.located(citation):
                 continue
@@ -80,7 +85,7 @@ class Matter:
         return ""
 
     def unproven(self, number: int, verdict: Verdict) -> str:
-        """Return the complaint about a verdict without a verified quote; empty if it has one."""
+        """Return the complaint about a verdict without a verified quote; "" if it has one."""
         if not verdict.helps or self.proves(number, verdict):
             return ""
         objections = [
@@ -112,18 +117,18 @@ class Exchange:
     def verdicts(
         self, matter: Matter, is_void: Callable[[Mapping[int, Verdict]], bool] = lambda _: False
     ) -> Flow[dict[int, Verdict]]:
-        """Return a verdict for each target; an invalid verdict is replaced by its problem.
+        """Return a verdict for each target; one without a valid verdict gets its problem.
 
-        Void verdicts, by `is_void`, are not asked for again.
+        If `is_void` is true of the verdicts of a reply, they are not requested again.
         """
         verdicts: dict[int, Verdict] = {}
         problems = dict.fromkeys(matter.targets, "")
         requoted: set[int] = set()
         requotes = self.requote and self.verify == "rules"
-        # `requote` asks once more for a quote even without re-asks, since it is a separate option.
+        # `requote` is a separate option: it asks once more for a quote even with no re-asks.
         for again in range(max(self.reasks, int(requotes)) + 1):
             groups = groups_of(list(problems), self.claims_per_call)
-            # A reply is read once, both to accept it and to get its verdicts.
+            # Read each reply once, both to accept it and to get its verdicts.
             readers = [lru_cache(maxsize=1)(partial(matter.read, numbers=g)) for g in groups]
             completions = yield [
                 Ask(self.model, self._request(matter, group, problems, again), _accepting(read))
@@ -163,7 +168,7 @@ class Exchange:
 
 
 def _accepting(read: Callable[[Completion], Mapping[int, Verdict]]) -> Callable[[Completion], bool]:
-    """Return a test whether a reply has any valid verdict; missing verdicts are asked for again."""
+    """Return a test whether a reply has a valid verdict; missing verdicts are requested again."""
     return lambda completion: any(verdict.label for verdict in read(completion).values())
 
 
@@ -175,15 +180,15 @@ def groups_of(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
 def windows(contexts: Mapping[int, str], size: int) -> list[dict[int, str]]:
     """Return windows of at most `size` characters, each `{number: text}`, in order.
 
-    Whole contexts are packed together. A context longer than a window is cut after a paragraph,
-    else a sentence, else a word; no window has two of its parts.
+    Each window has as many whole contexts as fit. A context that is longer than a window is cut
+    after a paragraph, a sentence or a word; no window has two of its parts.
     """
     packed: list[dict[int, str]] = []
     room = 0
     for number, text in contexts.items():
         parts = [text] if len(text) <= size else _parts(text, size)
         for part in parts:
-            # A second part of a context in one window would replace the first.
+            # A second part of a context would replace the first part in the same window.
             if not packed or len(part) > room or number in packed[-1]:
                 packed.append({})
                 room = size
@@ -193,11 +198,11 @@ def windows(contexts: Mapping[int, str], size: int) -> list[dict[int, str]]:
 
 
 def _parts(text: str, size: int) -> list[str]:
-    """Cut a text at the last boundary of the best kind in the second half of each window."""
+    """Cut a text into windows, each at the best boundary in its second half."""
     parts = []
     while len(text) > size:
-        # Boundaries are searched from the middle on, so that every window is at least half full and
-        # each letter is read about once.
+        # Search boundaries from the middle on, so that every window is at least half full, and each
+        # letter is read about once.
         ends = (
             [match.end() for match in boundary.finditer(text, size // 2, size)]
             for boundary in _BOUNDARIES

@@ -1,7 +1,7 @@
-"""The two drivers of flows: one algorithm, run with or without an event loop.
+"""The two drivers of flows, with and without an event loop.
 
-A driver calls a function that answers an `Ask`. The functions at the end of this module ask the
-model and retry; the one in `fullrecall.run` also limits, stores and counts requests.
+A driver calls a function that answers an `Ask`. The functions at the end of this module send it to
+the model and retry; the one in `fullrecall.run` also limits, stores and counts requests.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from fullrecall.judge.usage import Usage
 T = TypeVar("T")
 
 Completer: TypeAlias = Callable[[Ask], Awaitable[Completion]]
-"""Gets the completion for an ask. Raises only `NotAsked`."""
+"""Returns the completion for an ask; raises only `NotAsked`."""
 
 _SIDE_BY_SIDE = 16
-"""The number of requests in one batch that `ascore` sends at a time."""
+"""The number of requests of a batch that `ascore` sends concurrently."""
 
 
 class NotAsked(Exception):  # noqa: N818 - a signal from whoever answers to the driver, no error
     """The reason why no more requests are sent; scores that need them stay unmeasured.
 
-    `requests` is the number of requests sent before that.
+    `requests` is the number of requests that were sent before.
     """
 
     def __init__(self, why: str, requests: int = 0) -> None:
@@ -58,7 +58,7 @@ class Done(NamedTuple, Generic[T]):
 
 
 def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
-    """Return one flow that runs several in step, so that their requests share batches."""
+    """Merge several flows into one that runs them in step, so that their requests share batches."""
     steps: list[Sequence[Ask] | Done[T]] = []
     try:
         steps += [advance(flow, None) for flow in flows]
@@ -67,14 +67,14 @@ def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
             for number, batch in batch_of.items():
                 steps[number] = advance(flows[number], [next(answers) for _ in batch])
     finally:
-        # Otherwise the garbage collector would run a flow's `finally` at any time.
+        # Close all flows; otherwise the garbage collector would run a `finally` at any time.
         for flow in flows:
             flow.close()
     return [step.value for step in steps if isinstance(step, Done)]
 
 
 def advance(flow: Flow[T], answers: Sequence[Completion] | None) -> Sequence[Ask] | Done[T]:
-    """Send a flow its answers, None to begin; return the next requests, or its value as `Done`."""
+    """Send a flow its answers (None to begin); return its next requests, or its value as `Done`."""
     try:
         return next(flow) if answers is None else flow.send(answers)
     except StopIteration as end:
@@ -104,11 +104,11 @@ async def arun(
     compute: Callable[..., Awaitable[Sequence[Ask] | Done[T]]] | None = None,
     tally: Tally | None = None,
 ) -> tuple[T, Usage]:
-    """Run a flow to its end, the requests of a batch concurrently; return its value and its usage.
+    """Run a flow to its end, each batch concurrently; return its value and its usage.
 
-    `answer` gets the completions, by default from the model, with `Retries()`. `step` is the
-    current step of a flow that has begun. `compute` runs a function outside the event loop; by
-    default the flow computes in it. `tally` counts the completions, also when this raises.
+    `answer` returns a completion; by default it asks the model, with `Retries()`. `step` is the
+    current step of a flow that has already begun. `compute` runs a function outside the event loop;
+    by default the flow computes inside. `tally` counts the completions, even if this raises.
     """
     answer = answer or _limited_answer()
     tally = tally or Tally()
@@ -132,7 +132,7 @@ async def _batch(batch: Sequence[Ask], answer: Completer, tally: Tally) -> list[
         try:
             return tally.add(await answer(ask))
         except NotAsked as refusal:
-            # The other requests were sent and may be charged, so their answers are awaited.
+            # The other requests were sent and may be charged, so wait for their answers.
             return refusal
 
     answers = await asyncio.gather(*map(outcome, batch))
@@ -143,7 +143,7 @@ async def _batch(batch: Sequence[Ask], answer: Completer, tally: Tally) -> list[
 
 
 def _limited_answer() -> Completer:
-    """Return a completer that limits the requests sent at a time, and retries."""
+    """Return a completer that limits the number of concurrent requests, and retries."""
     import asyncio
 
     slots = asyncio.Semaphore(_SIDE_BY_SIDE)
@@ -153,7 +153,7 @@ def _limited_answer() -> Completer:
         if ask.known is not None:
             return ask.known
         for sent in count(1):
-            # The slot is free during the wait, so that one endpoint's pause does not delay other
+            # Leave the slot free during the wait: a pause of one endpoint must not delay other
             # requests.
             async with slots:
                 try:

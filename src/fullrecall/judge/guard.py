@@ -1,13 +1,13 @@
-"""Canaries: claims with known verdicts, which show whether a context influences the verdicts.
+"""Canaries: claims with known verdicts, which reveal contexts that manipulate verdicts.
 
 An instruction in a context may change the verdict on every claim in the same request. So claims
 with a known verdict are added: kin (claims of the request with a number or name that occurs in no
 text) and two sentences copied from the contexts. If a kin is judged supported or a copy is not, the
 whole reply is discarded. The contexts are then judged in smaller groups, finally alone, each with
-fresh canaries: a context counts if its canaries get their known verdicts; otherwise it is left out
-and named.
+new canaries. A context counts if its canaries get their known verdicts; otherwise it is left out
+and reported.
 
-This finds contexts that change every verdict. It does not find an instruction that names its target
+This finds contexts that change every verdict. It does not find an instruction about specific
 claims, or a page that states a false claim in its own words.
 """
 
@@ -29,7 +29,7 @@ from fullrecall.judge.language import Aim, language
 from fullrecall.judge.verdicts import merged
 
 _MOST_REQUESTS = 16
-"""For one group of claims: the contexts that remain after them are left out."""
+"""The most requests for one group of claims; the contexts that remain are left out."""
 _CLAIMS_A_KIN = 5
 _CLAIMS_A_TOPIC = 3
 _MOST_CHANGED = 40  # the most claims that are tried as kin
@@ -37,7 +37,7 @@ _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context that are searched for a sentence to copy
 _INEXACT = re.compile(r"\b(?:about|above|around|below|least|most|nearly|over|than|to|under) $")
-"""Words before a number that make a claim with another number true, too."""
+"""Words before a number after which a claim with another number may be true, too."""
 _DIGITS = re.compile(r"\d[\d.,]*")
 _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
 
@@ -46,10 +46,11 @@ UNPROVEN = "a context seems to instruct the judge, and the quote from it is no e
 
 
 class Guard:
-    """Judges claims among canaries, and contexts in smaller groups where canaries fail.
+    """Judges claims among canaries; if canaries fail, judges contexts in smaller groups.
 
-    `matter` has the targets and the request. With `apart`, for contexts that seem to instruct the
-    judge, each verdict says so, and a quote that does not bear on its claim earns no credit.
+    `matter` has the targets and the request. `apart` is for contexts that seem to instruct the
+    judge: each verdict then mentions it, and a quote that does not bear on its claim earns no
+    credit.
     """
 
     def __init__(self, exchange: Exchange, matter: Matter, *, apart: bool) -> None:
@@ -62,12 +63,12 @@ class Guard:
 
     @cached_property
     def _roomy(self) -> Exchange:
-        """The exchange with room for canaries; most samples need none."""
+        """The exchange with room for canaries, computed on demand, since most samples need none."""
         room = self._size + _most_kin(self._size) + _COPIES
         return replace(self._exchange, claims_per_call=room)
 
     def verdicts(self, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
-        """Return a verdict for each target, from the contexts in which canaries hold."""
+        """Return a verdict for each target, from contexts whose canaries get known verdicts."""
         targets = self._matter.targets
         groups = groups_of(list(targets), self._size)
         judged = yield from side_by_side(
@@ -82,7 +83,7 @@ class Guard:
         trusted: list[dict[int, Verdict]] = []
         left_out: list[int] = []
         requests = 0
-        # Bounded, since a corpus full of instructions must not cost a request for each context.
+        # Limit the requests: a corpus full of instructions must not cost one for each context.
         while windows := waiting[: _MOST_REQUESTS - requests]:
             waiting = waiting[len(windows) :]
             requests += len(windows)
@@ -110,16 +111,16 @@ class Guard:
     def _among_canaries(
         self, targets: Mapping[int, str], window: Mapping[int, str]
     ) -> Flow[dict[int, Verdict] | None]:
-        """Return the verdicts of one request among canaries; None if a canary fails."""
+        """Return the verdicts of one request with canaries; None if a canary fails."""
         own = list(targets.values())
-        # The texts are the seed, so that the request is the same each time and a store can answer
+        # Use the texts as the seed, so that the request is always the same, and a store can answer
         # it.
         seed = json.dumps([*own, *window.values()])
         chance = random.Random(seed)  # noqa: S311 - the same each time
         kin, copies = _canaries(own, list(window.values()), self._matter.aim, chance)
         texts = [*own, *kin, *copies]
         shuffled_numbers = list(range(1, len(texts) + 1))
-        # an instruction "for the last two" must not spare the canaries
+        # An instruction about "the last two" must not spare the canaries.
         chance.shuffle(shuffled_numbers)
         shuffled = dict(sorted(zip(shuffled_numbers, texts, strict=True)))
         kin_numbers = shuffled_numbers[len(own) : len(own) + len(kin)]
@@ -134,7 +135,7 @@ class Guard:
 
         matter = replace(self._matter, targets=shuffled, window=window)
         judged = yield from self._roomy.verdicts(matter, are_moved)
-        # without a label, the request failed
+        # without any label, the request failed
         is_answered = any(verdict.label for verdict in judged.values())
         if is_answered and (are_moved(judged) or not all(judged[n].label for n in copy_numbers)):
             return None
@@ -150,7 +151,7 @@ class Guard:
 
 
 def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
-    """Return smaller groups: each context that seems to instruct alone, or two halves."""
+    """Return smaller groups: contexts that seem to instruct, each alone, or else two halves."""
     suspect = [number for number, text in window.items() if seems_to_instruct(text)]
     if suspect and len(suspect) < len(window):
         rest = {number: text for number, text in window.items() if number not in suspect}
@@ -172,12 +173,12 @@ def _canaries(
 
 
 def _most_kin(claims: int) -> int:
-    """Return the largest number of kin for `claims` claims that name different things."""
+    """Return the most kin for this number of claims, if all of them name different things."""
     return max(1, -(-claims // _CLAIMS_A_TOPIC))
 
 
 def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[str, ...]:
-    """Return claims of the request with a number, else a name, changed to one in no text.
+    """Return claims of the request with a number or a name changed to one that is in no text.
 
     An instruction may target one topic, so the kin keep the names of as many claims as possible.
     There is at least one kin for every five claims, if enough claims can be changed.
@@ -187,7 +188,8 @@ def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[
         claim: frozenset(key for name in language().names(claim) for key in name.keys)
         for claim in claims
     }
-    # Random kin would too often miss the topic of an instruction, which would earn it 11%.
+    # Random kin would often miss the topic of an instruction, which would then succeed in 11% of
+    # cases.
     changed = [_changed(claim, all_text, named, chance) for claim in claims[:_MOST_CHANGED]]
     changed = sorted((kin for kin in changed if kin.text), key=lambda kin: not kin.has_number)
     chosen: list[_Kin] = []
@@ -208,7 +210,7 @@ def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[
 
 
 class _Kin(NamedTuple):
-    """A changed claim, empty if it could not be changed, and the names that it keeps."""
+    """A changed claim, "" if it could not be changed, and the names that it keeps."""
 
     text: str
     names: frozenset[str] = frozenset()
@@ -218,11 +220,11 @@ class _Kin(NamedTuple):
 def _changed(
     claim: str, all_text: str, named: Mapping[str, frozenset[str]], chance: random.Random
 ) -> _Kin:
-    """Return a claim with its number changed, else with its rarest name changed."""
+    """Return a claim with a changed number; without a number, with its rarest name changed."""
     for number in language().numbers(claim):
         if number.value is not None and not _INEXACT.search(claim[: number.start]):
             new = str(_absent_number(number.value, all_text, chance))
-            # Signs and units stay: $49, 5:30 pm.
+            # Keep signs and units: $49, 5:30 pm.
             changed = _DIGITS.sub(new, number.text, count=1) if number.in_digits else new
             text = claim[: number.start] + changed + claim[number.end :]
             return _Kin(text, named[claim], has_number=True)
@@ -235,7 +237,7 @@ def _changed(
 
 
 def _absent_number(value: float, all_text: str, chance: random.Random) -> int:
-    """Return a number that occurs in no text, somewhat larger and of similar size."""
+    """Return a number that occurs in no text, somewhat larger than `value` but of similar size."""
     least = max(3, int(value))
     while True:
         new = least + chance.randint(3, 30 + least // 10)
@@ -251,7 +253,7 @@ def _invented_name(chance: random.Random) -> str:
 def _copies(
     targets: Sequence[str], contexts: Sequence[str], chance: random.Random
 ) -> tuple[str, ...]:
-    """Return up to two sentences of the contexts, from different contexts where possible."""
+    """Return up to two sentences from the contexts, if possible from different ones."""
     copies: list[str] = []
     for context in chance.sample(contexts, len(contexts)) * _COPIES:
         if len(copies) == _COPIES:

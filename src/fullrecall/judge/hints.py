@@ -1,8 +1,8 @@
-"""Hints that a text addresses its judge; they do not prove an attack.
+"""Hints that a text addresses its judge, which are no proof of an attack.
 
 Contexts are data. Quotes that must bear on their claims, and canaries (`guard`), protect against
-attacks. A hint only says where canaries are worth their tokens by default, and which contexts to
-judge alone first if canaries fail. Pages about evaluation also give hints, and most new wordings of
+attacks. A hint only decides for which contexts canaries are used by default, and which contexts are
+judged alone first if canaries fail. Pages about evaluation give hints too, and most new wordings of
 attacks give none.
 """
 
@@ -23,27 +23,28 @@ _MARKS: Sequence[str] = table("hints.json", __package__)["marks"]
 _TOGETHER: Sequence[tuple[Sequence[str], Sequence[str]]] = table("hints.json", __package__)[
     "together"
 ]
-"""Pairs of word lists: a sentence that addresses a judge has a word of both lists of a pair."""
+"""Pairs of word lists. A sentence addresses a judge if it has a word of both lists of a pair."""
 
 _TELLING = [mark.split()[0] for mark in _MARKS] + [word for kind, _ in _TOGETHER for word in kind]
-"""Parts of words: a text without any of them gives no hint."""
+"""Parts of words; a text without any of them gives no hint."""
 
 _harmless: set[str] = set()
-"""Words of earlier texts without any of `_TELLING`; most words of a text are among them."""
+"""Words of earlier texts that have none of `_TELLING`; most words of a text are among them."""
 _MOST_HARMLESS = 50_000
 _LONGEST_WORD = 64
 
 
 @remembered(400_000)
 def seems_to_instruct(text: str) -> bool:
-    """Return whether a sentence of a text may address its judge, in linear time."""
+    """Return whether any sentence of a text may address its judge, in linear time."""
     if text.isascii() and _is_harmless(text.split()):
         return False
     folded = text.lower()
     if not text.isascii():
-        # Fullwidth letters and zero-width marks look the same to a reader, but would hide words.
+        # Readers see no difference in fullwidth letters and zero-width marks, which would hide
+        # words.
         folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
-    # Most texts contain no pair of words, so no sentence is examined.
+    # Most texts contain no pair of words, and their sentences need no check.
     return _has(folded, _MARKS) or any(
         _has(segment, kind) and _has(segment, other)
         for kind, other in _TOGETHER
@@ -70,4 +71,4 @@ def _is_harmless(words: Sequence[str]) -> bool:
 
 
 def _has(text: str, words: Sequence[str]) -> bool:
-    return any(map(text.__contains__, words))  # a generator takes three times as long
+    return any(map(text.__contains__, words))  # a generator would take three times as long

@@ -18,9 +18,9 @@ T = TypeVar("T")
 class Ask(NamedTuple):
     """One request to one model.
 
-    `accepts` tests whether a completion holds at least part of an answer: only such completions
-    are stored. None accepts every completion without a failure.
-    `known` is the completion if the caller already has it: drivers then send no request.
+    `accepts` tests whether a completion has at least part of an answer; only then it is stored.
+    None accepts every completion without a failure. `known` is the completion if the caller already
+    has it; drivers then send no request.
     """
 
     model: ChatModel
@@ -36,11 +36,12 @@ A judge without a model never yields.
 """
 
 VerdictLabel: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]
-"""The decision of a judge. Only the first two can earn credit; "contradicted" says that the
-contexts state the opposite, which needs another fix than a claim that no context states."""
+"""The decision of a judge. Only the first two can earn credit. "contradicted" means that the
+contexts state the opposite, which needs another fix than a claim that no context states.
+"""
 
 LABELS: tuple[VerdictLabel, ...] = get_args(VerdictLabel)
-"""All labels, the best first."""
+"""All labels, from best to worst."""
 
 
 class Citation(NamedTuple):
@@ -54,16 +55,17 @@ class Citation(NamedTuple):
 class Verdict(NoTruth):
     """A judge's verdict on one target.
 
-    `label` is None without a valid verdict, and `problem` says why. `together` says whether the
-    target needs all cited contexts at once or each is enough alone. `agreement` is the share of
-    judges that gave this label, None for a single judge. `others` are further verdicts that help
-    the same target, from other windows or contexts, each sufficient by itself. `votes` are the
-    verdicts of a panel, one for each judge: the credit at a rank is then their median. `contested`
-    says which contexts influenced the verdicts, if any did. `verified` says whether the model,
-    shown only the quotes and the target, found that they support it; None if it was not asked.
-    `facts` are the verdicts on the facts of a compound claim, each with its text as `fact`: the
-    credit is then their share. `support` is the probability that the contexts support the target,
-    from judges that estimate it. `referred` says that the second judge of a cascade decided.
+    `label` is None without a valid verdict; `problem` is then the reason. `together` is True if the
+    target needs all cited contexts at once, False if each is enough alone. `agreement` is the share
+    of judges that gave this label, None for a single judge. `others` are further supporting
+    verdicts on the same target, from other windows or contexts, each sufficient by itself. `votes`
+    are the verdicts of a panel, one for each judge: the credit at a rank is then their median.
+    `contested` names the contexts that manipulated the verdicts, or is empty. `verified` is the
+    model's answer, from the quotes and the target alone, whether the quotes support it; None if it
+    was not asked. `facts` are the verdicts on the facts of a compound claim, each with its text as
+    `fact`; the credit is then the share of supported facts. `support` is the probability that the
+    contexts support the target, from judges that estimate it. `referred` is True if the second
+    judge of a cascade decided.
     """
 
     read: ClassVar[str] = ".label"
@@ -89,7 +91,10 @@ class Verdict(NoTruth):
 
 
 def compound(facts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict on a claim of several facts; its label is None if a fact has none."""
+    """Return the verdict on a claim from those on its facts.
+
+    Its label is None if a fact has none.
+    """
     problem = next((fact.problem for fact in facts if fact.label is None), None)
     if problem is not None:
         return Verdict(None, problem=problem)
@@ -103,16 +108,19 @@ def compound(facts: Sequence[Verdict]) -> Verdict:
         agreement=min(agreements, default=None),
         contested=next((fact.contested for fact in facts if fact.contested), ""),
         facts=tuple(facts),
-        support=min(supports, default=None),  # The claim has the support of its least certain fact.
+        support=min(supports, default=None),  # The claim is as certain as its least certain fact.
         referred=any(fact.referred for fact in facts),
     )
 
 
 SplitKind: TypeAlias = Literal["claims", "questions"]
-"""The kind of parts that a text is split into: claims of an answer, sub-questions of a question."""
+"""The kind of parts into which a text is split: claims of an answer, or sub-questions of a
+question.
+"""
 
 Relation: TypeAlias = Literal["claim", "question"]
-"""The request about a target: is the claim stated, or can the question be answered?"""
+"""The request about a target: whether the claim is stated, or whether the question can be answered.
+"""
 
 
 class Judge(Protocol):
@@ -126,7 +134,7 @@ class Judge(Protocol):
     def split(
         self, text: str, *, kind: SplitKind, question: str | None = None
     ) -> Flow[Sequence[str]]:
-        """Return the claims of an answer, or the sub-questions of a question.
+        """Split an answer into claims, or a question into sub-questions.
 
         `question` is the question that the text answers: "In 1889." is unclear without it.
         """
@@ -151,7 +159,7 @@ class Judge(Protocol):
 
 
 class JudgeRequest(NamedTuple):
-    """The arguments of `Judge.attribute`, as a judge of facts gets them."""
+    """The arguments of `Judge.attribute`."""
 
     targets: Sequence[str]
     contexts: Sequence[str]
@@ -160,7 +168,7 @@ class JudgeRequest(NamedTuple):
 
 
 class FactByFact(ABC):
-    """A judge of compound claims, fact by fact; subclasses judge the facts."""
+    """A judge that judges compound claims fact by fact; subclasses judge the facts."""
 
     def attribute(
         self,

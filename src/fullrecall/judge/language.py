@@ -1,7 +1,7 @@
 """The kernel's interface to the language room: sentences, names, numbers, and rules for quotes.
 
-`fullrecall.lexical` plugs its rules in. Without that room a plain `Language` splits sentences at
-their marks, finds no names, and refuses no quote.
+`fullrecall.lexical` provides the rules. Without it, a plain `Language` splits sentences at their
+marks, finds no names, and refuses no quote.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fullrecall._util.ports import plugged
 from fullrecall.judge.evidence import Location
 
 Aim: TypeAlias = Literal["claim", "question", "context"]
-"""The kind of target that a quote supports; an answer need not share a word with its question."""
+"""The kind of target that a quote supports; an answer need not share words with its question."""
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -24,7 +24,7 @@ class Language:
     """The language rules that judging needs; this default splits at marks and refuses no quote."""
 
     def sentences(self, text: str) -> list[str]:
-        """Return the parts of a text, in order."""
+        """Return the sentences of a text, in order."""
         return [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
 
     def statements(self, text: str) -> list[str]:
@@ -36,7 +36,7 @@ class Language:
         return [claim]
 
     def omitted(self, text: str) -> Sequence[Any]:  # noqa: ARG002
-        """Return the parts of a text that state nothing, each with `text` and `role`."""
+        """Return the parts of a text that make no statement, each with `text` and `role`."""
         return ()
 
     def names(self, text: str, /) -> tuple[Any, ...]:  # noqa: ARG002
@@ -48,7 +48,7 @@ class Language:
         return ()
 
     def mentions(self, entity: str, text: str) -> Iterator[tuple[int, int]]:  # noqa: ARG002
-        """Yield the spans in a text of the number or date that `entity` names."""
+        """Yield the spans in a text at which the number or date that `entity` names occurs."""
         yield from ()
 
     def objection(
@@ -59,19 +59,19 @@ class Language:
         aim: Aim,  # noqa: ARG002
         beside: Sequence[str],  # noqa: ARG002
     ) -> str:
-        """Return why a quote cannot prove its target; empty if it may prove it."""
+        """Return the reason why a quote cannot prove its target; "" if it may."""
         return ""
 
     def stating(self, claim: str, contexts: Mapping[int, str]) -> Iterator[int]:  # noqa: ARG002
-        """Yield the contexts with a sentence that has all words of the claim."""
+        """Yield the numbers of the contexts that have all words of the claim in one sentence."""
         yield from ()
 
     def stand_alone(self, claim: str, contexts: Sequence[str]) -> list[bool]:  # noqa: ARG002
-        """Return for each context whether it states as much of the claim as all together."""
+        """Return for each context whether it alone states as much of the claim as all of them."""
         return [False] * len(contexts)
 
 
 def language() -> Language:
-    """Return the language room, or the plain language without it."""
+    """Return the language room's rules, or the plain `Language` without that room."""
     found: Language | None = plugged("language")
     return Language() if found is None else found

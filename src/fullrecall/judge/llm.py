@@ -28,34 +28,34 @@ _SplitKey = tuple[str, str, str | None]
 INSTRUCTED = "a context seems to instruct the judge, and no other words of it help"
 
 _MOST_SPLITS = 10_000
-"""The number of texts whose splits are kept, which bounds the judge's memory."""
+"""The most texts whose splits are kept, to limit memory."""
 
 
 @dataclass(frozen=True)
 class LLMJudge(Exchange, FactByFact):
-    """Judges with a chat model: contexts first, targets numbered, one verdict for each.
+    """Judges with a chat model, which returns one verdict for each numbered target.
 
-    - `claims_per_call`: the most targets in one request; more targets need several requests.
+    - `claims_per_call`: the most targets in one request; more targets take several requests.
     - `window`: the most characters of contexts in one request; longer contexts are judged window by
-      window, and any window can support a target. Partial support in two windows stays partial.
-    - `reasks`: how often targets without a valid verdict are asked for again, with the problem
-      named. A target still without one is unscored.
-    - `prompts`: the instructions, to reword or translate.
-    - `sample`: numbers the repeated judgments of one model in a panel. Raises `ParameterError` if
-      the model's temperature is 0, since all samples would be the same.
+      window. Any window can support a target; partial support in two windows remains partial.
+    - `reasks`: how often the judge asks again about targets without a valid verdict, naming the
+      problem. A target that still has none is unscored.
+    - `prompts`: the instructions to the model; replace them to reword or translate.
+    - `sample`: the number of a repeated judgment, if one model is several members of a panel.
+      Raises `ParameterError` if the model's temperature is 0, since all samples would be the same.
     - `requote`: asks once more for a quote that is not verified. Scorers with `require_evidence`
       set it themselves.
 
-    - `verify`: how quotes are checked. "rules" compares each with its claim by rules; "model" asks
-      once more, in one request for all credited claims of a sample that shows each claim with its
-      quote and no context.
+    - `verify`: how quotes are checked. "rules" compares each quote with its claim by rules. "model"
+      sends one more request for each sample, which shows each credited claim with its quote and no
+      context.
     - `guard`: "canaries" adds claims with a known verdict to every request for claims. If a context
       changes these verdicts, the contexts are judged in smaller groups, and contexts that change
       every verdict are left out. "hints" does so only for contexts that seem to address the judge,
       which are judged separately.
 
-    A claim that the judge denies although a context states it word for word is judged again,
-    context by context. `Verdict.contested` names the contexts left out and the claims judged again.
+    If the model denies a claim that a context states word for word, it is asked again about each
+    such context. `Verdict.contested` names the contexts left out and the claims judged again.
     """
 
     guard: GuardMode = "hints"
@@ -84,7 +84,7 @@ class LLMJudge(Exchange, FactByFact):
 
     @property
     def name(self) -> str:
-        """Model and prompt version."""
+        """The model's name and the version of the prompts."""
         options = (
             f",sample={self.sample}" if self.sample else "",
             ",requote" if self.requote else "",
@@ -103,11 +103,11 @@ class LLMJudge(Exchange, FactByFact):
         return type(self).__qualname__, self.name
 
     def requiring_quotes(self) -> LLMJudge:
-        """Return the same judge with `requote`: it asks once more for unverified quotes."""
+        """Return this judge with `requote`, which asks once more for unverified quotes."""
         if self.requote:
             return self
         strict = replace(self, requote=True)
-        # both share the splits, so that a text is split once
+        # share the splits, so that each text is split once
         object.__setattr__(strict, "_splits", self._splits)
         return strict
 
@@ -116,12 +116,12 @@ class LLMJudge(Exchange, FactByFact):
     ) -> Flow[Sequence[str]]:
         """Return the parts of `text`; each text is split once, and the parts are kept.
 
-        Raises `JudgeError` where the model gives none, with the reason.
+        Raises `JudgeError`, with the reason, if the model returns no parts.
         """
         request = self.prompts.split(text, kind=kind, question=question)
         key = (kind, text, question)
-        # A second split may give other claims: two reports by one judge would then differ in their
-        # targets, not in their retrieved contexts.
+        # A second split may give other claims. Then two reports by one judge would differ in their
+        # targets, not only in their retrieved contexts.
         past = self._splits.get(key, ())
         heard: list[Completion] = []
         problem = ""
@@ -131,7 +131,7 @@ class LLMJudge(Exchange, FactByFact):
             heard.append(completion)
             items = None if completion.failure else text_items(completion.text)
             if items:
-                # Two samples may have asked at the same time: both use the first answer.
+                # If two samples asked at the same time, both use the first answer.
                 first = self._remembered(key, heard)[-1]
                 return tuple(items if first is completion else text_items(first.text) or items)
             problem = completion.problem or (
@@ -144,7 +144,7 @@ class LLMJudge(Exchange, FactByFact):
         raise JudgeError(f"the text could not be split into {kind}: {problem}")
 
     def _remembered(self, key: _SplitKey, heard: Sequence[Completion]) -> tuple[Completion, ...]:
-        """Keep the first completions for a text and return them. The oldest texts are dropped."""
+        """Keep the first completions for a text and return them; drop the oldest texts."""
         first = self._splits.setdefault(key, tuple(heard))
         with suppress(KeyError, RuntimeError, StopIteration):  # another thread may drop it first
             while len(self._splits) > _MOST_SPLITS:
@@ -172,7 +172,7 @@ class LLMJudge(Exchange, FactByFact):
         )
         verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
         heeded = {n: text for n, text in matter.window.items() if n not in guard.left_out}
-        # Only a context beside other contexts can have changed their verdicts.
+        # A context can change only verdicts on other contexts in the same request.
         if relation == "claim" and len(contexts) > 1:
             heeding = replace(matter, window=heeded)
             verdicts |= yield from rejudged(verdicts, heeding, self)

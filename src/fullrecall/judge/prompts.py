@@ -1,8 +1,8 @@
-"""Every request to a model, with a version for store keys; the words are in `prompts.toml`.
+"""Build every request to a model, with a version for store keys; `prompts.toml` has the words.
 
-Contexts and texts are sent as JSON: quotes, delimiters and all other content are escaped, so that
-no text can end its own delimiter. Contexts come first and claims last, so that a provider's prompt
-cache serves all questions about the same contexts.
+Contexts and texts are sent as JSON: their quotation marks are escaped, so that no text can end its
+own delimiter. Contexts come first and claims last, so that a provider's prompt cache serves all
+questions about the same contexts.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from fullrecall.judge.models.chat import ChatRequest, Message
 
 VERSION = "3"
 
-# JSON does not escape these characters: some readers treat them as line ends, and UTF-8 cannot
-# encode half an emoji.
+# Characters that JSON does not escape: some readers treat them as line ends, and UTF-8 cannot
+# encode a lone surrogate.
 _LINE_BREAKS = re.compile("[\\x7f\\x85\\u2028\\u2029\\ud800-\\udfff]")
 
 _WRITTEN = json.JSONEncoder(ensure_ascii=False).encode
@@ -32,14 +32,15 @@ _FOLDER = files("fullrecall.judge")
 _TEXTS: Mapping[str, Any] = tomllib.loads((_FOLDER / "prompts.toml").read_text(encoding="utf-8"))
 _SCHEMAS: Mapping[str, Any] = json.loads((_FOLDER / "schemas.json").read_text(encoding="utf-8"))
 RELATIONS: Mapping[Relation, Mapping[str, str]] = _TEXTS["relations"]
-"""The words that differ by the relation to a target."""
+"""The words of the prompts that depend on the relation to a target."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompts:
-    """The instructions; replace any of them to reword or translate, and give a new `version`.
+    """The instructions to the model.
 
-    The example answer holds no verdict, so a model that repeats it gives none.
+    Replace any of them, with a new `version`, to reword or translate. The example answer contains
+    no verdict, so a model that repeats it gives none.
 
     Fields in braces are filled in: `{items}`, `{item}`, `{bears}`, `{whole}` and `{opposite}` by
     relation in `attribute`, `{purpose}` in `relevance`, `{problems}` and `{items}` in `again`. All
@@ -66,10 +67,10 @@ class Prompts:
 
     @property
     def name(self) -> str:
-        """The version, with a digest of the words if they are not the default."""
+        """The version, with a digest of the words if they are not default."""
         if self == Prompts(version=self.version):
             return self.version
-        # The name is part of store keys: new words without a new version are another judge.
+        # The name is part of store keys: new words without a new version must be another judge.
         words = json.dumps({**vars(self), "version": ""}, sort_keys=True)
         return f"{self.version}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
@@ -121,7 +122,7 @@ class Prompts:
         return replace(request, messages=(system, Message("user", content)))
 
     def verification(self, claims: Mapping[int, str], quotes: Mapping[int, str]) -> ChatRequest:
-        """Return the request to judge numbered claims, each by the single quote of its number."""
+        """Return the request to judge each numbered claim by the one quote with its number."""
         user = f"quotes:\n{numbered(quotes)}\nclaims:\n{numbered(claims)}"
         return _request(self.verify, user, "verdicts")
 
@@ -135,7 +136,7 @@ class Prompts:
 def quoted(text: str) -> str:
     """Return `text` as a JSON string, which its content cannot end."""
     written = _WRITTEN(text)
-    if written.isascii() and "\x7f" not in written:  # most texts have none of these characters
+    if written.isascii() and "\x7f" not in written:  # most texts
         return written
     return _LINE_BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
 

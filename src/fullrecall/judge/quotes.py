@@ -15,12 +15,12 @@ class Quotes:
     def __init__(self, contexts: Mapping[int, str]) -> None:
         self.contexts = contexts
         self._folded: dict[int, Folded] = {}
-        # Several rules and the scorer need the same quote; locating it each time delayed an event
+        # Several rules and the scorer need the same quote; locating it each time blocked an event
         # loop.
         self._located: dict[Citation, tuple[Location, ...]] = {}
 
     def located(self, citation: Citation) -> tuple[Location, ...]:
-        """Return the locations of a quote's parts in the cited context; empty without a match."""
+        """Return the locations of a quote's parts in the cited context; () if it does not occur."""
         if citation not in self._located:
             index, quote = citation
             if index not in self._folded:
@@ -29,7 +29,10 @@ class Quotes:
         return self._located[citation]
 
     def objection(self, citation: Citation, verdict: Verdict, target: str, aim: Aim) -> str:
-        """Return why a citation proves nothing, as half a sentence; empty if it may be proof."""
+        """Return the reason why a citation proves nothing, as a clause.
+
+        "" if it may prove the target.
+        """
         parts = self.located(citation)
         if not parts:
             return "is not there"
@@ -38,7 +41,10 @@ class Quotes:
         return language().objection(target, self.contexts[citation.context], parts, aim, beside)
 
     def prove(self, verdict: Verdict, target: str, aim: Aim) -> bool:
-        """Return whether a quote is verified, or all of them if they are needed `together`."""
+        """Return whether a quote of a verdict is verified.
+
+        If it needs them `together`, whether all are.
+        """
         are_verified = [
             not self.objection(citation, verdict, target, aim) for citation in verdict.citations
         ]

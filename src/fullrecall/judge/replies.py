@@ -1,8 +1,8 @@
 """Find the answer in a model's reply: JSON in fences, after prose, cut off, or plain.
 
-Only whole JSON objects count. Objects that are cut off or malformed are not guessed at: their
-verdicts are missing, and missing verdicts are asked for again. If a reply answers twice, both
-answers count, so that a contradiction between them is seen.
+Only whole JSON objects count. Objects that are cut off or malformed are not repaired; their
+verdicts are missing, and missing verdicts are requested again. If a reply answers twice, both
+answers count, so that a contradiction between them is detected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fullrecall.judge.verdicts import number_of
 
 _THOUGHTS = "think|thinking|thought|thoughts|reasoning"
 _THINKING = re.compile(rf"\s*+(?:<(?:{_THOUGHTS})>|\[THINK\]|<\|channel\|>analysis)", re.IGNORECASE)
-"""The opening mark of the thoughts before a reply."""
+"""The opening mark of the thoughts before an answer."""
 _CLOSING = re.compile(
     rf"</(?:{_THOUGHTS})>|\[/THINK\]|<\|channel\|>final[^{{\[]{{0,40}}<\|message\|>|assistantfinal",
     re.IGNORECASE,
@@ -31,32 +31,33 @@ _BRACKETS = re.compile(r"[\s\[{]+")
 _STRINGS_OR_COMMA = re.compile(
     r"""((?:"(?:[^"\\]++|\\.)*+"?[^",]*+)++)|,(?=\s*+[\]}])""", re.DOTALL
 )
-"""Strings, whole or cut off, or a comma before a closing bracket, which JSON does not allow.
+"""Strings, complete or cut off, or a comma before a closing bracket, which JSON does not allow.
 
-Strings in a row are one match: 95,000 of them took 30 to 50 ms of the loop."""
+Consecutive strings are one match: 95,000 matches blocked the loop for 30 to 50 ms.
+"""
 _READINGS = 2
-"""How many times the length of a reply all attempts to find answers may read together.
+"""The characters that all attempts to find answers may read, as a multiple of a reply's length.
 
 One reading of 200,000 characters takes up to 7 ms, for a list of numbers; all readings with the
 spare characters take 35 ms.
 """
 _SPARE = 500_000
-"""More characters that may be read, so that a short reply may have many brackets."""
+"""Characters that may be read in addition, since a short reply may have many brackets."""
 _ATTEMPT = 1_000
-"""The fixed cost of one attempt, in characters that could be read in the same time."""
+"""The fixed cost of an attempt, in characters that could be read in the same time."""
 _NESTED = 100_000
-"""The cost of an attempt that fails because the nesting is too deep, in characters."""
+"""The cost, in characters, of an attempt that fails because of too deep nesting."""
 _PLACEHOLDERS = ("…", "...")
-_WRAPPERS = 3  # most objects around an answer
-_MOST_KEYS = 20  # in an object around an answer
+_WRAPPERS = 3  # the most objects around an answer
+_MOST_KEYS = 20  # the most keys of an object around an answer
 _MOST_VERDICTS = 4_000
-"""In one reply: within its bound on characters, fewer verdicts with any content fit."""
+"""The most verdicts of a reply; its limit on characters leaves room for fewer with any content."""
 
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
     """Return the unchecked verdicts of a reply: objects with an `id`."""
     answers = [verdicts for value in json_values(text) if (verdicts := _verdicts(value))]
-    # An equal verdict counts once; a different verdict on the same target counts separately.
+    # Equal verdicts count once; different verdicts on the same target count separately.
     told = list(islice(chain.from_iterable(answers), 2 * _MOST_VERDICTS))
     numbers = {verdict["id"] for verdict in told if type(verdict["id"]) is int}
     if len(numbers) < len(told):
@@ -65,7 +66,7 @@ def verdict_objects(text: str) -> list[dict[str, Any]]:
 
 
 def json_values(text: str) -> list[Any]:
-    """Return the whole JSON objects and arrays of a reply, in order, thoughts left out."""
+    """Return the complete JSON objects and arrays of a reply, in order, without its thoughts."""
     return [value for _, _, value in _spans(_answer(text))]
 
 
@@ -114,7 +115,7 @@ def _is_keyed(item: tuple[str, Any]) -> bool:
 
 
 def _named(value: object, name: str, depth: int = 0) -> object:
-    """Return the value of a name in an object, or in the only object inside it."""
+    """Return the value of a key in an object, or in the only object inside it."""
     if not isinstance(value, dict):
         return None
     if name in value or len(value) != 1 or depth == _WRAPPERS:
@@ -124,7 +125,7 @@ def _named(value: object, name: str, depth: int = 0) -> object:
 
 
 def _is_example(verdict: dict[str, Any]) -> bool:
-    """Return whether a verdict repeats the prompt's example."""
+    """Return whether a verdict copies the prompt's example."""
     texts = verdict.get("verdict"), verdict.get("begins", "…")
     return all(isinstance(text, str) and text.strip() in _PLACEHOLDERS for text in texts)
 
@@ -134,9 +135,9 @@ def _written(verdict: dict[str, Any]) -> str:
 
 
 def _answer(text: str) -> str:
-    """Return the reply without its thoughts: all text before the last closing mark.
+    """Return a reply without its thoughts, which end at the last closing mark.
 
-    A mark inside a whole JSON value is quoted from a context and does not count.
+    A mark inside a complete JSON value is quoted from a context, and does not count.
     """
     marks = [mark.end() for mark in _CLOSING.finditer(text)]
     if not marks:
@@ -159,10 +160,10 @@ def _unquoted(text: str) -> str:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
-    """Yield each whole JSON object or array in `text` as (start, end, value).
+    """Yield each complete JSON object or array in `text` as (start, end, value).
 
-    A value inside a whole one is not yielded. Time is linear in the length of the text, for any
-    content: all attempts share a budget of a few readings of the whole text.
+    Values inside another value are not yielded. The time is linear in the length of any text: all
+    attempts share a budget of a few readings of the whole text.
     """
     # Most replies are one object.
     with suppress(ValueError, RecursionError):
@@ -170,7 +171,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
         if isinstance(value, (dict, list)) and not text[end:].strip():
             yield 0, end, value
             return
-    # Commas become blanks, so that offsets stay the same.
+    # Replace commas by blanks, so that offsets stay the same.
     text = _STRINGS_OR_COMMA.sub(lambda strings: strings[1] or " ", text)
     budget = _READINGS * len(text) + _SPARE
     position = 0
@@ -196,7 +197,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; if it repeats a key, only its `id` is kept."""
+    """Return an object; of an object that repeats a key, keep only the `id`."""
     fields = dict(pairs)
     if len(fields) == len(pairs):
         return fields

@@ -1,8 +1,8 @@
-"""Second judgments: of denied claims that a context states, and of quotes without their context.
+"""Second judgments of denied claims that a context states, and of quotes without their context.
 
-A verdict that denies a claim is contested if a context states the claim word for word: the claim is
-then judged again, context by context. With `verify="model"` each quote that earns credit is also
-shown to the model with its claim, in a request without contexts.
+If a verdict denies a claim that a context states word for word, the claim is judged again by each
+such context. With `verify="model"` each quote that earns credit is also shown to the model with its
+claim, in a request without contexts.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from fullrecall.judge.verdicts import merged
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
-_MOST_ALONE = 3  # contexts by which a contested claim is judged again: the first ones that state it
-_LONGEST_QUOTE = 1_000  # the most characters of a quote that are shown without its context
+_MOST_ALONE = 3  # the most contexts by which a claim is judged again: the first ones that state it
+_LONGEST_QUOTE = 1_000  # the most characters of a quote that is shown without its context
 
 
 def rejudged(
     verdicts: Mapping[int, Verdict], matter: Matter, exchange: Exchange
 ) -> Flow[dict[int, Verdict]]:
-    """Judge denied and partly denied claims again, by each context that states them.
+    """Judge denied and partly denied claims again, against each context that states them.
 
     Only the first window of each context is shown. Returns the verdicts that change.
     """
@@ -60,11 +60,11 @@ def verified(
     contexts: Sequence[str],
     exchange: Exchange,
 ) -> Flow[list[Verdict]]:
-    """Show the model every quote that earns credit with its claim; return the marked verdicts.
+    """Show the model each claim with the quotes that earn its credit; return the verdicts, marked.
 
-    `Verdict.verified` then says whether a verdict's quotes support its claim by themselves. One
-    request has one pair for each verdict; a pair missing from the reply is not verified. Quotes
-    that are not in their context are not shown.
+    `Verdict.verified` is then True if the quotes support the claim by themselves. One request has
+    one pair for each verdict; a pair that the reply omits is not verified. Quotes that are not in
+    their context are not shown.
     """
     quotes = Quotes(dict(enumerate(contexts)))
     quote_of: dict[tuple[str, Verdict], str] = {}
@@ -83,7 +83,7 @@ def verified(
     def request(group: Mapping[int, str], _: Mapping[int, str]) -> ChatRequest:
         return exchange.prompts.verification(group, {number: numbered[number] for number in group})
 
-    # All pairs at once: without contexts they are short, so the check costs one request.
+    # All pairs are in one request: without contexts they are short.
     single = replace(exchange, claims_per_call=max(1, len(claims)), reasks=0, requote=False)
     answers = (yield from single.verdicts(Matter(claims, {}, request))) if claims else {}
     label_of = dict(zip(quote_of, (answers[number].label for number in claims), strict=True))

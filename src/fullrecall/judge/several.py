@@ -1,4 +1,4 @@
-"""Combine several judges: a panel's median, or a second judge where the first is unsure."""
+"""Combine several judges: the median of a panel, or a second judge if the first is unsure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.judge import LABELS, FactByFact, Flow, Judge, JudgeRequest, SplitKind, Verdict
 
 _Asking: TypeAlias = Callable[[Judge, Sequence[int]], Flow[Sequence[Verdict]]]
-"""Asks one judge about some of the targets, or of the contexts, by their 0-based numbers."""
+"""Asks one judge about some of the targets, or some of the contexts, by 0-based number."""
 
 
 class _Several(FactByFact):
-    """A judge that combines several judges; subclasses say which of them decides."""
+    """A judge that combines several judges; subclasses decide how."""
 
     @property
     @abstractmethod
@@ -64,7 +64,7 @@ class _Several(FactByFact):
 
 
 def _at(verdict: Verdict, place: int) -> Verdict:
-    """Return a verdict on one context with its citations at that context's place."""
+    """Return a verdict on one context, with its citations renumbered to that context."""
     return replace(
         verdict,
         citations=tuple(citation._replace(context=place) for citation in verdict.citations),
@@ -77,8 +77,8 @@ class Panel(_Several):
     """Asks every judge about every target; the median of their labels decides.
 
     Labels are ordered: contradicted, not_supported, partial, supported. A target is found at the
-    rank from which more than half of the judges find it. It is unscored if the median is open: if
-    the two middle labels differ, or if judges without a valid verdict could change it.
+    rank from which more than half of the judges find it. It is unscored if the median is undecided:
+    the two middle labels differ, or judges without a valid verdict could change it.
     `Verdict.agreement` is the share of all judges that gave the label. The first judge splits
     texts.
     """
@@ -100,7 +100,7 @@ class Panel(_Several):
         return self.judges
 
     def requiring_quotes(self) -> Self:
-        """Return a panel of the same judges that ask once more for quotes, where they can."""
+        """Return a panel of the same judges, which ask once more for quotes if they can."""
         return type(self)([requiring_quotes(judge) for judge in self.judges])
 
     def _decided(self, ask: _Asking, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
@@ -112,8 +112,8 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
     """Return a panel's verdict on one target; its label is None without a majority."""
     ranks = [LABELS.index(verdict.label) for verdict in verdicts if verdict.label is not None]
     unknown = len(verdicts) - len(ranks)
-    # Judges without a verdict could have given any label: a median counts if it is the same when
-    # all of them give the lowest label and when all give the highest.
+    # Judges without a verdict could have given any label. The median counts only if it is the same
+    # whether all of them give the lowest label or the highest.
     votes = [sorted([*ranks, *[guess] * unknown]) for guess in (0, len(LABELS) - 1)]
     half = len(verdicts) // 2
     # An even number of votes has two middle ones.
@@ -138,12 +138,12 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
 
 @dataclass(frozen=True)
 class Cascade(_Several):
-    """Asks `first` about every target, and `second` about the targets that the first is unsure of.
+    """Asks `first` about every target, and `second` about those of which the first is unsure.
 
     The first judge is unsure if its `support` is within `unsure`, both ends included, or if it
     gives no verdict, as for a claim in another language. `first` must give `support`:
-    `LexicalJudge` and `CrossEncoderJudge` do. The first judge splits texts. Questions, which those
-    two judges cannot judge, all go to the second.
+    `LexicalJudge` and `CrossEncoderJudge` do. The first judge splits texts. Those two judges cannot
+    judge questions, so all questions go to the second judge.
 
     `Verdict.referred` marks the targets that the second judge decided; their `support` is the
     first judge's. A summary counts them and their cost.
@@ -160,7 +160,7 @@ class Cascade(_Several):
 
     @property
     def name(self) -> str:
-        """The names of both judges, and the band of scores between them."""
+        """The names of both judges, and the range of `support` in which the second one decides."""
         low, high = self.unsure
         return f"cascade({self.first.name}, {self.second.name}, {low:g}-{high:g})"
 
@@ -169,12 +169,12 @@ class Cascade(_Several):
         return self.first, self.second
 
     def requiring_quotes(self) -> Self:
-        """Return a cascade of the same judges that ask once more for quotes, where they can."""
+        """Return a cascade of the same judges, which ask once more for quotes if they can."""
         first, second = map(requiring_quotes, self._members)
         return replace(self, first=first, second=second)
 
     def _decided(self, ask: _Asking, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
-        """Return the first judge's verdicts; unsure ones are replaced by the second judge's."""
+        """Return the first judge's verdicts, and the second judge's where the first is unsure."""
         try:
             verdicts = list((yield from ask(self.first, numbers)))
         except JudgeError:
@@ -194,6 +194,6 @@ class Cascade(_Several):
 
 
 def requiring_quotes(judge: Judge) -> Judge:
-    """Return a judge that asks once more for quotes; the same judge if it cannot."""
+    """Return a judge that asks once more for quotes, or the same judge if it cannot."""
     stricter: Judge = getattr(judge, "requiring_quotes", lambda: judge)()
     return stricter

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from fullrecall._util.counts import counted
 
 MOST = 4
-"""How often a request is sent again by default."""
+"""The default number of times that a request is sent again."""
 
 
 class Usage(NamedTuple):
     """The requests behind a result, and the tokens that the models counted.
 
-    `calls` counts all requests that were sent, failed requests and retries included. A shared
-    request counts for every sample that uses it: a text that two samples share is split once, and
+    `calls` counts all requests that were sent, including failed requests and retries. A shared
+    request counts for every sample that uses it: if two samples share a text, it is split once, and
     the request is in the usage of both.
     """
 
@@ -35,8 +35,9 @@ class Spent:
 
     `calls` counts all requests that were sent, `retries` the requests among them that were sent
     again; `cost` is None without prices, `seconds` is the run's duration. `reused` counts the
-    answers that needed no request: a store had them, or another sample of the run asked the same.
-    `adjusted` says which fields endpoints reject, so that requests were sent without them.
+    answers that needed no request, because a store had them or another sample of the run asked the
+    same. `adjusted` lists the fields that endpoints reject, so that requests were sent without
+    them.
     """
 
     calls: int = 0
@@ -54,7 +55,7 @@ class Spent:
         return self.prompt_tokens + self.completion_tokens
 
     def note(self, adjustments: Iterable[str]) -> None:
-        """Keep each difference between a model's requests and its options once."""
+        """Note the differences between a model's requests and its options, each once."""
         self.adjusted = tuple(dict.fromkeys((*self.adjusted, *adjustments)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -62,14 +63,17 @@ class Spent:
         return asdict(self)
 
     def sentence(self) -> str:
-        """Return one sentence on the requests sent and the answers reused; empty without any."""
+        """Return one sentence on the requests sent and the answers reused.
+
+        "" if there were neither.
+        """
         if not (self.calls or self.reused):
             return ""
         stored = f"{counted(self.reused, 'answer')} came from the store."
         return " ".join([f"Sent {self.sent()}; {stored}", *self.adjusted])
 
     def sent(self) -> str:
-        """Return the calls, with those that are retries, the tokens, and the cost."""
+        """Describe the calls, how many of them are retries, the tokens, and the cost."""
         retries = f" ({self.retries:,} of them retries)" if self.retries else ""
         cost = "" if self.cost is None else f", cost {self.cost:,.4g}"
         return f"{counted(self.calls, 'call')}{retries}, {counted(self.tokens, 'token')}{cost}"

@@ -1,8 +1,8 @@
-"""The verdict contract: each requested target exactly once, with the words it begins with.
+"""The verdict contract: one verdict for each requested target, with its first words.
 
-A single faulty verdict is asked for again alone. A reply with wrong numbers is void: if it has a
-number that was not requested, a context 0, or a verdict that repeats the first words of another
-target, its other verdicts may be misnumbered, too. Verdicts are never guessed or dropped.
+A faulty verdict is requested again, alone. A reply is void if it has a number that was not
+requested, a context 0, or a verdict with the first words of another target, since its other
+verdicts may be misnumbered, too. Verdicts are never guessed or dropped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fullrecall._util.data import table
 from fullrecall.judge.judge import LABELS, Citation, Verdict, VerdictLabel
 
 BEGINS = "begins"
-"""The field in which a verdict repeats how its target begins."""
+"""The field in which a verdict repeats the first words of its target."""
 
 _ID = re.compile(
     r"(?:claim|statement|question|entity|context|source|item|target|id|no|number|[cqs])?"
@@ -29,12 +29,14 @@ _LONGEST_ID = 30
 _FIRST_TOO_LARGE = 10**9  # ten digits
 
 _MISSPELLED = 0.85
-"""The least similarity of an echo and its target's beginning, if they are not the same."""
+"""The least similarity, 0 to 1, of a repeated beginning and its target's, if they differ."""
 
 _MOST_CITATIONS = 200
 _MOST_QUOTED = 40_000
-"""The most citations of a reply, and characters of their quotes, that are looked up: twenty
-verdicts with three sentences each need a third. More would take long and prove nothing more."""
+"""The most citations of a reply, and the most characters of their quotes, that are looked up.
+Twenty verdicts with three sentences each need a third of it; more would take long and prove no
+more.
+"""
 
 _MARKS = re.compile(r"[^a-z0-9]+")
 
@@ -87,14 +89,15 @@ def checked(
 
 
 def merged(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the best verdict of several windows, with the other helping verdicts as `others`.
+    """Return the best verdict of several windows, with the other supporting verdicts as `others`.
 
-    The check of their evidence decides which verdict counts, and from which rank on. A window
-    without a verdict leaves the target open, unless another window supports it.
+    The check of their quotes decides later which of them counts, and from which rank on. If a
+    window has no verdict, the target is undecided, unless another window supports it.
     """
     if len(verdicts) == 1:
         return verdicts[0]
-    # A window may have been judged in smaller groups: all helping verdicts go into one flat list.
+    # A window may have been judged in smaller groups: all supporting verdicts go into one flat
+    # list.
     every = [part for verdict in verdicts for part in (verdict, *verdict.others)]
     helping = [replace(part, others=()) for part in every if part.helps]
     helping.sort(key=lambda verdict: verdict.label != "supported")
@@ -114,7 +117,10 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 class _Answer(NamedTuple):
-    """A verdict as the judge gave it: its fields, its echo with the letters, its citations."""
+    """A verdict as the judge gave it.
+
+    Its fields, the letters of its repeated beginning, its citations.
+    """
 
     fields: Mapping[str, Any]
     echo: object
@@ -125,7 +131,7 @@ class _Answer(NamedTuple):
 def _faults(
     answers_of: Mapping[int, Sequence[_Answer]], letters_of: Mapping[int, str]
 ) -> Iterator[str]:
-    """Yield the problem of a whole reply for each check, empty if the reply passes the check."""
+    """Yield the problem of a whole reply for each check, or "" if the reply passes the check."""
     yield _quotes_too_much(answers_of)
     for number, answers in answers_of.items():
         for answer in answers:
@@ -136,7 +142,10 @@ def _faults(
 
 
 def _misfit(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
-    """Return the problem of an echo that is not its target's; empty if it is misspelled."""
+    """Return the problem of a repeated beginning that is not its target's; "" for a misspelling.
+
+    "" for a misspelling.
+    """
     from rapidfuzz.distance import Levenshtein
 
     echoed, own = answer.echoed, letters_of[number]
@@ -144,7 +153,7 @@ def _misfit(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
         text: Levenshtein.normalized_similarity(text[: len(echoed)], echoed)
         for text in letters_of.values()
     }
-    # Many claims of a list differ only in a number, so a wrong digit is not a misspelling.
+    # Many claims of a list differ only in a number, so another digit is not a misspelling.
     if likeness[own] >= max(_MISSPELLED, *likeness.values()) and _digits(echoed) == _digits(
         own[: len(echoed)]
     ):
@@ -153,7 +162,10 @@ def _misfit(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
 
 
 def _unclear(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
-    """Return why an echo may mean another target; empty if it can mean only this one."""
+    """Return the problem if a repeated beginning may be of another target.
+
+    "" if it fits only this one.
+    """
     if len(letters_of) == 1:
         return ""
     echoed, own = answer.echoed, letters_of[number]
@@ -171,9 +183,9 @@ def _fits(text: str, echoed: str) -> bool:
 
 
 def _letters(text: object) -> str:
-    """Return only the letters and digits of a text: marks, spaces and case make no difference.
+    """Return the letters and digits of a text, without marks and spaces, in one case.
 
-    A target of marks alone is compared as it is; a value that is not a text gives an empty text.
+    A text that has only marks is returned unchanged; a value that is not a text gives "".
     """
     if not isinstance(text, str):
         return ""
@@ -189,7 +201,7 @@ def _digits(text: str) -> list[str]:
 
 
 def _quotes_too_much(answers_of: Mapping[int, Sequence[_Answer]]) -> str:
-    """Return the problem of a reply with too many quotes to look up; empty without a problem."""
+    """Return the problem of a reply that has too many quotes to look up, or ""."""
     answers = (answer for answers in answers_of.values() for answer in answers)
     quotes = [citation.get("quote") for answer in answers for citation in answer.citations]
     characters = sum(len(quote) for quote in quotes if isinstance(quote, str))
@@ -224,7 +236,7 @@ def _verdict(answer: _Answer, contexts: Collection[int] | None) -> Verdict:
         else:
             citations.append(Citation(number - 1, quote if isinstance(quote, str) else ""))
     together = answer.fields.get("together") is True
-    # A verdict is open if it needs an unknown context together with known ones.
+    # A verdict is undecided if it needs an unknown context together with known ones.
     if unknown and (together or not citations):
         problem = f"the judge cites context {unknown[0]!r}, which is not there"
         return Verdict(None, problem=problem)
@@ -241,7 +253,10 @@ def _citations(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def number_of(value: object) -> int | None:
-    """Return a value's number, in any form: 1, 1.0, "1", "claim 1", "#1", "[1]"; else None."""
+    """Parse a number in any form: 1, 1.0, "1", "claim 1", "#1", "[1]".
+
+    Return None for other values.
+    """
     if type(value) is int and 0 <= value < _FIRST_TOO_LARGE:
         return value  # most numbers
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
@@ -270,11 +285,11 @@ _LABELS: Mapping[str, VerdictLabel] = {
 
 
 def label_of(word: object) -> VerdictLabel | None:
-    """Return the label that a word means, ignoring letter case and marks; None if it is unclear.
+    """Return the label that a word means, ignoring letter case and marks; None if it is ambiguous.
 
-    The word "false" is unclear: it may mean that a claim is contradicted, or that it is not
-    supported. A boolean, like 0 and 1, has only two values, so False means not supported. A reason
-    after the label is ignored unless it takes the label back.
+    The word "false" is ambiguous: it may mean that a claim is contradicted, or that it is not
+    supported. A boolean False, like 0, means not supported, since there are only two values. A
+    reason after the label is ignored unless it takes the label back.
     """
     if isinstance(word, (bool, int, float)) and word in (0, 1):
         return "supported" if word else "not_supported"

@@ -1,4 +1,4 @@
-"""The common base of judges without a language model: they judge claims and refuse questions."""
+"""The base of judges without a language model, which judge claims but not questions."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ class Judged(NamedTuple):
     together: float = 0.0
 
     def verdict(self, threshold: float) -> Verdict:
-        """Return the verdict. It cites every context that is enough alone, else the pair."""
+        """Return the verdict, which cites every context that is enough alone, or else the pair."""
 
         def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
             return tuple(Citation(index, self.alone[index].quote) for index in indices)
 
-        # Cite all of these contexts, not only the best: the target is found at each of their ranks.
+        # Cite all of these contexts, not only the best one: the target is found at each of their
+        # ranks.
         enough = [index for index, best in enumerate(self.alone) if best.support >= threshold]
         support = max((best.support for best in self.alone), default=0.0)
         if enough:
@@ -48,14 +49,14 @@ class Judged(NamedTuple):
 
 
 def _order(verdict: Verdict) -> tuple[int, float]:
-    """Return the sort key of verdicts on several facts; the first verdict decides."""
+    """Return the sort key of the verdicts on several facts; the first of them decides."""
     return ("supported", None, "not_supported").index(verdict.label), -(verdict.support or 0.0)
 
 
 class ClaimJudge(FactByFact):
-    """A judge of claims only: it splits texts by form, and cannot judge questions.
+    """A judge of claims only, which splits texts by their form.
 
-    Subclasses judge the claims; `called` is their name in messages.
+    It cannot judge questions. Subclasses judge the claims; `called` is their name in messages.
     """
 
     called: ClassVar[str]
@@ -92,9 +93,10 @@ class ClaimJudge(FactByFact):
     def relevance(
         self, contexts: Sequence[str], *, question: str | None, reference: str | None
     ) -> Flow[Sequence[Verdict]]:
-        """Return one verdict per context: a context helps if it supports a fact of the reference.
+        """Return one verdict per context.
 
-        Raises `JudgeError` without a reference.
+        A context is relevant if it supports a fact of the reference. Raises `JudgeError` without a
+        reference.
         """
         del question
         if reference is None:

@@ -1,10 +1,10 @@
-"""The facts of a text: a sentence that joins several facts is split into a claim for each.
+"""Split sentences that join several facts into a claim for each fact.
 
-English only, by form. The rules split clauses ("France is in Western Europe and its capital is
-Paris"), verbs that share a subject ("she was born in Germany and developed relativity"),
-descriptions between commas, and lists. The first subject replaces a pronoun or a missing subject,
-so that each fact can be judged alone. A sentence stays whole if its form is unclear, if a word such
-as "if" or "not" may apply to all of it, or if it is in another language.
+The rules are English, and look at the form only. They split clauses ("France is in Western Europe
+and its capital is Paris"), verbs that share a subject ("she was born in Germany and developed
+relativity"), descriptions between commas, and lists. The first subject replaces a pronoun or a
+missing subject, so that each fact can be judged alone. A sentence stays whole if its form is
+unclear, if a word such as "if" or "not" may apply to all of it, or if it is in another language.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _UNSURE = word_set("unsure")
 """
 _ENDS_SUBJECT = _PLACING | {"and", "that", "which", "who"}
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
-# the most words of a sentence that is split: in a longer one, "and" may join anything
+# the most words of a sentence that is split; in a longer one, "and" may join any parts
 _MOST_WORDS = 18
 _FEWEST = 4  # the fewest words of a compound
 _MOST_BEFORE_VERB = 6  # the most words of a second subject
-_LED = 2  # words after an article that may still be followed by its noun
-_FEWEST_VERB = 4  # letters, as in "used"
-_NEAR_DUMMY = 5  # words after "it" that show that it refers to nothing
+_LED = 2  # words after an article that may precede its noun
+_FEWEST_VERB = 4  # the fewest letters of a verb, as in "used"
+_NEAR_DUMMY = 5  # the words after "it" among which a word shows that "it" refers to nothing
 _DUMMY = frozenset(("to", "that", "raining", "snowing", "seems", "likely"))
 _PAIR_OF_SUBJECTS = re.compile(r"the \w+ and the \w+$", re.IGNORECASE)
 _PASSIVE = re.compile(r"(.+ (?:is|are|was|were) \w+) by (.+)")
@@ -98,11 +98,11 @@ def resolved(claims: Sequence[str]) -> list[str]:
 
     A dummy "it" is not replaced: "It is raining", "It takes an hour to".
     """
-    before: list[str] = []  # The words of the last claim that has a subject of its own.
+    before: list[str] = []  # the words of the last claim that has its own subject
     made = []
     for claim in paused(claims):
         words = claim.split()
-        # Most claims begin with no pronoun, so the claim before them need not be parsed.
+        # Most claims begin with no pronoun, and then the claim before them need not be parsed.
         if words and before and words[0].lower() in _PRONOUNS and (subject := _own_subject(before)):
             replaced = _with_subject(words, subject)
         else:
@@ -114,7 +114,7 @@ def resolved(claims: Sequence[str]) -> list[str]:
 
 
 def _own_subject(words: Sequence[str]) -> str:
-    """Return the subject of a claim; empty if the subject is a pronoun."""
+    """Return the subject of a claim; "" if it is a pronoun."""
     verb = _verb_at(words)
     subject = _subject(words, verb) if verb else ""
     return "" if subject.partition(" ")[0].lower() in _PRONOUNS | {"there"} else subject
@@ -136,7 +136,7 @@ def _facts(sentence: str, text: str) -> list[str]:
     if bare.startswith("(") and bare.endswith(")"):
         bare = bare[1:-1]
     facts = _parted(_THEN.sub(lambda match: match[1].upper(), bare, count=1))
-    # Most sentences are one fact in any language, so only the others need their language.
+    # Most sentences are one fact in any language; only the others need their language.
     is_read = facts == [sentence] or language_among(sentence, [text]) in ("en", None)
     return facts if is_read else [sentence]
 
@@ -153,9 +153,9 @@ def predicate_of(claim: str) -> str:
 
 
 def agent_and_act(clause: str) -> tuple[str, str]:
-    """Return who acts in a clause, and the act: its subject, or the words after a passive's "by".
+    """Return the agent of a clause and its act.
 
-    The agent is empty without a verb.
+    The subject, or the words after a passive's "by".
     """
     passive = _PASSIVE.match(clause)
     if passive:
@@ -166,7 +166,10 @@ def agent_and_act(clause: str) -> tuple[str, str]:
 
 
 def _parted(sentence: str, rules: Sequence[_SplitRule] = ()) -> list[str]:
-    """Return the simple sentences that a sentence joins, in order; a simple one unchanged."""
+    """Return the simple sentences that a sentence joins, in order.
+
+    A simple one alone, unchanged.
+    """
     words = sentence.split()
     if not _FEWEST <= len(words) <= _MOST_WORDS:
         return [sentence]
@@ -229,7 +232,7 @@ def _is_participle(words: Sequence[str]) -> bool:
 
 
 class _Joint(NamedTuple):
-    """The place between two facts; `shares` says that the second fact has no subject of its own.
+    """The place between two facts; `shares` means that the second fact has no subject of its own.
 
     `auxiliary` is the verb that the next fact shares: "was" of "was built and opened".
     """
@@ -271,7 +274,7 @@ def _joined(body: str) -> list[str]:
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
     """Return the joints of a sentence, without those whose parts may not be facts."""
     joints: list[_Joint] = []
-    listed: list[_Joint] = []  # joints at commas: a list if an "and" ends it
+    listed: list[_Joint] = []  # joints at commas, which form a list if an "and" ends it
     bare_words = [word.lower().strip(",;()\"'") for word in words]
     if not word_set("pairs").isdisjoint(bare_words):
         return []
@@ -334,7 +337,7 @@ def _has_own_subject(words: Sequence[str], start: int) -> bool:
     for at in range(start + 1, min(start + _MOST_BEFORE_VERB + 1, len(words))):
         if words[at - 1].endswith(",") or words[at] in _ENDS_SUBJECT:
             return False
-        if _is_verb(words, at):  # A phrase such as "and PDF files" has no verb.
+        if _is_verb(words, at):  # a phrase such as "and PDF files" has no verb
             return at + 1 < len(words) or words[at].strip(".") in _INTRANSITIVE
     return False
 
@@ -372,7 +375,7 @@ def _items(body: str) -> list[str]:
 
 
 def _of_subjects(chunks: Sequence[str]) -> list[str]:
-    """Return a statement about several subjects as one for each.
+    """Return a statement about several subjects as one statement for each subject.
 
     Two subjects are split only if they have the form "the lobby and the gym".
     """
@@ -391,7 +394,7 @@ def _of_subjects(chunks: Sequence[str]) -> list[str]:
 def _shared(first: Sequence[str], item: Sequence[str]) -> str:
     """Return the words that list items share: up to the verb, or to a preposition before an item.
 
-    The word after such a preposition has the form of the item.
+    Then the word after the preposition has the form of the item.
     """
     verb = _verb_at(first)
     for at in range(len(first) - 2, verb, -1):

@@ -1,4 +1,7 @@
-"""Whether an English text has an opposite of a claim, or another word, amount, item or agent."""
+"""Find differences of an English text from a claim.
+
+An opposite, another word, amount, item or agent.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ from fullrecall.lexical.words.tokens import Word, alike, read_words, stem
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis")
 _LEAST = 4  # the fewest letters of a word that a prefix negates
-_WITHIN = 3  # words on either side of an opposite: the claim and the text must share one of them
+_WITHIN = 3  # words on either side of an opposite, of which the claim and the text must share one
 _MOST = 60  # the most words of a claim that may have an opposite
 _SHORT = 15  # the most words of a claim in which one other word decides
-_EQUAL = 2  # the fewest equal words beside a place, unless it begins both texts
+_EQUAL = 2  # the fewest equal words beside a place, except at the beginning of both texts
 _LONGEST_NAME = 4  # the most words of a stretch with a name
 _CODE = re.compile("`[^`]++(?:`|$)")
 _NOT = re.compile(r"\b(?:(?:does|do|did|is|are|was|were) )?not (?=\w)|n[o']t ", re.IGNORECASE)
@@ -34,7 +37,10 @@ _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
 
 @remembered_words(65_536)
 def opposite_keys(written: str) -> frozenset[str]:
-    """Return the keys of a lower-case word's opposites: those listed, and by a negating prefix."""
+    """Return the keys of a lower-case word's opposites.
+
+    Listed ones, and those by a negating prefix.
+    """
     keys = set(opposites().get(stem(written), ()))
     if written in word_set("not negated") or len(written) < _LEAST:
         return frozenset(keys)
@@ -76,10 +82,10 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
 
 
 def states_other_word(claim: str, text: str, *, of_names: bool = True) -> bool:
-    """Return whether a text has another name, or in a short claim another word, in a word's place.
+    """Return whether a text has another name in a name's place; in a short claim, another word.
 
-    A place is known by equal words beside it: the Basic plan and the Pro plan, a fixed rate and a
-    variable one. Names are compared only with `of_names`; numbers have rules of their own.
+    A place is recognized by equal words beside it: the Basic plan and the Pro plan, a fixed rate
+    and a variable one. Names are compared only with `of_names`; numbers have rules of their own.
     """
     claimed, stated = read_words(claim)[:_MOST], read_words(text)[: 2 * _MOST]
     found = {word.key for word in stated}
@@ -118,10 +124,10 @@ def _named(text: str) -> frozenset[int]:
 def _replaced(
     words: Sequence[Word], others: Sequence[Word], blocks: Sequence[MatchingBlock]
 ) -> Iterator[tuple[Sequence[Word], Sequence[Word]]]:
-    """Yield each stretch of a claim between equal blocks, with the stretch of a text in its place.
+    """Yield each part of a claim between equal blocks, with the part of a text in its place.
 
-    The stretch of the text is empty without two equal words beside the place, or one equal word if
-    both texts begin there.
+    The text's part is empty if fewer than two words beside the place are equal (one, if both texts
+    begin there).
     """
     end = other_end = before = 0
     for block in blocks:
@@ -156,7 +162,7 @@ def states_other_amount(claim: str, text: str) -> bool:
 
 
 def states_other_item(claim: str, text: str) -> bool:
-    """Return whether a text has a claim's number only for another item than the claim's.
+    """Return whether a text has a claim's number, but only for another item.
 
     "SSH uses port 22 and HTTPS port 443" has 443, but not for SSH.
     """
@@ -195,9 +201,10 @@ def _item_keys(text: str) -> set[str]:
 
 
 def states_other_agent(claim: str, texts: Iterable[str]) -> bool:
-    """Return whether texts state a claim's act, each time of another agent than the claim's.
+    """Return whether texts state a claim's act, but only of other agents.
 
-    Of active claims only names are compared: "She" or "the physicist" may be the claim's agent.
+    In active claims only names are compared, since "She" or "the physicist" may be the claim's
+    agent.
     """
     agent, act = agent_and_act(claim)
     keys, agent_keys = _telling(act), _telling(agent)
@@ -240,7 +247,7 @@ def in_amounts_of(claim: str, texts: Iterable[str]) -> str:
 
 
 def in_words_of(claim: str, contexts: Sequence[ParsedText]) -> str:
-    """Return a claim in the words of its contexts, using negated opposites and equal amounts.
+    """Reword a claim in the words of its contexts, with negated opposites and equal amounts.
 
     A word that no context has is replaced: "eager" by "not lazy", "unavailable" by "not available",
     "does not include" by "excludes".

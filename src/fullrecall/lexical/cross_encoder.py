@@ -1,6 +1,6 @@
 """A cross-encoder as a judge: a classifier that reads a passage and a claim together.
 
-Any sequence-classification or NLI model works: a few test sentences show which of its outputs means
+Any sequence-classification or NLI model works. A few test sentences show which of its outputs means
 support. It runs locally without a key. Drivers use it as a `ChatModel`, so that a store keeps its
 scores.
 """
@@ -28,11 +28,12 @@ class CrossEncoderJudge(ClaimJudge):
 
     - `model`: a folder with an ONNX export (`model.onnx` or `onnx/model.onnx`, beside
       `tokenizer.json` and `config.json`). It needs the extra `nli`.
-    - `threshold`: the score from which a claim counts as supported, in (0, 1].
-      `fullrecall.testing.examine` measures a judge on your labels.
+    - `threshold`: the lowest score of a supported claim, in (0, 1]. `fullrecall.testing.examine`
+      measures a judge on your labels.
     - `window`: the number of sentences read at a time. Each context's best window counts.
-    - `batch_size`: pairs in one run of the model. `max_length`: tokens of a pair; the passage is
-      cut, never the claim. The model runs on a GPU if onnxruntime can use one.
+    - `batch_size`: the number of pairs in one run of the model. `max_length`: the most tokens of a
+      pair; a longer passage is cut, never the claim. The model runs on a GPU if onnxruntime can use
+      one.
 
     Raises `ParameterError` for a model without an output that means support, and
     `MissingExtraError` without the packages. The judge splits texts into the facts of their
@@ -51,7 +52,7 @@ class CrossEncoderJudge(ClaimJudge):
         super().__post_init__()
         for name in ("window", "batch_size", "max_length"):
             check_k(getattr(self, name), name)
-        _ = self._pairs  # a model that cannot be loaded raises here, not in a report
+        _ = self._pairs  # raise here, not in a report, if the model cannot be loaded
 
     @property
     def name(self) -> str:

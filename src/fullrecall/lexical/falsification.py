@@ -1,10 +1,10 @@
-"""True claims with one detail made false, which a careful judge does not support.
+"""Make one detail of true claims false; a careful judge does not support the result.
 
 The claims are the user's own, which the contexts support; each edit changes one word or two. So no
 labels are needed, and every false claim that a judge still supports is an error of a known kind.
 
-If a judge has a rule for a kind, the errors show how well the rule works. Most kinds have no rule:
-there, errors show how carefully the judge reads.
+For a kind with a rule in the judge, the errors show how well the rule works. Most kinds have no
+rule, and the errors show how carefully the judge reads.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class _ClaimToEdit(NamedTuple):
 
 
 def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> Iterator[Falsified]:
-    """Yield a false version of each claim for each detail that it has; `claims` have contexts.
+    """Yield a false version of each claim for each of its details; `claims` are (claim, contexts).
 
     In other languages only numbers are changed, since all other details are found by English forms.
     """
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
-    # Names are sorted: a set's order differs between processes, so the same seed would draw other
+    # Sort names: the order of a set differs between processes, so that a seed would draw other
     # names.
     all_names = sorted({name.text for claim, _ in claims for name in names(claim) if name.is_sure})
     for text, contexts in claims:
@@ -74,7 +74,7 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
 
 @cache
 def edits() -> Mapping[str, Edit]:
-    """Return the edits that make a claim false, by kind; an edit returns None if it cannot apply.
+    """Return the edits that make a claim false, by kind; an edit returns None if it does not apply.
 
     - number: a number that is in no context; number elsewhere: a number from another statement.
     - month: a month that is in no context; name: a name from another claim; role: two names
@@ -113,7 +113,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     number = chance.choice(own)
     present = [other for text in (claim.text, *claim.contexts) for other in numbers(text)]
     for _ in range(_TRIES):
-        # The number has no leading zeros: "07" for "17" would have another form.
+        # Keep leading digits above 0: "07" for "17" would have another form.
         drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
         if not any(may_stand_for(new, present) for new in numbers(drawn)):
             return claim.replaced(number.start, number.end, drawn)
@@ -155,13 +155,13 @@ def _name(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 def _renamed(
     claim: _ClaimToEdit, own: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> str | None:
-    """Return the claim with one of `own` replaced by a name of as many words, if any."""
+    """Return the claim with one of `own` replaced by a name of as many words, or None."""
     others = [name for name in others if not _shares(name, claim.text)]
     if not own or not others:
         return None
     former = chance.choice(own)
     like = [name for name in others if len(name.split()) == len(former.split())] or others
-    # The replacement is a function, because a backslash in a replacement text would be an escape.
+    # Replace by a function, because a backslash in a replacement text would be an escape.
     return re.sub(rf"\b{re.escape(former)}\b", lambda _: chance.choice(like), claim.text, count=1)
 
 

@@ -32,10 +32,10 @@ from fullrecall.lexical.words.numbers import may_stand_for, months, numbers
 from fullrecall.lexical.words.tokens import read_words
 
 _CODE = re.compile("`([^`]++)`")
-_NEAR = 12  # words: the distance over which closeness fades to 1/e
-_PLACES = 12  # the most places of a word in the calculation of distances
-_ABOUT = 0.3  # share of the claim's weight that a sentence must cover to be about the same thing
-_HALF = 0.5  # share of the words that a sentence denies
+_NEAR = 12  # words; over this distance, closeness falls to 1/e
+_PLACES = 12  # the most places of a word that are used for distances
+_ABOUT = 0.3  # the share of a claim's weight that a sentence must cover to have the same subject
+_HALF = 0.5  # the share of its words that a sentence must deny
 _MOST_CLOSEST = 6  # the most sentences that are compared if they share equally much
 
 
@@ -55,7 +55,7 @@ def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
 
 
 def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
-    """Return how close together the claim's content words occur in a context, in [0, 1].
+    """Return the closeness, in [0, 1], of the claim's content words in a context.
 
     Each word is paired with the next two. A pair that is as close as in the claim counts 1, a pair
     that is further apart counts less. Words that do not occur are ignored; without any pair the
@@ -72,14 +72,14 @@ def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
             worth = min(word.weight, next_word.weight)
             weight += worth
             close += worth * math.exp(-max(0, apart - claimed - 1) / _NEAR)
-    return close / weight if weight else 0.5  # Without pairs, the feature is neutral.
+    return close / weight if weight else 0.5  # neutral without pairs
 
 
 def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
     distances = (
         abs(here - there)
         for places in match.places
-        # otherwise a frequent word would make this quadratic
+        # otherwise, a frequent word would take quadratic time
         for here in places.get(unit, ())[:_PLACES]
         for there in places.get(other, ())[:_PLACES]
     )
@@ -87,7 +87,7 @@ def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
 
 
 def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> bool:
-    """Return whether the claim differs in a detail that decides without weights."""
+    """Return whether the claim differs from the contexts in a detail that decides alone."""
     coded = {word.key for code in _CODE.findall(claim.text) for word in read_words(code)}
     if not all(any(key in passage.places for passage in contexts) for key in coded):
         return True
@@ -105,9 +105,9 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 
 
 def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
-    """Return the clauses that have most of what a claim says of its subject, equally much."""
+    """Return the clauses that share the most with a claim about its subject; several if equal."""
     said = {word.key for word in read_words(predicate_of(claim.text))}
-    # The words are in the claim's order: a set's order differs between processes.
+    # Use the words in the claim's order: the order of a set differs between processes.
     worth = {key: claim.words[at[0]].weight for key, at in claim.places.items() if key in said}
     weight_of: defaultdict[str, float] = defaultdict(float)
     for passage in contexts:
@@ -125,7 +125,7 @@ def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
 
 
 def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
-    """Return whether no context has one of the claim's months, or numbers in digits.
+    """Return whether some month, or number in digits, of the claim is in no context.
 
     Numbers are compared with their unit and scale; a rounded number counts as equal.
     """
@@ -138,10 +138,10 @@ def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
 
 
 def _is_denied(claim: ParsedText, sentence: str) -> bool:
-    """Return whether the claim is a denial, or the sentence that covers most of it, but not both.
+    """Return whether either the claim or the sentence that covers most of it is a denial, not both.
 
-    A sentence denies the claim if half of the words that it denies are the claim's. If the claim
-    also has a denial, one such word is enough, or another form of denial: "failed to", "a myth".
+    A sentence denies the claim if half of the words that it denies are in the claim. If the claim
+    has a denial too, one such word is enough, or another form of denial: "failed to", "a myth".
     """
     denied = denied_keys(sentence)
     shared = denied.intersection(word.key for word in claim.words)

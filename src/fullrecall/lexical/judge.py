@@ -22,9 +22,9 @@ _LONGEST_CLAIM = 20_000  # characters
 class LexicalJudge(ClaimJudge):
     """Judges claims by the words, numbers and names of a claim that occur in the contexts.
 
-    It is free and deterministic, and right less often than a large model: `weights.json` has its
-    balanced accuracy against human labels, measured as `bench/local_judge.py` does. A number that
-    no context has, or a "not" on one side only, is enough to deny support. Two contexts support a
+    It is free and deterministic, and less accurate than a large model: `weights.json` has its
+    balanced accuracy against human labels, as measured by `bench/local_judge.py`. A number that no
+    context has, or a "not" on one side only, is enough to deny support. Two contexts support a
     claim together if both name the same thing; claims that need three contexts are not supported.
     The judge splits texts into the facts of their sentences, and cannot decide whether a question
     is answered.
@@ -67,7 +67,7 @@ class LexicalJudge(ClaimJudge):
         if language != "en":
             return _unmeasured(f"this claim is {name_of(language)}")
         language_of = {text: judged_language(text, [claim]) for text in contexts}
-        # Contexts that are not read become empty texts, since verdicts cite contexts by index.
+        # Replace contexts that are not read by empty texts, since verdicts cite contexts by index.
         read = [text if language_of[text] == "en" else "" for text in contexts]
         verdict = judged(claim, read, threshold=self.threshold).verdict(self.threshold)
         if verdict.label == "supported":
@@ -87,7 +87,7 @@ def _unmeasured(reason: str) -> Verdict:
 
 
 def _may_tell(claim: str, context: str) -> bool:
-    """Return whether a context in another language may be about the same things as the claim."""
+    """Return whether a context in another language may have the same subject as the claim."""
     told = [word for word in read_words(claim) if word.is_number or word.is_capitalised]
     has_own = bool(names(claim)) or any(word.written[0].isdigit() for word in told)
     if not has_own or is_in_latin(claim) != is_in_latin(context):

@@ -1,8 +1,8 @@
-"""Whether two texts say the same, and how similar texts differ.
+"""Decide whether two texts say the same, and how similar texts differ.
 
-Letters are a poor test: "valid for 36 months" and "valid for 24 months" share 97 % of them. The
-deciding facts are compared first: numbers, names, negations, and words that exclude each other
-(monthly, annual). Only texts that agree in all of these are compared letter by letter.
+Comparing letters is not enough: "valid for 36 months" and "valid for 24 months" share 97 % of them.
+Facts are compared first: numbers, names, negations, and words that exclude each other (monthly,
+annual). Only texts that agree in all of these are compared letter by letter.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from fullrecall.samples.context import Context
 
 _LOWER = re.compile(r"[a-z]")
 NEAR_DUPLICATE = 0.9
-"""From this similarity on, two texts that agree in their facts count as the same item twice."""
+"""The lowest similarity at which two texts with the same facts are duplicates."""
 
 _ENDS = 24
-"""Characters at the start, or at the end, that copies of a text share."""
+"""The number of characters at the start, or at the end, that copies of a text share."""
 
 
 class Facts(NamedTuple):
-    """The facts of a text by which it says the same as another text, by the keys of words."""
+    """The facts of a text that must agree if another text says the same, as keys of words."""
 
     numbers: frozenset[str]
     names: frozenset[str]
@@ -48,7 +48,7 @@ def similarity(text: str, other: str) -> float:
 
 
 def difference(text: str, other: str) -> str:
-    """Return how two similar texts differ: "24 for 36"; empty if no fact differs."""
+    """Return how two similar texts differ, such as "24 for 36"; "" if no fact differs."""
     ours, theirs = facts(text), facts(other)
     for kind, own, compared in (
         ("numbers", ours.numbers, theirs.numbers),
@@ -62,8 +62,8 @@ def difference(text: str, other: str) -> str:
     from rapidfuzz import fuzz
 
     missing, added = sorted(ours.words - theirs.words), sorted(theirs.words - ours.words)
-    # Words that exclude each other are known for English only: in other languages, any other word
-    # does.
+    # Words that exclude each other are listed for English only. In other languages, any other word
+    # counts as excluding.
     is_english = language_of(text) in (None, "en")
     for word in missing:
         excluded = rivals().get(word, frozenset()) | opposites().get(word, frozenset())
@@ -75,7 +75,9 @@ def difference(text: str, other: str) -> str:
 
 
 _TYPO = 70.0
-"""From this share of letters on, two words are one word, misspelled or inflected."""
+"""The lowest share of letters, in percent, at which two words are one word, misspelled or
+inflected.
+"""
 
 
 # A text is compared with every other text of its list, and a document is in many lists.
@@ -83,7 +85,7 @@ _TYPO = 70.0
 def facts(text: str) -> Facts:
     """Return the facts of a text."""
     words = read_words(text)
-    # In a text of capitals alone, no word stands out as a name.
+    # In a text of capitals alone, names cannot be recognized.
     named = names(text) if _LOWER.search(text) else ()
     return Facts(
         frozenset(word.key for word in words if word.is_number),
@@ -98,13 +100,13 @@ def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
 
     A context without a text counts if it repeats an earlier ID. Chunks of one document are not
     duplicates, even if they share its ID. Only texts with the same first or last letters are
-    compared, as copies have.
+    compared, since copies share these.
     """
     texts = [context.text or "" for context in contexts]
     starts = {text[:_ENDS].lower() for text in texts}
     ends = {text[-_ENDS:].lower() for text in texts}
     if "" not in starts and len(starts) == len(ends) == len(texts):
-        return frozenset()  # the case of most lists
+        return frozenset()  # most lists
     repeated = set()
     ids: set[str | None] = set()
     by_end: dict[str, list[str]] = {}
@@ -115,7 +117,8 @@ def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
                 repeated.add(index)
             ids.add(context.id)
             continue
-        # Copies begin or end alike; comparing all 4,950 pairs of 100 contexts would be slow.
+        # Copies share their beginning or their end. Comparing all 4,950 pairs of 100 contexts would
+        # be slow.
         for end in (f"^{text[:_ENDS].lower()}", f"{text[-_ENDS:].lower()}$"):
             earlier = by_end.setdefault(end, [])
             if any(_says_the_same(other, text) for other in earlier):

@@ -1,4 +1,4 @@
-"""Find each word of a claim in the contexts, and the stretch of text that covers most of them.
+"""Find the words of a claim in contexts, and the passage that covers most of them.
 
 Each text is read once into its words, its sentences, and an index from word to positions.
 """
@@ -23,14 +23,14 @@ _BOUNDARY = re.compile(
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
 )
 _BETWEEN = " \t\n.!?…"  # marks between two sentences
-_ROW = re.compile(  # cells between bars, tabs, or wide gaps, or of CSV
+_ROW = re.compile(  # cells between bars, tabs, or wide gaps, or in CSV
     r"^[^,|\t]+(?:,(?=\S)[^,]+){2,}$|\||[^\s.!?](?:\t| {2})\s*\S"
 )
 _LEAST_ROWS = 3  # the fewest rows of a table, with its header
-_LONGEST_SENTENCE = 60  # words; a longer stretch without a stop (a table, a list) is cut
-_ALIKE_CREDIT = 0.8  # credit for a word that begins like the claim's word
+_LONGEST_SENTENCE = 60  # words; a longer text without a stop (a table, a list) is cut
+_ALIKE_CREDIT = 0.8  # the credit for a word that begins like the claim's word
 _CANDIDATES = 6  # the number of sentences around which windows are tried
-_NEARLY = 0.9  # share of a window's coverage that a part of it needs to be the evidence
+_NEARLY = 0.9  # the share of a window's coverage at which a part of the window is the evidence
 
 Cover = Mapping[int, float]  # unit number to credit in (0, 1]
 _NOTHING: Cover = {}
@@ -84,7 +84,7 @@ def _table(text: str) -> tuple[Sequence[str], Sequence[int]]:
 
 
 def read_for(claim: ParsedText, text: str) -> ParsedText:
-    """Return a parsed text; a table is reduced to the row that has most of the claim.
+    """Return a parsed text; reduce a table to the row that has most of the claim.
 
     A number in another row belongs to another item.
     """
@@ -93,7 +93,7 @@ def read_for(claim: ParsedText, text: str) -> ParsedText:
         return read_passage(text)
 
     def shared(row: int) -> tuple[float, int]:
-        """Return the weight of the claim's words in a row, and the count of its numbers there."""
+        """Return the weight of the claim's words in a row, and the number of its numbers there."""
         stated = claim.places.keys() & read_passage(lines[row]).places.keys()
         words = [claim.words[claim.places[key][0]] for key in stated]
         worth = [word.weight for word in words if not word.is_number]
@@ -104,14 +104,14 @@ def read_for(claim: ParsedText, text: str) -> ParsedText:
 
 
 class Sentence(NamedTuple):
-    """A sentence of a context, both by 0-based number."""
+    """A sentence of a context: both are 0-based numbers."""
 
     context: int
     number: int
 
 
 class ClaimMatch(NamedTuple):
-    """The coverage of the claim's units, its distinct words, by the contexts.
+    """How far the contexts cover the claim's units, which are its distinct words.
 
     A window is a sentence with its neighbors. The *region* is the best window together with the
     first sentence of its context, where a text often names the thing that "he" or "it" later means.
@@ -170,7 +170,10 @@ def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
 
 
 def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
-    """Yield each position of a word in a passage, or else of similar words, with its credit."""
+    """Yield each position of a word in a passage, with credit.
+
+    Without it, those of similar words.
+    """
     if word.key in passage.places:
         yield from ((position, 1.0) for position in passage.places[word.key])
     elif not word.is_number:
@@ -183,12 +186,11 @@ def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
 def _best_window(
     covers: Mapping[Sentence, Cover], weights: Sequence[float], contexts: Sequence[ParsedText]
 ) -> tuple[Sentence | None, Cover, tuple[int, int]]:
-    """Return the middle of the window with most coverage, its region's cover, and its evidence.
+    """Return the middle of the best window, the cover of its region, and its evidence.
 
-    Windows are tried around the sentences that cover most.
+    The best window covers most. Only windows around the sentences that cover most are tried.
     """
-    # Windows are tried only around the best sentences: joining every window would take long in a
-    # long context.
+    # Joining every window would take too long in a long context.
     ranking = sorted(covers, key=lambda sentence: (-_weigh(covers[sentence], weights), sentence))
     window: tuple[Sentence | None, Cover, tuple[int, int]] = (None, _NOTHING, (0, 0))
     most = 0.0
@@ -197,11 +199,11 @@ def _best_window(
         is_row = _ROW.search(contexts[context].sentence(number))
         neighbors = [number] if is_row else [number - 1, number, number + 1]
         whole = _weigh(_joined(covers, context, neighbors), weights)
-        # Ignore the last bits, which differ if equal credits are added in another order.
+        # Ignore the last bits, which depend on the order in which credits are added.
         if whole <= most + 1e-9:
             continue
         most = whole
-        # The shortest part that covers nearly as much as the window is the evidence.
+        # The evidence is the shortest part that covers nearly as much as the window.
         for stretch in ([number], neighbors[:2], neighbors[1:], neighbors):
             if _weigh(_joined(covers, context, stretch), weights) >= _NEARLY * whole:
                 break

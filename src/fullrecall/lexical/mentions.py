@@ -21,10 +21,10 @@ _DATE = re.compile(
 
 
 def mentions(entity: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the half-open offsets of a number or date, `entity`, in a text.
+    """Yield the half-open offsets at which a text has a number or date, `entity`, in any notation.
 
-    There are no offsets if the whole entity is neither a number nor a date. `10 km` is 10km,
-    `$4.2B` is $4.2 billion, and `4 March 2023` is March 4, 2023.
+    It yields none if `entity` is neither a number nor a date. `10 km` equals 10km, `$4.2B` equals
+    $4.2 billion, and `4 March 2023` equals March 4, 2023.
     """
     entity = entity.strip()
     dates = _dates(entity)

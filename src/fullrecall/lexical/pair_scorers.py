@@ -17,23 +17,26 @@ from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judge.models.chat import ChatRequest, Completion
 
 _DIGITS = 4
-"""Decimals of a score: few enough that the other pairs in a batch do not change it."""
+"""The decimals of a score: so few that other pairs of a batch do not change it."""
 _PROBES = (
     "The cat is sleeping on the sofa.",
     "The company opened a new office in Paris.",
     "Water boils at one hundred degrees.",
     "She finished the marathon in four hours.",
 )
-"""Each entails itself and no other one, so a model's scores for them show which output is support.
+"""Sentences that each entail only themselves: a model's scores for them show which output means
+support.
 """
 _CLEAR = 0.1
-"""The least margin of support for a sentence itself over another, to identify the output."""
+"""The least difference in support, of a sentence by itself and by another one, to identify the
+output.
+"""
 _READ = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
-"""The inputs that a model may read, each with the tokenizer's name for it."""
+"""The inputs that a model may have, each with the tokenizer's name for it."""
 
 
 Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[float]]]
-"""One run of a model: a row of outputs for each pair of a passage and a claim, in order."""
+"""Runs a model once: returns a row of outputs for each pair of a passage and a claim, in order."""
 
 
 class PairModel:
@@ -75,7 +78,8 @@ class PairModel:
         Pairs of similar length share a batch, and equal pairs are run once.
         """
         pairs = [(passage, claim) for passage, claim in json.loads(request.messages[0].content)]
-        # Shorter pairs are padded to the longest of their batch, and padding takes time, too.
+        # Sort pairs by length: shorter pairs are padded to the longest of their batch, which takes
+        # time.
         distinct = sorted(dict.fromkeys(pairs), key=lambda pair: (sum(map(len, pair)), pair))
         score_of: dict[tuple[str, str], float] = {}
         with self._lock:
@@ -140,18 +144,19 @@ def support_of(logits: Sequence[float], support: int) -> float:
 
 
 def support_output(logits: Logits) -> int:
-    """Return the output that means support: high for a sentence by itself, low by another one.
+    """Return the index of the output that means support of a claim by a passage.
 
+    This output is high if a sentence is paired with itself, and low if it is paired with another.
     The config's labels are not read, since they may be missing or wrong. Raises `ParameterError` if
-    no output tells the two apart.
+    no output distinguishes these pairs.
     """
-    # Each sentence with the next one: no model scores these pairs as support.
+    # Pair each sentence with the next one: no model scores these pairs as support.
     others = [*_PROBES[1:], _PROBES[0]]
     rows = logits([*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)])
     half = len(_PROBES)
 
     def margin(output: int) -> float:
-        """Return how much more support sentences have from themselves than from others."""
+        """Return how much more an output supports sentences by themselves than by others."""
         support = [support_of(row, output) for row in rows]
         return (sum(support[:half]) - sum(support[half:])) / half
 
@@ -167,7 +172,7 @@ def support_output(logits: Logits) -> int:
 
 @contextmanager
 def _naming(file: Path) -> Iterator[None]:
-    """Turn any error of a library that reads `file` into a `ParameterError` that names it."""
+    """Convert an error of a library that reads `file` to a `ParameterError` naming it."""
     try:
         yield
     except ParameterError:
@@ -182,7 +187,7 @@ def _naming(file: Path) -> Iterator[None]:
 
 
 def _digest(*files: Path) -> str:
-    """Return the digest of a model's files, by which two exports differ."""
+    """Return a digest of a model's files, which distinguishes two exports."""
     hashed = hashlib.sha256()
     for file in files:
         with file.open("rb") as opened:

@@ -1,11 +1,11 @@
 """Rules that refuse quotes which do not bear on their claims, without a model.
 
-A quote is no proof just because it is in the context: "of the" occurs everywhere, and "opened in
-1889" does not prove a claim about 1989. Twelve rules compare a quote's sentences with the claim:
-numbers with their units, months, negation, opposites, single words, names, amounts, items, agents,
-"only" and roles. They refuse a quote if they find a difference; a quote that passes may still not
-be proof. `bench/quote_rules.py` measures the share of contradicting quotes that they refuse, by
-kind. The rules are English; in other languages only numbers and negation are compared.
+That a quote is in the context proves nothing: "of the" occurs everywhere, and "opened in 1889" does
+not prove a claim about 1989. Twelve rules compare a quote's sentences with the claim: numbers with
+their units, months, negation, opposites, single words, names, amounts, items, agents, "only" and
+roles. They refuse a quote if they find a difference; a quote that passes may still not be proof.
+`bench/quote_rules.py` measures the share of contradicting quotes that they refuse, by kind. The
+rules are English; in other languages only numbers and negation are compared.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _MOSTLY = 0.75
 _FEWEST = 2  # the fewest content words of a claim that a sentence can state word for word
 _SEVERAL = 3  # the fewest content words of a longer claim
 _BESIDE = 400  # characters that are searched for the end of a sentence
-_EQUAL = 2  # equal words beside two names that make their positions the same
-_DENIED = 5  # content words next to a denial that it denies
+_EQUAL = 2  # the number of equal words beside two names at which their positions are the same
+_DENIED = 5  # content words beside a denial that it denies
 _LONGEST = 4_000  # the most characters of a claim, and of a quote, that are compared
 _MOST_NUMBERS = 60
 _MOST_NAMES = 8
@@ -54,7 +54,7 @@ def objection(
     aim: Aim = "claim",
     beside: Sequence[str] = (),
 ) -> str:
-    """Return why a quote cannot prove its target, as half a sentence; empty if it may prove it.
+    """Return the reason, as a clause, why a quote cannot prove its target; "" if it may.
 
     `parts` are the locations of the quote in the context. `beside` are other quotes for the target
     if it needs several together.
@@ -90,13 +90,14 @@ def _claim_objection(
 
 
 class _QuotedClaim:
-    """A claim, the whole sentences of its quote, and the text near it.
+    """A claim, the whole sentences of its quote, and the text near the quote.
 
-    Near are the sentence before, the context's first sentence, and other quotes for the claim.
+    The text near it is the sentence before, the context's first sentence, and other quotes for the
+    claim.
     """
 
     def __init__(self, claim: str, quote: str, near: str) -> None:
-        # Rules compare every word of the claim with every word of the quote, so both are bounded.
+        # Rules compare every word of the claim with every word of the quote, so limit both.
         self.claim = claim[:_LONGEST]
         self.quote = quote[:_LONGEST]
         self.near = near[:_LONGEST]
@@ -117,7 +118,7 @@ class _QuotedClaim:
 
 
 def _lacks_number(pair: _QuotedClaim) -> bool:
-    """Return whether quote and nearby text have another number instead of one in the claim."""
+    """Return whether a claim's number is neither in nor near the quote, which has another."""
     return any(
         not may_stand_for(number, pair.said_near)
         and any(excludes(number, other) for other in pair.quoted)
@@ -133,7 +134,7 @@ def _other_month(pair: _QuotedClaim) -> bool:
 
 
 def _other_name(pair: _QuotedClaim) -> bool:
-    """Return whether another name replaces a claim's name that is neither in nor near the quote."""
+    """Return whether a claim's name is not in or near the quote, which has another in its place."""
     near_keys = {word.key for word in (*read_words(pair.quote), *read_words(pair.near))}
     claim_words, quote_words = read_words(pair.claim), read_words(pair.quote)
     claim_keys = {word.key for word in claim_words}
@@ -149,7 +150,7 @@ def _other_name(pair: _QuotedClaim) -> bool:
 def _in_one_place(
     words: Sequence[Word], name: Name, other_words: Sequence[Word], other: Name
 ) -> bool:
-    """Return whether two names have the same two words beside them, or both begin their texts."""
+    """Return whether two names are at the same place: beside equal words, or at the beginning."""
     before, after = _beside(words, name)
     other_before, other_after = _beside(other_words, other)
     if before == other_before == []:
@@ -221,7 +222,7 @@ RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     lambda pair: states_opposite(pair.claim, pair.quote): "states the opposite",
     _lacks_number: "has another number, and not the one that it has",
     lambda pair: states_other_amount(pair.claim, pair.quote): "says it of another amount",
-    # Names have a rule of their own here: they may also be near the quote.
+    # Names are left out, since they have a rule above that also allows them near the quote.
     lambda pair: states_other_word(
         pair.claim, pair.quote, of_names=False
     ): "has another word in its place",
@@ -234,11 +235,11 @@ RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     _lacks_only: "does not say that it is the only one",
     _is_denied: "denies what it states",
 }
-"""The rules in their order, each with its reason to refuse a quote."""
+"""The rules, in order, each with the reason for which it refuses a quote."""
 
 
 def _objection_elsewhere(pair: _QuotedClaim, language: str, *, is_alike: bool) -> str:
-    """Return the objection for a text that is not English: by numbers and negation only."""
+    """Return the objection in a text that is not English, from numbers and negation only."""
     claimed_numbers = {word.key for word in content_words(pair.claim) if word.is_number}
     if claimed_numbers and claimed_numbers.isdisjoint(content_keys(f"{pair.quote} {pair.near}")):
         return "has none of its numbers"
@@ -277,12 +278,12 @@ def _end(context: str, at: int) -> int:
 
 
 def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
-    """Yield the contexts with a sentence that has all of a claim's words and the same denial.
+    """Yield the numbers of contexts with a sentence that has a claim's words and its denial.
 
     Only words are compared: "Ann beat Bob" and "Bob beat Ann" are the same here.
     """
     longest = _longest(claim)
-    # Most contexts end at the first test: neither the claim nor they are read.
+    # Most contexts fail the first test; then neither the claim nor they are parsed.
     holding = (number for number, text in contexts.items() if may_hold(text, longest))
     yield from (number for number in holding if _states(contexts[number], claim))
 
@@ -301,7 +302,7 @@ def _longest(claim: str) -> tuple[str, ...]:
 def _states(context: str, claim: str) -> bool:
     claim_keys = content_keys(claim)
     if len(claim_keys) < _FEWEST or not may_hold(context, claim_keys):
-        return False  # most contexts end here, without reading their words
+        return False  # most contexts end here, without parsing their words
     if not claim_keys <= content_keys(context):
         return False
     language = language_of(context) or "en"
@@ -314,7 +315,7 @@ def _states(context: str, claim: str) -> bool:
 
 
 def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
-    """Return for each cited context whether it has as much of the claim as all of them together.
+    """Return for each cited context whether it alone has as much of the claim as all of them.
 
     It must have every number and capitalized word of the claim that any of them has, and three
     quarters of the content words.

@@ -1,4 +1,4 @@
-"""Split a text into parts: sentences, and parts that state nothing (headings, questions, code).
+"""Split a text into sentences, and parts without statements (headings, questions, code).
 
 Lines are first read as Markdown, so that each heading, list item, table row and block of code is a
 separate part; a splitter then cuts the prose. Every piece of the text is in exactly one part with a
@@ -39,9 +39,9 @@ _CUT = re.compile(  # a sentence that ends in one of these always continues
     r"e\.\s?g|i\.\s?e|p\.\s?ej|p\.\s?ex)\.$"
 )
 _MAY_END = re.compile(r"[.!?\n](?!\Z)")
-"""A mark that may end a sentence before the end of a text without space at its end."""
+"""A mark that may end a sentence before the end of the text; the text must not end in space."""
 _SINGLE = re.compile(r"[a-zA-Z0-9]++(?:[ ,;:]++[a-zA-Z0-9$(\"]++(?:[-'/][a-zA-Z0-9]++)*+)++[.!?]?")
-"""A sentence on one line, without a mark that may end a sentence before or begin an item."""
+"""A sentence on one line, with no mark inside that may end a sentence or begin an item."""
 _BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)++)\1")
 _FENCES = ("```", "~~~")
 _SHELL = re.compile(r"(?:```|~~~)\s*(?:bash|sh|shell|console|zsh|powershell|cmd)\s*$")
@@ -52,9 +52,10 @@ _BESIDE = 8  # characters before a number that show whether it begins an item
 _BEFORE_ITEM = re.compile(r"(?:^|[:;,.)]|\band)$")
 _AFTER_ITEM = re.compile(r"[,;](?: and)?$")
 MOST_CHARACTERS = 1_000_000
-"""In a text that is split, or read by the built-in judge: more takes too long."""
+"""The most characters of a text that is split, or read by the built-in judge; more takes too long.
+"""
 _PIECE = 20_000  # characters that the splitter reads at a time
-_LONGEST_HEADING = 12  # the most words of a heading that the line below it, or bold type, marks
+_LONGEST_HEADING = 12  # the most words of a heading in bold, or above a line
 _HEADING_LEVELS = 6
 _ENDS = (".", "!", "。", "！")
 _QUESTION = ("?", "？", "؟")
@@ -73,7 +74,7 @@ def sentences(text: str) -> list[str]:
 
 
 def statements(text: str) -> list[str]:
-    """Return the sentences of `text` that state something; all parts if no sentence does.
+    """Return the sentences of `text` that make a statement; all parts if none does.
 
     A text of headings alone is returned as its parts, because it must claim something.
     """
@@ -81,7 +82,7 @@ def statements(text: str) -> list[str]:
 
 
 def stating_parts(all_parts: list[TextPart]) -> list[TextPart]:
-    """Return the parts that state something; all parts if none does."""
+    """Return the parts that make a statement; all parts if none does."""
     return [part for part in all_parts if part.role in _CLAIMS] or all_parts
 
 
@@ -93,7 +94,7 @@ def omitted(text: str) -> list[TextPart]:
 
 
 def parts(text: str) -> list[TextPart]:
-    """Return the parts of `text`, in order, each with its role; drawn rules are left out.
+    """Return the parts of `text`, in order, each with its role, without horizontal rules.
 
     Raises `JudgeError` for a text of more than 1,000,000 characters.
     """
@@ -197,7 +198,7 @@ def _fence_end(lines: Sequence[str], at: int) -> int | None:
 
 
 def _is_rule(stripped: str) -> bool:
-    """Return whether a line is a drawn rule, such as dashes or the line under a table's header."""
+    """Return whether a line is a rule, such as dashes or the line under a table's header."""
     return len(stripped) > 1 and set(stripped) <= set("-=*_|: +\t")
 
 
@@ -226,7 +227,7 @@ def begins_item(stripped: str) -> bool:
 
 
 def _segments(text: str, whole_text: str) -> Iterator[str]:
-    """Yield the splitter's segments; it reads one piece at a time, since its time is quadratic."""
+    """Yield the splitter's segments; it reads pieces, since its time is quadratic."""
     # Most claims need neither the splitter nor their language.
     if len(text) <= _PIECE and text.isascii() and not _MAY_END.search(text.rstrip()):
         yield text
@@ -255,8 +256,7 @@ def _segments(text: str, whole_text: str) -> Iterator[str]:
 
 def _sentences(text: str, whole_text: str) -> Iterator[str]:
     """Yield the sentences of a paragraph, each with the list marker that it begins with."""
-    # The splitter treats "1." as a sentence, and ends a sentence after abbreviations such as
-    # "art.".
+    # The splitter treats "1." as a sentence, and ends sentences after abbreviations such as "art.".
     pending = ""  # a marker that waits for its sentence
     whole = ""  # a sentence that may continue
     for raw in _segments(text, whole_text):

@@ -24,12 +24,12 @@ from fullrecall.lexical.words.tokens import read_words
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
 _LEADING_PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _LIST_NUMBER = re.compile(r"\A\s*+\(?\d{1,2}[.)]\s++(?=\S)")
-_DENIED = 0.3  # the probability of a claim that differs in a detail is multiplied by this
-_SHORT = 10  # distinct words of a short claim
-_KEPT = 4  # earlier contexts that are tried with each context: those that cover most
-_COVERED = 0.6  # share of the claim's weight that contexts must cover to be tried together
-_ADDED = 0.08  # share of the claim's weight that each of them must add
-_LINKING = 2.5  # the least weight of a word which shows that two contexts have the same subject
+_DENIED = 0.3  # the factor for the probability of a claim that differs in a detail
+_SHORT = 10  # the most distinct words of a short claim
+_KEPT = 4  # the number of earlier contexts that are paired with each context
+_COVERED = 0.6  # the share of the claim's weight that a pair of contexts must cover
+_ADDED = 0.08  # the share of the claim's weight that each context of a pair must add
+_LINKING = 2.5  # the least weight of a shared word that links two contexts
 
 
 def weights() -> Mapping[str, Any]:
@@ -45,8 +45,9 @@ def supported(claim: str, contexts: Sequence[str]) -> Best:
 def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
     """Judge the claim by each context alone, and by two together if no context reaches `threshold`.
 
-    Each text is read once, and time is linear in the number of contexts: each is tried only with
-    the few earlier contexts that cover most of the claim. More contexts never lower the support.
+    Each text is parsed once. The time is linear in the number of contexts, since each is paired
+    only with the few earlier contexts that cover most of the claim. More contexts never lower the
+    support.
     """
     alone = [matched(claim, [context]) for context in contexts]
     best_of = [_best(*match) for match in alone]
@@ -66,9 +67,9 @@ def matched(claim: str, contexts: Sequence[str]) -> tuple[ParsedText, list[Parse
 
 
 def _for_chunk(claim: str, contexts: Sequence[ParsedText]) -> str:
-    """Return a claim with its initial name replaced by the pronoun that a chunk begins with.
+    """Return a claim with its initial name replaced by the pronoun with which a chunk begins.
 
-    Chunks are often cut from a text that named its subject earlier: "It was built in 1889."
+    Chunks are often cut from texts that named the subject earlier: "It was built in 1889."
     """
     pronoun = _LEADING_PRONOUN.match(contexts[0].text) if len(contexts) == 1 else None
     named = list(takewhile(lambda word: word.is_capitalised, read_words(claim)))
@@ -85,7 +86,7 @@ def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) 
         entry["weight"] * (values[name] - entry["mean"]) / entry["scale"]
         for name, entry in weights()["features"].items()
     )
-    # Support is rounded, so that the last bits, which differ between machines, do not show.
+    # Round the support, so that the last bits, which differ between machines, have no effect.
     probability = round(1 / (1 + math.exp(-score)), 6)
     if differing_detail(claim, contexts, match) or _lacks_end(match):
         probability = round(probability * _DENIED, 6)
@@ -94,9 +95,9 @@ def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) 
 
 
 def _lacks_end(match: ClaimMatch) -> bool:
-    """Return whether contexts have only the beginning of a short claim, its subject.
+    """Return whether the contexts have only the beginning of a short claim, which is its subject.
 
-    A long claim may have the same meaning in other words.
+    Long claims are exempt, since contexts may state them in other words.
     """
     are_found = [unit in match.found for unit in match.telling]
     rest = are_found[len(list(takewhile(bool, are_found))) :]
@@ -106,11 +107,11 @@ def _lacks_end(match: ClaimMatch) -> bool:
 def _two_jointly(
     claim: str, contexts: Sequence[str], matches: Sequence[ClaimMatch], threshold: float
 ) -> tuple[tuple[int, ...], float]:
-    """Return the first two contexts that jointly support the claim, with their support.
+    """Return the first pair of contexts that supports the claim jointly, with the support.
 
-    Without such a pair, returns an empty tuple and 0.0. Two contexts that share no rare word of the
-    claim have different subjects. Joint support by three contexts is mostly chance: among labeled
-    claims, as many false as true claims had it.
+    Returns ((), 0.0) without such a pair. Two contexts that share no rare word of the claim have
+    different subjects. Joint support by three contexts is mostly chance: among labeled claims, as
+    many false as true claims had it.
     """
     kept: list[int] = []
     for index, match in enumerate(matches):
@@ -130,9 +131,9 @@ def _two_jointly(
 def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
     """Return the weight of a claim that two contexts cover jointly.
 
-    0.0 if they share no name or rare word of the claim, or if one of them adds too little.
+    Returns 0.0 if they share no name or rare word of the claim, or if one of them adds too little.
     """
-    # Words are compared by their keys, since each context may have the claim in its own words ("not
+    # Compare words by their keys, since each context may have the claim in its own words ("not
     # available").
     found = {other.units[unit].key: credit for unit, credit in other.found.items()}
     covered = [
@@ -145,7 +146,7 @@ def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
 
 
 def _evidence(match: ClaimMatch, passage: ParsedText) -> str:
-    """Return the text of the best stretch, with its closing marks."""
+    """Return the text of the evidence, with its closing marks."""
     first, last = match.evidence
     start = passage.words[passage.sentences[max(0, first)][0]].start
     last = min(last, len(passage.sentences) - 1)

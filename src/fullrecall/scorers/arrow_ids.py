@@ -22,7 +22,10 @@ class ArrowIds(NamedTuple):
 
     @classmethod
     def of(cls, lists: Any, separators: Sequence[str]) -> ArrowIds | None:
-        """Return the lists of an Arrow array; None for other arrays, nulls and blanks."""
+        """Convert an Arrow array of lists of IDs.
+
+        Return None for other arrays, nulls and blanks.
+        """
         pa = pyarrow(_PURPOSE)
         if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
             return None
@@ -79,7 +82,7 @@ class ArrowIds(NamedTuple):
         codes = codes.take(pa.array(indices)).to_numpy()
         rows = np.searchsorted(retrieved.offsets, indices, side="right") - 1
         found = rows * len(known.dictionary) + codes
-        order = np.argsort(found, kind="stable")  # Of equal keys, the first position comes first.
+        order = np.argsort(found, kind="stable")  # among equal keys, the first position comes first
         found = np.append(found[order], -1)
         places = np.searchsorted(found[:-1], keys)
         positions = np.append(indices - retrieved.offsets[rows] + 1, 0)

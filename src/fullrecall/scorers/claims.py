@@ -1,4 +1,4 @@
-"""The scorers that ask a judge: by a reference's claims, by sub-questions, by context."""
+"""The scorers that ask a judge: about a reference's claims, sub-questions, or contexts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fullrecall.scorers.scorer import Found, Unmeasured, require, require_retrie
 
 Split = Literal["judge", "sentences"]
 
-_SHOWN = 40  # The shown characters of a part of the reference that is not a claim.
+_SHOWN = 40  # the shown characters of a part of the reference that is not a claim
 _MOST_SHOWN = 5
 
 
@@ -25,11 +25,10 @@ _MOST_SHOWN = 5
 class ClaimRecall(JudgedScorer):
     """The share of the reference answer's claims that the retrieved contexts support.
 
-    Targets are the sample's `reference_claims`; without them, `reference` is split:
-    `split="judge"` asks the judge for atomic claims, "sentences" takes its sentences. The claims
-    are fixed before any is judged, and the judge must return one verdict for each: a claim without
-    a verdict is asked for again, and is unmeasured if it still has none. The denominator never
-    moves.
+    Targets are the sample's `reference_claims`; without them, `reference` is split: `split="judge"`
+    asks the judge for atomic claims, "sentences" takes its sentences. The claims are fixed before
+    any is judged. The judge must return one verdict for each claim; it is asked again about a claim
+    without a verdict, which is unmeasured if it still has none.
 
     A vital claim has grade 1, an "okay" one (`Claim(text, vital=False)`) 0.5, so that
     `Recall(min_grade=1)` counts the vital ones only. With `partial_credit` 0.0 or 0.5 this gives
@@ -57,7 +56,7 @@ class ClaimRecall(JudgedScorer):
         return judged._replace(note=note)
 
     def _omitted(self, sample: Sample) -> str:
-        """Return a note on the parts of a reference, split by its form, that are not claims."""
+        """Return a note on the sentences of a reference that are not claims."""
         is_split_by_form = self.split == "sentences" or self.judge is None
         if sample.reference_claims is not None or not is_split_by_form:
             return ""
@@ -74,20 +73,21 @@ class ClaimRecall(JudgedScorer):
         reference = require(sample.reference, "reference_claims or reference")
         if not reference.strip():
             return ()
-        # Without a context the score is 0.0 for any claims: do not ask a model to split them.
+        # Without a context the score is 0.0, whatever the claims, so do not ask a model to split
+        # them.
         if self.split == "sentences" or not self._contexts(sample).unique:
             parts: Sequence[str] = language().statements(reference)
         else:
             parts = yield from self._asked_judge.split(
                 reference, kind="claims", question=sample.user_input
             )
-        # A claim that the judge lists twice would weigh twice.
+        # A claim that the judge lists twice must not weigh twice.
         return [Claim(part) for part in dict.fromkeys(parts)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContextPrecision(JudgedScorer):
-    """The degree to which relevant contexts rank before irrelevant ones: 1.0 if all do.
+    """How far relevant contexts rank before irrelevant ones, in [0, 1]: 1.0 if all of them do.
 
     A context is relevant if the judge finds that it helps to write the reference answer or, without
     a reference, to answer the question. Targets are the contexts themselves, and `missed` has those
@@ -108,8 +108,8 @@ class ContextPrecision(JudgedScorer):
         if reference is None and not (sample.user_input or "").strip():
             raise Unmeasured("user_input and reference are missing")
         if not contexts.unique:
-            # One target: without any, the sample would be undefined, but an empty retrieval scores
-            # 0.0.
+            # Keep one target: without any, the sample would be undefined, but an empty retrieval
+            # scores 0.0.
             missed = Finding(Target((reference or sample.user_input or "",)))
             return Found([missed], contexts.count)
         verdicts = yield from self._asked_judge.relevance(

@@ -1,8 +1,9 @@
-"""Compute findings again from their sample, by the scorer that a saved method names.
+"""Compute saved findings again from their sample, by the scorer that the saved method names.
 
-A scorer without a judge scores the sample again. One with a judge is run again too, with the
-verdicts that the saved findings record. All that follows from them is computed anew: the targets,
-whether a quote is in its context, the credit, the ranks, and whether the sample is scored.
+A scorer without a judge scores the sample again. A scorer with a judge also runs again, with the
+verdicts that the saved findings record. Everything that follows from the verdicts is computed
+again: the targets, whether a quote is in its context, the credit, the ranks, and whether the sample
+is scored.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ def _kinds() -> Mapping[str, type[FindingScorer]]:
 
 
 def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer | None:
-    """Return the scorer that a method describes; None for one of your own.
+    """Return the scorer that a method describes; None for a user's own scorer.
 
-    `judge` replaces the judge that the method names. Without it, a scorer that asks a judge is
-    None too.
+    `judge` replaces the judge that the method names. Without it, the result is also None for a
+    scorer that asks a judge.
     """
     make, parameters = _kinds().get(method.kind), {**method.parameters}
     if make is None:
@@ -61,7 +62,7 @@ def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer
         scorer = make(name=method.name, **parameters)
     except (FullrecallError, TypeError):
         return None
-    # If the constructor rewrites a parameter, the scorer would give other numbers under the saved
+    # If the constructor changes a parameter, the scorer would compute other numbers under the saved
     # name.
     return scorer if scorer.method == method else None
 
@@ -69,7 +70,8 @@ def rebuilt(method: Method, judge: RecordedJudge | None = None) -> FindingScorer
 def changed_parameters(method: Method) -> Mapping[str, Any]:
     """Return the parameters that differ from the scorer's defaults.
 
-    The parameters of your own scorer are left out: a saved report does not have its defaults.
+    The parameters of a user's own scorer are left out, since a saved report does not have its
+    defaults.
     """
     make, built_in = _kinds().get(method.kind), plugged("judge")
     if make is None:
@@ -85,7 +87,10 @@ def changed_parameters(method: Method) -> Mapping[str, Any]:
 
 
 def _may_be_own(method: Method) -> bool:
-    """Return whether the scorer or its similarity may be yours: a report saves only their names."""
+    """Return whether the scorer or its similarity may be a user's.
+
+    A report saves only their names.
+    """
     similarity = method.parameters.get("similarity")
     is_function = isinstance(similarity, str) and not is_name(similarity)
     return method.kind not in _kinds() or is_function
@@ -95,9 +100,9 @@ class Derivation:
     """Derives the results of one score from their samples and saved verdicts."""
 
     def __init__(self, method: Method, *, held: bool) -> None:
-        """Derive results of this method; `held` says that its run compared labels with a corpus.
+        """Derive results of this method; `held` is true if its run compared labels with a corpus.
 
-        Raises `ReportError` for a method that no scorer of this package can have.
+        Raises `ReportError` for a method that no scorer of this package has.
         """
         self._judge = RecordedJudge()
         self._held = held
@@ -115,8 +120,8 @@ class Derivation:
     def result(self, sample: Sample, saved: Result) -> Result:
         """Return the sample's result, derived from the verdicts that `saved` records.
 
-        Returns `saved` itself for a scorer of your own, and where the run, not the scorer, left
-        the sample unscored.
+        Returns `saved` itself for a user's own scorer, and if the run, not the scorer, left the
+        sample unscored.
         """
         if self.scorer is None or self._left_by_run(saved):
             return saved
@@ -124,7 +129,7 @@ class Derivation:
             return self.scorer.score(sample)
         assert isinstance(self.scorer, JudgedScorer)  # noqa: S101 - no other takes a judge
         self._judge.replay(self.scorer, sample, saved)
-        # `score` would make new objects that send requests for each sample.
+        # `score` would create new objects that send requests for each sample.
         step = advance(self.scorer.flow(sample), None)
         assert isinstance(step, Done)  # noqa: S101 - the judge asks nobody
         result: Result = step.value
@@ -134,7 +139,7 @@ class Derivation:
         """Return whether the run, and not the scorer, left the sample unscored."""
         if saved.status is not Status.UNSCORED or saved.findings:
             return False
-        # Deadlines, bad rows and the corpus belong to the run: the sample cannot confirm them.
+        # Deadlines, bad rows and the corpus belong to the run; the sample cannot confirm them.
         stale = self._held and saved.note.startswith(STALE)
         return stale or saved.note in (LATE, INTERRUPTED) or saved.note.startswith(BAD_ROW)
 
@@ -157,7 +162,7 @@ class RecordedJudge:
         self._index_of_rank: dict[int, int] = {}
 
     def replay(self, scorer: JudgedScorer, sample: Sample, saved: Result) -> None:
-        """Replay the verdicts of this sample's findings from now on."""
+        """Set the sample and the saved findings whose verdicts are replayed from now on."""
         self._saved = saved
         self._findings = {finding.target.label: finding for finding in saved.findings}
         self._unmeasured = dict(saved.unmeasured)
@@ -186,7 +191,7 @@ class RecordedJudge:
         return [self._verdict(target) for target in targets]
 
     def _check_answered(self) -> None:
-        """Raise the failure that left the sample unscored, if none of its targets was judged."""
+        """Raise `JudgeError` if a failure left the sample without any judged target."""
         saved = self._saved
         nothing = not self._findings and not self._unmeasured
         if nothing and saved is not None and saved.status is Status.UNSCORED:
@@ -209,13 +214,16 @@ class RecordedJudge:
             else verdicts[""]
         )
         contested, support, referred = finding.contested, finding.support, finding.referred
-        # `replace` is called only if needed: it takes a tenth of the time of a derivation.
+        # Call `replace` only if needed: it takes a tenth of the time of a derivation.
         if contested or referred or support is not None:
             return replace(verdict, contested=contested, support=support, referred=referred)
         return verdict
 
     def _of_votes(self, parts: Sequence[VerdictPart], finding: Finding) -> Verdict:
-        """Return the verdict of the parts: one judge's, or the median of a panel's votes."""
+        """Return the verdict from its parts.
+
+        That of one judge, or the median of a panel's votes.
+        """
         by_vote: dict[int, list[Verdict]] = {}
         for part in parts:
             by_vote.setdefault(part.vote, []).append(self._of_part(part, finding.evidence))
@@ -223,12 +231,13 @@ class RecordedJudge:
             replace(first, others=tuple(others)) if others else first
             for first, *others in by_vote.values()
         ]
-        # A panel's votes are numbered from 1 (`_kept_parts` in `judged`); 0 is a single judge.
+        # The votes of a panel are numbered from 1 (`_kept_parts` in `judged`); 0 means a single
+        # judge.
         return votes[0] if parts[0].vote == 0 else median(votes)
 
     def _of_part(self, part: VerdictPart, evidence: Sequence[Evidence]) -> Verdict:
-        """Return one verdict; a citation without a context cites context -1."""
-        # A citation without a context must fail in the scorer, as it did when it was judged.
+        """Return one verdict; a citation without a context cites index -1."""
+        # A citation without a context must fail in the scorer again.
         cited = [evidence[index] for index in part.evidence if index < len(evidence)]
         citations = [
             Citation(self._index_of_rank.get(item.rank, -1), item.quote or "") for item in cited
@@ -239,7 +248,7 @@ class RecordedJudge:
         )
 
     def _verified(self, cited: Sequence[Evidence]) -> bool | None:
-        """Return whether the judge verified quotes; None if rules decide."""
+        """Return whether the judge verified the quotes; None if rules decide that."""
         if self.quotes_by_rules:
             return None
         flags = {item.verified for item in cited if item.start is not None}

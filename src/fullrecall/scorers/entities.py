@@ -27,14 +27,14 @@ class EntityRecall(DeterministicScorer):
 
     Targets are `reference_entities`; those that differ only in letter case are one target. An
     entity occurs if a context has it as a whole name, in any letter case and white space; a name of
-    up to three letters ("US", "May") keeps its case. Scripts that write words together (Chinese,
-    Japanese, Thai, Lao, Khmer, Burmese) show no whole names: there any place counts, and in Korean
-    any continuation, as particles follow names. A number, an amount, or a date also occurs in
+    up to three letters ("US", "May") keeps its case. In scripts without spaces (Chinese, Japanese,
+    Thai, Lao, Khmer, Burmese), whole names cannot be recognized, so any place counts. In Korean,
+    any continuation counts, since particles follow names. A number, an amount, or a date may have
     another notation: `10 km` and `10km`, `$4.2 billion` and `$4.2B`, `4 March 2023` and `March 4,
     2023`.
 
-    `aliases` are lists of names for one thing, `[["EU", "European Union"]]`: any of them counts.
-    Names that are not listed do not count; `ClaimRecall` has a judge decide.
+    `aliases` are lists of names for one thing, `[["EU", "European Union"]]`; any of them counts.
+    Other names do not count; use `ClaimRecall` to have a judge decide.
     """
 
     aliases: Sequence[Sequence[str]] | None = None
@@ -69,7 +69,7 @@ class EntityRecall(DeterministicScorer):
 
 
 def _finding(names: tuple[str, ...], ranks: Mapping[str, int]) -> Finding:
-    """Return the finding of an entity: the first place of any of its names in each text."""
+    """Return the finding of an entity, with the first place of any of its names in each text."""
     patterns = [(name, _pattern(name)) for name in names]
     places = [(rank, _first_place(patterns, text)) for text, rank in ranks.items()]
     evidence = tuple(Evidence(rank, *place) for rank, place in places if place)
@@ -85,22 +85,21 @@ def _first_place(
     return min(places, default=None)
 
 
-_SHORT = 3  # The letters of a name that may also be a lower-case word.
+_SHORT = 3  # the most letters of a name that may also be a lower-case word
 
 
 def _pattern(entity: str) -> re.Pattern[str]:
     # A number inside a longer one is another number: 12 in 12,345, 1 in 1.5.
     before = r"(?<!\d[.,:/-])" if entity[0].isdigit() else ""
     after = r"(?![.,:/-]\d)" if entity[-1].isdigit() else ""
-    # The repeats are possessive: with backtracking, a page of blanks would cost the square of its
-    # length.
+    # The repeats are possessive: with backtracking, a page of blanks would take quadratic time.
     spaced = r"\s++".join(map(re.escape, entity.split()))
     keeps_case = len(entity) <= _SHORT and not entity.islower()
     case = "" if keeps_case else "(?i)"
     if not re.match(f"[{_UNSPACED}]", entity):
         before = rf"(?<![^\W{_UNSPACED}]){before}"
     if not re.match(f"[{_UNSPACED}{_HANGUL}]", entity[-1]):
-        after = rf"(?![^\W{_UNSPACED}{_HANGUL}]|[+#]){after}"  # C is not C++.
+        after = rf"(?![^\W{_UNSPACED}{_HANGUL}]|[+#]){after}"  # C is not C++
     return re.compile(f"{case}{before}{spaced}{after}")
 
 
@@ -108,6 +107,6 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # The letters of Thai and Lao, Burmese, and Khmer.
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-"""Letters of scripts that put no spaces between words; the second line: Chinese and Japanese."""
+"""Letters of scripts without spaces between words; the second line is Chinese and Japanese."""
 
 _HANGUL = "\uac00-\ud7a3"

@@ -17,13 +17,13 @@ from fullrecall.scorers.result import Result, Status
 from fullrecall.scorers.scorer import first_positions
 
 _FEW = 400
-"""Pairs of a retrieved and a reference ID in a row: with more, a dictionary is faster."""
+"""The most pairs of a retrieved and a reference ID in a row; beyond it, a dictionary is faster."""
 
 CODES = {status: code for code, status in enumerate(Status)}
 
 
 class IdTargets(NamedTuple):
-    """The reference IDs of rows, those of each reference one after another.
+    """The reference IDs of rows; the alternatives of a reference follow each other.
 
     `grades` has the grade of each reference, `sizes` the number of its alternatives; None if all
     are 1.
@@ -58,7 +58,7 @@ def listed(references: SingleIds | tuple[Reference, ...]) -> tuple[Reference, ..
 
 
 def columns_of(results: Sequence[Result]) -> FoundColumns:
-    """Return the columns of results made one by one; only scored rows have targets."""
+    """Return results that were computed one by one as columns; only scored rows have targets."""
     return FoundColumns.of(
         [result.findings if result.status is Status.SCORED else () for result in results],
         [result.retrieved for result in results],
@@ -74,10 +74,10 @@ def score_ids(
     grades: Floats | None = None,
     sizes: Integers | None = None,
 ) -> FoundColumns:
-    """Return the results of `IdRecall` as columns: references' positions and rows' statuses.
+    """Return the results of `IdRecall` as columns: statuses of rows, and positions of references.
 
-    `first` is as from `first_ranks`; `lengths` counts the retrieved IDs of each row, whose
-    references begin at `offsets`. Only references with a grade above 0 count.
+    `first` is the result of `first_ranks`. `lengths` has the number of retrieved IDs of each row,
+    `offsets` the index of its first reference. Only references with a grade above 0 count.
     """
     positions, supports = Lists(np.array(first, np.int32), offsets), None
     if sizes is not None:
@@ -100,13 +100,13 @@ def score_ids(
 
 
 def with_results(columns: FoundColumns, odd: Mapping[int, Result]) -> FoundColumns:
-    """Return the columns with the results of some rows replaced by those made one by one."""
+    """Return the columns with the rows in `odd` replaced by separately computed results."""
     if not odd:
         return columns
     others = np.setdiff1d(np.arange(len(columns)), list(odd))
     joined = FoundColumns.joined([columns.selected(others), columns_of(list(odd.values()))])
     ordered = joined.selected(np.argsort([*others, *odd]))
-    # The support is computed now, not later: functions do not pickle.
+    # Compute the support now, since functions cannot be pickled.
     return replace(ordered, supports=None if ordered.supports is None else ordered.supporting)
 
 
@@ -115,7 +115,7 @@ def first_ranks(
 ) -> tuple[list[int], list[int]]:
     """Return the 1-based position of each reference among its row's retrieved IDs, or 0.
 
-    It also returns which rows have a retrieved ID that is blank or None.
+    It also returns the rows that have a retrieved ID that is blank or None.
     """
     longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
     pairs = zip(retrieved, references, strict=True)

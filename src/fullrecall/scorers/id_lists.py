@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from fullrecall.scorers.arrow_ids import ArrowIds
 
 _ROWS = 128
-"""Rows whose IDs are looked at together: several times, while they are in a processor's cache."""
+"""The rows whose IDs are processed together, several times, while they are in the processor's
+cache.
+"""
 
 
 class IdLists(NamedTuple):
-    """Lists of IDs, texts or whole numbers: `offsets` counts those before each row.
+    """Lists of IDs, texts or whole numbers; `offsets` has the number of IDs before each row.
 
-    `pieces` has the IDs of `_ROWS` rows each: one long list would be copied while it grows.
+    `pieces` has the IDs of `_ROWS` rows each, since one long list would be copied while it grows.
     """
 
     pieces: Sequence[Sequence[Any]]
@@ -54,11 +56,11 @@ class IdLists(NamedTuple):
 
 
 def joined(lists: Iterable[Sequence[Any]]) -> tuple[Any, ...]:
-    """Return the items of all lists, copied list by list: `chain` would pass each item alone."""
+    """Return the items of all lists; copying whole lists is faster than `chain`."""
     items: list[Any] = []
     for each in lists:
         items += each
-    return tuple(items)  # It is smaller than a list, which reserves room for more.
+    return tuple(items)  # smaller than a list, which reserves room for more
 
 
 def texts_of(ids: Sequence[Any]) -> Sequence[str]:
@@ -67,7 +69,7 @@ def texts_of(ids: Sequence[Any]) -> Sequence[str]:
 
 
 class FoundIds(NamedTuple):
-    """The IDs of rows, references without repetitions, and the position of each reference, or 0."""
+    """The IDs of rows, with distinct references, and the position of each reference, or 0."""
 
     retrieved: IdLists | ArrowIds
     references: IdLists | ArrowIds
@@ -145,19 +147,24 @@ class PlainLists(NamedTuple):
 
 _LISTS = frozenset({list, tuple})
 _SEPARATORS = ("; ", " | ")
-"""Between several IDs in one text."""
+"""Separators of several IDs in one text."""
 
 _MOST_DIGITS = 10**100
-"""Python converts no number of thousands of digits to text: its sample refuses such an ID."""
+"""The first number that is not read here: Python converts numbers of thousands of digits to no
+text, and `Sample` refuses such an ID.
+"""
 
 
 def plain_lists(column: Sequence[Any]) -> PlainLists | None:
-    """Return lists of IDs, which may be blank; None for other forms, or several IDs in one text."""
+    """Return a column of lists of IDs, some perhaps blank; None for other forms.
+
+    A text with several IDs is another form.
+    """
     if not _LISTS.issuperset(map(type, column)):
         return None
     ids = joined(column)
     try:
-        text = "".join(ids)  # This is the fastest check that all are texts.
+        text = "".join(ids)  # the fastest check that all are texts
     except TypeError:
         if set(map(type, ids)) != {int} or max(ids) >= _MOST_DIGITS or min(ids) <= -_MOST_DIGITS:
             return None

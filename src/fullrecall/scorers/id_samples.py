@@ -1,4 +1,4 @@
-"""Samples of IDs alone in columns: lists of texts without an object for each row."""
+"""Samples that have only IDs, in columns: lists of texts without an object for each row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fullrecall.scorers.arrow_ids import ArrowIds
 
 CellReader: TypeAlias = Callable[[str, Any], Any]
-"""Returns the value of a field that `Sample` takes for a cell, None for one that is not given."""
+"""Converts a cell to the value that `Sample` takes for a field; returns None for a missing cell."""
 
 RETRIEVED, REFERENCES = "retrieved_context_ids", "reference_context_ids"
 _TEXTS = frozenset({"id", "user_input", "group"})
@@ -39,7 +39,7 @@ class IdSamples(Sequence[Sample]):
 
     - `references` are distinct within a row; `grades` and `sizes` are those of `IdTargets`.
     - `others`: the other fields, by name.
-    - `odd`: the samples of rows that only the scorer itself can score; their lists are empty.
+    - `odd`: the samples of rows that need the scorer itself; these rows have empty lists.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class IdSamples(Sequence[Sample]):
         )
 
     def references_of(self, row: int) -> Sequence[Any]:
-        """Return the references of a row, as IDs if no row has a grade or an alternative."""
+        """Return the references of a row; as IDs, if no row has grades or alternatives."""
         names = self.references.of_row(row)
         if self.grades is None:
             return names
@@ -100,7 +100,7 @@ class IdSamples(Sequence[Sample]):
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> IdSamples | None:
-        """Return samples of IDs alone as columns; None if any sample has more than IDs."""
+        """Return samples that have only IDs as columns; None if any sample has more."""
         if isinstance(samples, IdSamples):
             return samples
         retrieved: list[Any] = [sample.retrieved_context_ids for sample in samples]
@@ -118,7 +118,7 @@ class IdSamples(Sequence[Sample]):
 
 
 class ScoredIds(NamedTuple):
-    """Samples with their results of `IdRecall`, and the notes of rows that have one."""
+    """Samples with their results of `IdRecall`, and the notes of the rows that have one."""
 
     samples: Sequence[Sample]
     columns: FoundColumns
@@ -126,7 +126,7 @@ class ScoredIds(NamedTuple):
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> ScoredIds:
-        """Score samples as columns, and those that need the scorer itself one by one."""
+        """Score samples as columns; score those that need the scorer itself one by one."""
         retrieved: list[Any] = [sample.retrieved_context_ids for sample in samples]
         references: list[Any] = [_references(sample) for sample in samples]
         odd = {
@@ -135,7 +135,7 @@ class ScoredIds(NamedTuple):
             if ids is None
             or references[row] is None
             or sample.answerable is False
-            or sample.retrieval is not None  # The call failed, or there are several lists.
+            or sample.retrieval is not None  # the call failed, or there are several lists
         }
         for row in odd:
             retrieved[row], references[row] = (), SingleIds(())
@@ -148,7 +148,7 @@ class ScoredIds(NamedTuple):
     def of_cells(
         cls, cells: Mapping[str, Sequence[Any]], read: CellReader | None = None
     ) -> ScoredIds | None:
-        """Score rows by the cells of their fields; None if a row is not a sample of IDs.
+        """Score rows from the cells of their fields; return None if a row has more than IDs.
 
         Without `read`, accepts only texts and lists of texts or of whole numbers.
         """
@@ -165,12 +165,15 @@ class ScoredIds(NamedTuple):
             return None
         try:
             return cls._of_fields({name: _fields(name, cells[name], read) for name in cells})
-        except ValueError:  # The error is raised again for its row.
+        except ValueError:  # the error is raised again for its row
             return None
 
     @classmethod
     def _of_fields(cls, fields: dict[str, list[Any]]) -> ScoredIds | None:
-        """Score rows by fields in the form that `Sample` keeps; None without a needed field."""
+        """Score rows from fields in the form that `Sample` keeps.
+
+        Return None without a needed field.
+        """
         retrieved, references = fields.pop(RETRIEVED), fields.pop(REFERENCES)
         answerable = fields.get("answerable", [None] * len(retrieved))
         odd = {}
@@ -249,7 +252,7 @@ _KEPT = FIELDS | {"single_ids"}
 
 
 def cells_of(rows: Sequence[Any], columns: Iterable[str]) -> dict[str, Sequence[Any]]:
-    """Return the cells of the columns, those of several frames joined; None for a missing cell."""
+    """Return the cells of columns, with those of several frames joined; a missing cell is None."""
     if type(rows[0]) is not FrameRow:
         return {column: [row.get(column) for row in rows] for column in columns}
     pieces: dict[str, list[Sequence[Any]]] = {column: [] for column in columns}

@@ -40,7 +40,7 @@ class IdRecall(DeterministicScorer):
     labels: ClassVar[Collection[str]] = ("reference_context_ids",)
 
     def _scored(self, sample: Sample) -> Result:
-        if type(self) is not IdRecall:  # A subclass may find targets differently.
+        if type(self) is not IdRecall:  # a subclass may find targets differently
             return super()._scored(sample)
         ids, single = sample.retrieved_context_ids, sample.single_ids
         if not (single and ids and single.ids and single.grades is None):
@@ -49,9 +49,9 @@ class IdRecall(DeterministicScorer):
             return super()._scored(sample)
         try:
             found = first_positions(ids, single.ids)
-        except Unmeasured as reason:  # A deadline passed during the scoring.
+        except Unmeasured as reason:  # a deadline passed during the scoring
             return self._without_score(reason, sample).asked_of(sample)
-        if len(found) > len(single.ids):  # A context has no ID.
+        if len(found) > len(single.ids):  # a context has no ID
             return super()._scored(sample)
         source = _IdSource(self, sample, FoundRow([*found.values()], len(ids)))
         return result_view(source, 0, self._method, Status.SCORED, len(ids))
@@ -70,7 +70,7 @@ class IdRecall(DeterministicScorer):
 
 
 class _IdSource(ResultSource):
-    """The result of one sample of IDs alone, as plain numbers."""
+    """The result of one sample that has only IDs, as plain numbers."""
 
     def __init__(self, scorer: IdRecall, sample: Sample, found: FoundRow) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ def _finding(members: tuple[str, ...], grade: float, ranks: Sequence[int]) -> Fi
 
 
 def _missing_ids_note(sample: Sample) -> str:
-    """Return how many contexts have no ID; raise `Unmeasured` if none has one."""
+    """Return a note on how many contexts have no ID; raise `Unmeasured` if none has one."""
     ids = sample.retrieved_context_ids or ()
     without = ids.count(None)
     if without < len(ids):
@@ -123,4 +123,4 @@ def _missing_ids_note(sample: Sample) -> str:
 
 
 _SHOWN = 8
-"""Fields of a context that a reason names."""
+"""The most fields of a context that a reason names."""

@@ -1,4 +1,4 @@
-"""Base of the scorers that ask a judge: flows, and the way from verdicts to findings."""
+"""The base of the scorers that ask a judge: flows, and the conversion of verdicts to findings."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 class JudgedScorer(FindingScorer):
     """Base of the scorers that ask a judge; subclasses define the questions.
 
-    - `judge`: gives the verdicts; None is the built-in `LexicalJudge`, which needs no model.
+    - `judge`: returns the verdicts; None selects the built-in `LexicalJudge`, which needs no model.
     - `partial_credit`: the credit of a target supported in part, in [0, 1]; 0.0 is strict.
-    - `require_evidence`: give credit only for verified quotes. The judge is asked once more for a
-      quote that is not verified; if it still is not, the target is unmeasured, not missed.
-    - `min_measured`: the share of targets that need a valid verdict. Below it the sample is
-      unscored; at 1.0, the default, one target without a verdict leaves it unscored. At a lower
-      value, the score is over the measured targets, and `result.unmeasured` names the unmeasured
-      ones.
+    - `require_evidence`: give credit only for verified quotes. If a quote is not verified, the
+      judge is asked for it once more; if it is still not verified, the target is unmeasured, not
+      missed.
+    - `min_measured`: the least share of targets with a valid verdict; below it, the sample is
+      unscored. At 1.0, the default, all targets need a verdict. At a lower value, the score is over
+      the measured targets, and `result.unmeasured` names the others.
     """
 
     judge: Judge | None = None
@@ -67,7 +67,7 @@ class JudgedScorer(FindingScorer):
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
         """Return the result for a sample, or for the fields of one given by name.
 
-        Blocks while models answer, in a running event loop too. Raises `InputError` for fields
+        Blocks while models answer, even in a running event loop. Raises `InputError` for fields
         that do not make a sample. A sample that cannot be judged is "unscored", with the reason.
         """
         sample = as_sample(sample, sample_fields)
@@ -121,7 +121,10 @@ class JudgedScorer(FindingScorer):
 
     @cached_property
     def _asked_judge(self) -> Judge:
-        """The judge, by default the built-in one; asks twice for quotes that are required."""
+        """The judge, by default the built-in one.
+
+        If quotes are required, it asks once more for them.
+        """
         if self.judge is None:
             built_in: Callable[[], Judge] | None = plugged("judge")
             if built_in is None:
@@ -151,7 +154,7 @@ class JudgedScorer(FindingScorer):
         return self._findings_of(targets, verdicts, contexts, relation)
 
     def index_of_rank(self, sample: Sample) -> dict[int, int]:
-        """Return the judge's index of the context at each rank that it may cite."""
+        """Return the judge's index of the context at each rank."""
         try:
             contexts = self._contexts(sample)
         except Unmeasured:
@@ -169,9 +172,8 @@ class JudgedScorer(FindingScorer):
         contexts: Contexts,
         aim: Aim,
     ) -> Found:
-        """Return findings of targets with a valid verdict, and why the rest have none."""
-        # Verdicts belong to targets by order alone: if one is missing, all later ones would be
-        # shifted.
+        """Return findings of targets with a valid verdict, and the reasons of the other targets."""
+        # Verdicts belong to targets by order: if one were missing, all later ones would be shifted.
         if len(verdicts) != len(targets):
             raise JudgeError(
                 f"the judge {self._asked_judge.name} returned {len(verdicts)} verdicts, expected "
@@ -185,7 +187,7 @@ class JudgedScorer(FindingScorer):
                 unmeasured.append((target.label, problem or "the judge gave no verdict"))
                 continue
             finding = self._finding(target, verdict, contexts, aim)
-            # The judge said yes without proof: the target is unmeasured, since a miss would be a
+            # The judge said yes without a proof: the target is unmeasured, since a miss would be a
             # wrong 0.
             if self.require_evidence and self._credit(verdict) and not finding.steps:
                 unmeasured.append((target.label, _UNVERIFIED))
@@ -199,7 +201,7 @@ class JudgedScorer(FindingScorer):
         return Found(findings, contexts.count, "; ".join(filter(None, notes)), tuple(unmeasured))
 
     def _finding(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
-        """Return a target's finding; each of several verdicts earns credit at its own rank."""
+        """Return the finding of a target; each of several verdicts earns credit at its own rank."""
         if verdict.facts:
             return self._compound(target, verdict, contexts, aim)
         if not (verdict.citations or verdict.others or verdict.votes):  # most denials
@@ -216,7 +218,7 @@ class JudgedScorer(FindingScorer):
             for vote in verdict.votes or (verdict,)
         ]
         cited_evidence = [piece for vote in cited for _, pieces in vote for piece in pieces]
-        # A context with a quote that one judge or window verified is proven for all of them.
+        # A quote that one judge or window verified proves its context for all of them.
         verified = {piece.rank for piece in cited_evidence if piece.verified}
         votes = [
             [
@@ -293,12 +295,12 @@ class JudgedScorer(FindingScorer):
         verified: AbstractSet[int],
         enough: AbstractSet[int],
     ) -> _VerdictCredit:
-        """Return one verdict's credit and the ranks where it supports its target.
+        """Return the credit of one verdict, and the ranks at which it supports its target.
 
-        Of several contexts that a verdict does not need `together`, one is enough if its quote is
-        verified and it has as much of the target as all of them. Otherwise all are needed.
+        If a verdict does not need several contexts `together`, one is enough if its quote is
+        verified and it has as much of the target as all of them; otherwise all are needed.
         `verified` has the ranks of contexts with a verified quote from any judge or window,
-        `enough` the ranks of contexts that have as much as all together.
+        `enough` the ranks of contexts that have as much as all of them together.
         """
         credit = self._credit(part)
         if not cited or not credit:
@@ -308,7 +310,7 @@ class JudgedScorer(FindingScorer):
         if len(cited_ranks) > 1 and not part.together:
             alone = cited_ranks & verified & enough
             if alone:
-                # The first context that is enough: later ones do not add to the credit.
+                # The first sufficient context counts; later ones add nothing to the credit.
                 return _VerdictCredit(credit, min(alone), min(alone), counted)
         last = max(cited_ranks)
         return _VerdictCredit(credit, last, last if cited_ranks <= verified else None, counted)
@@ -318,7 +320,7 @@ _UNVERIFIED = "the judge's quote is not evidence, or is not in a context that it
 
 
 class _VerdictCredit(NamedTuple):
-    """A verdict's credit, the rank that finds it, the rank that proves it, and its ranks."""
+    """A verdict's credit, the rank that finds its target, the rank that proves it, and all ranks."""
 
     credit: float = 0.0
     found_at: int | None = None
@@ -329,8 +331,8 @@ class _VerdictCredit(NamedTuple):
 def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[CreditStep, ...]:
     """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
 
-    `votes` has the verdicts of each judge. For an even number of judges it is the lower median:
-    more than half give at least this credit. `strict` counts verified credit only.
+    `votes` has the verdicts of each judge. For an even number of judges, it is the lower median, so
+    that more than half give at least this credit. With `strict`, only verified credit counts.
     """
     earned: list[dict[int, float]] = []
     for vote in votes:
@@ -345,8 +347,8 @@ def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[
             max((credit for own_rank, credit in ranks.items() if own_rank <= rank), default=0.0)
             for ranks in earned
         )
-        # The mean would not do: a panel that disagrees would give half credit, as none of its
-        # judges did.
+        # The mean would be wrong: a divided panel would give half credit, which none of its judges
+        # gave.
         credit = by_judge[(len(by_judge) - 1) // 2]
         if credit > (steps[-1].credit if steps else 0.0):
             steps.append(CreditStep(rank, credit))
@@ -358,16 +360,18 @@ def _kept_parts(
     evidence: Sequence[Evidence],
     cited: Sequence[Sequence[tuple[Verdict, Sequence[Evidence]]]],
 ) -> tuple[VerdictPart, ...]:
-    """Return the verdicts that make up `verdict`, so that the finding can be derived again.
+    """Return the verdicts of which `verdict` consists, from which the finding can be derived again.
 
-    Empty for a single verdict whose contexts are each enough: its evidence records all of it.
+    Returns () for a single verdict whose contexts are each enough, since its evidence records all
+    of it.
     """
     together = verdict.together and len(verdict.citations) > 1
     if not (verdict.votes or verdict.others or together):
         return ()
     return tuple(
         VerdictPart(part.label or "", tuple(map(evidence.index, items)), part.together, number)
-        # A panel's votes count from 1: a loaded report tells a panel from a single judge by this.
+        # Number a panel's votes from 1, by which a loaded report distinguishes a panel from one
+        # judge.
         for number, vote in enumerate(cited, start=bool(verdict.votes))
         for part, items in vote
     )
@@ -388,7 +392,7 @@ def _check_judge(judge: object) -> None:
 
 
 class Contexts:
-    """The retrieved texts that a judge sees: each once, at its first rank, without blank ones."""
+    """The retrieved texts that a judge sees: distinct, not blank, each at its first rank."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         first = {text: rank for text, rank in first_ranks(texts).items() if text.strip()}
@@ -398,11 +402,11 @@ class Contexts:
 
     @cached_property
     def _quotes(self) -> Quotes:
-        """The contexts prepared for looking up quotes, made when the first quote is cited."""
+        """The contexts prepared to look up quotes; created when the first quote is cited."""
         return Quotes(dict(enumerate(self.unique)))
 
     def problem_of(self, verdict: Verdict) -> str:
-        """Return how a verdict breaks the judge's contract; empty if it does not."""
+        """Return how a verdict breaks the judge's contract; "" if it does not."""
         for part in (verdict, *verdict.others, *verdict.votes, *verdict.facts):
             # A panel continues without a judge that failed; a single verdict needs a label.
             if part.label is None and part in verdict.votes:
@@ -427,8 +431,8 @@ class Contexts:
     def evidence(self, verdict: Verdict, target: Target, aim: Aim) -> list[Evidence]:
         """Return a verdict's evidence: its quotes, and whether each is verified.
 
-        A verified quote is in its context and bears on the target. Whether it bears is decided by a
-        model that judged the quote alone, if there is one, else by rules.
+        A verified quote is in its context and bears on the target. A model that judged the quote
+        alone decides whether it bears on it, or else rules do.
         """
         return [self._looked_up(citation, verdict, target, aim) for citation in verdict.citations]
 

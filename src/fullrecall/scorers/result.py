@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from fullrecall.samples.sample import Sample
 
 _NAMED = 5
-"""Missed targets that a printed result names."""
+"""The most missed targets that a printed result names."""
 
 _LONGEST = 120
-"""Characters of a text within a printed result."""
+"""The most characters of a text in a printed result."""
 
 
 class Status(StrEnum):
@@ -31,21 +31,23 @@ class Status(StrEnum):
 
     SCORED = "scored"
     UNDEFINED = "undefined"
-    """The sample has no targets: there is nothing to recall."""
+    """The sample has no targets, so its recall is undefined."""
     UNSCORED = "unscored"
-    """The sample could not be measured: no retrieval seen, a field missing, a failure."""
+    """The sample could not be measured: no retrieval was observed, a field is missing, or a call
+    failed.
+    """
     UNJUDGED = "unjudged"
-    """The sample has no relevance judgment (`judged=False`): no reference to measure it by."""
+    """The sample has no relevance judgment (`judged=False`), so it has no reference."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """How findings were made: the scorer's name, its kind and parameters, its judge's prompts.
+    """How findings were computed: the scorer's name, kind and parameters, and its judge's prompts.
 
-    `headline` is the measure of the score: recall, unless recall does not describe the findings.
-    `kind` names the scorer's class ("id_recall"), even if the score has a name of its own; it is
-    empty for your own scorer. `quotes_by_rules` is true if rules alone decide whether a quote is
-    verified, and false if the judge may decide it.
+    `headline` is the measure of the score; it is recall, unless recall does not describe the
+    findings. `kind` names the scorer's class ("id_recall"), even if the score has another name; it
+    is empty for a user's own scorer. `quotes_by_rules` is true if rules alone decide whether a
+    quote is verified, and false if the judge may decide it.
     """
 
     name: str
@@ -65,7 +67,7 @@ _NOTHING = Usage()
 
 
 class ResultSource(ABC):
-    """A source of results: views of them have only numbers until a finding is read."""
+    """A source of results, whose views have only numbers until a finding is read."""
 
     def __init__(self) -> None:
         self.values: dict[Measure, Sequence[float | None]] = {}
@@ -73,7 +75,7 @@ class ResultSource(ABC):
 
     @abstractmethod
     def read(self, measure: Measure) -> Sequence[float | None]:
-        """Return the measure's value of each row; None for a row without one."""
+        """Return the value of a measure for each row; None for a row without one."""
 
     @abstractmethod
     def made(self, row: int) -> Result:
@@ -89,15 +91,17 @@ class Result:
     """The findings of one scorer on one sample: `result[Recall @ 5]` is a measure of them.
 
     `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is
-    one sentence. If several calls were united, `ranks` has the rank of each context in its own
-    call, ascending, and findings name contexts by their 1-based position in it; None: the
-    position is the rank. `unmeasured` names the targets that could not be judged, each with the
-    reason, and `usage` is the cost of judging. An unscored result keeps its findings so far.
+    one sentence. If the contexts of several calls were merged, `ranks` has the rank of each context
+    in its own call, ascending, and findings name contexts by their 1-based position in the merged
+    list. If `ranks` is None, the position is the rank. `unmeasured` names the targets that could
+    not be judged, each with the reason, and `usage` is the cost of judging. An unscored result
+    keeps the findings made before it failed.
     """
 
     method: Method
     status: Status
-    # Factories leave no defaults on the class: `__getattr__` makes the fields that a view lacks.
+    # Factories leave no defaults on the class, so that `__getattr__` can create the fields of a
+    # view.
     findings: Sequence[Finding] = field(default_factory=tuple)
     retrieved: int = field(default_factory=int)
     note: str = field(default_factory=str)
@@ -105,7 +109,7 @@ class Result:
     usage: Usage = field(default_factory=lambda: _NOTHING)
     ranks: tuple[int, ...] | None = field(default_factory=lambda: None)
     _source: ResultSource | None = field(default=None, init=False, compare=False)
-    """The source that a view reads its measures from; None: they are counted here."""
+    """The source from which a view reads its measures; None if they are computed here."""
     _row: int = field(default=0, init=False, compare=False)
     _sample: Any = field(default_factory=lambda: None, kw_only=True, compare=False)
     """The scored sample, for measures that read it; `dataclasses.replace` keeps it."""
@@ -113,7 +117,7 @@ class Result:
     if not TYPE_CHECKING:  # Type checkers would accept any attribute.
 
         def __getattr__(self, name: str) -> Any:
-            """Make a view's fields when one of them is first read."""
+            """Create the fields of a view when one of them is first read."""
             source = self._source
             if source is None or name not in _LATE:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -132,7 +136,7 @@ class Result:
         """
         source = self._source
         if source is not None:
-            try:  # An earlier read of another row has usually computed the values.
+            try:  # an earlier read of another row has usually computed the values
                 return source.values[measure][self._row]
             except (KeyError, TypeError):
                 pass
@@ -146,7 +150,7 @@ class Result:
         return values[self._row]
 
     def counted(self, measure: Measure) -> float | None:
-        """Return a measure's value, counted from the findings."""
+        """Return a measure's value, computed from the findings."""
         if self.status is Status.UNSCORED and not measure.of_sample:
             return None
         value = float(measure.values(self._outcomes)[0])
@@ -164,32 +168,33 @@ class Result:
         return replace(columns, samples=samples, findings=lambda _: self.ranked)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The source of the view is left out: pickling one result would pickle its whole table.
+        # Leave out the source of the view: otherwise, pickling one result would pickle its whole
+        # table.
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**state, "_source": None, "_row": 0, "_sample": None}
 
     def asked_of(self, sample: Sample) -> Result:
-        """Return this result with its scored sample."""
+        """Attach the scored sample to this result; return the result."""
         object.__setattr__(self, "_sample", sample)
         return self
 
     def viewed(self, source: ResultSource, row: int) -> Result:
-        """Return this result as a view of a row of `source`, which gives its measures."""
+        """Turn this result into a view of a row of `source`, which has its measures; return it."""
         self.__dict__.update(_source=source, _row=row)
         return self
 
     @property
     def score(self) -> float | None:
-        """The headline measure over all retrieved contexts: recall. None: see `status`."""
+        """The headline measure over all retrieved contexts; None without a score, see `status`."""
         return None if self.status is not Status.SCORED else self[self.method.headline]
 
     @property
     def ranked(self) -> Findings:
-        """The findings by rank; for united calls, a context's rank is that in its own call."""
+        """The findings by rank; in merged lists, the rank of a context is that in its own call."""
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
 
     def paid(self, measure: Measure) -> Findings:
-        """Return the findings in the contexts that the budget of a measure pays for.
+        """Return the findings in the contexts for which the budget of a measure pays.
 
         Returns all findings, by rank, for a measure without a budget, and if costs are unknown.
         """
@@ -219,7 +224,7 @@ class Result:
 
     @property
     def reason(self) -> str:
-        """One sentence for a human: why there is no score, or how many targets were found."""
+        """One sentence for a person: why there is no score, or how many targets were found."""
         if self.status is not Status.SCORED or not len(self.findings):
             return self.note
         found_count = sum(finding.found_at() for finding in self.findings)
@@ -258,12 +263,12 @@ def result_view(
 
 
 _LATE = frozenset(each.name for each in fields(Result)) - {"method", "status", "_source", "_row"}
-"""The fields that a view makes when one of them is first read."""
+"""The fields of a view that are created when one of them is first read."""
 
 
 def _short(text: str) -> str:
     """Return a text as one line of printable characters, shortened if it is long."""
-    # The text is cut first: a target may be a whole document.
+    # Cut the text first, since a target may be a whole document.
     start = text[: 4 * _LONGEST]
     line = " ".join("".join(c if c.isprintable() else " " for c in start).split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -1,4 +1,4 @@
-"""Base of all scorers: their parameters, and the steps from a sample to a result."""
+"""The base of all scorers: their parameters, and the steps from a sample to a result."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ from fullrecall.scorers.result import Method, Result, Status
 T = TypeVar("T")
 
 UNOBSERVED = "no retrieval observed"
-"""The beginning of the reason for a sample without a list of contexts, even an empty one."""
+"""The beginning of the reason if a sample has no list of contexts, not even an empty one."""
 
 NO_REFERENCES = "no reference items"
-"""The note of a result without targets, unless the scorer has another."""
+"""The note of a result without targets, unless the scorer has its own note."""
 
 LATE = "the run's deadline passed before it was judged"
 INTERRUPTED = "the run was interrupted before it was judged"
 BAD_ROW = "bad row"
-"""Why a run, not its scorer, left a sample unscored; the last one only begins a reason."""
+"""Reasons for which a run, not its scorer, left a sample unscored; the last is only the beginning.
+"""
 
 NOT_JUDGED = "not judged"
-"""The part of a reason that says that claims have no verdict."""
+"""The part of a reason that means that claims have no verdict."""
 
 OVER_BUDGET = "the budget of"
-"""The beginning of the reason for requests that a run's budget did not pay for."""
+"""The beginning of the reason if a run's budget did not pay for requests."""
 
 
 @runtime_checkable
@@ -56,8 +57,8 @@ class Scorer(Protocol):
 class Found(NamedTuple):
     """The findings of a scorer; without findings, the sample has no targets.
 
-    `retrieved` counts the contexts, `note` adds to the reason, and `unmeasured` names the targets
-    that could not be judged, with the reason of each.
+    `retrieved` counts the contexts, `note` is added to the reason, and `unmeasured` has the targets
+    that could not be judged, each with its reason.
     """
 
     findings: Findings
@@ -92,8 +93,9 @@ class FindingScorer(ABC):
     """The measure of `Result.score`."""
 
     labels: ClassVar[Collection[str]] = LABELS
-    """Which of "reference_context_ids" and "reference_contexts" a score depends on: where one of
-    these is stale, `evaluate(corpus=…)` does not score the sample."""
+    """The fields, of "reference_context_ids" and "reference_contexts", on which the score depends:
+    if a label in one of them is stale, `evaluate(corpus=…)` does not score the sample.
+    """
 
     def __post_init__(self) -> None:
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
@@ -120,7 +122,7 @@ class FindingScorer(ABC):
     def _method(self) -> Method:
         own = (each for each in fields(self) if each.name != "name")
         parameters = {each.name: _described(getattr(self, each.name)) for each in own}
-        own_kind = vars(type(self)).get("kind", "")  # A subclass may find targets differently.
+        own_kind = vars(type(self)).get("kind", "")  # a subclass may find targets differently
         return Method(self.name or self.kind, parameters, self.headline, own_kind)
 
     def _outcome(self, found: Found, sample: Sample) -> Result:
@@ -145,7 +147,7 @@ class FindingScorer(ABC):
         """Return a result without a score, with the reason."""
         retrieved = len(sample.retrieved_context_ids or ())
         lacks = isinstance(reason, Missing) and sample.has_retrieval
-        # A leak rate needs no references: a sample that only forbids contexts lacks no field.
+        # A leak rate needs no references, so a sample that only forbids contexts lacks no field.
         if (lacks and sample.forbids) or isinstance(reason, Unanswerable):
             return Result(self._method, Status.UNDEFINED, retrieved=retrieved, note=str(reason))
         if lacks and sample.judged is False:
@@ -158,7 +160,7 @@ class FindingScorer(ABC):
 
 
 class DeterministicScorer(FindingScorer):
-    """Base of the scorers without a judge; subclasses only define how to find targets."""
+    """Base of the scorers without a judge; subclasses only define how targets are found."""
 
     def score(
         self, sample: Sample | None = None, /, *others: object, **sample_fields: Any
@@ -173,7 +175,7 @@ class DeterministicScorer(FindingScorer):
                 "score takes one sample, or its fields by name: "
                 "score(retrieved_ids=['d1'], expected_ids=['d1'])"
             )
-        # The usual call, with a `Sample`, pays for one comparison only.
+        # The usual call, with a `Sample`, costs only one comparison.
         if type(sample) is not Sample or sample_fields:
             sample = as_sample(sample, sample_fields)
         return self._scored(sample)
@@ -186,7 +188,7 @@ class DeterministicScorer(FindingScorer):
             return self._without_score(reason, sample).asked_of(sample)
 
     async def ascore(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
-        """Return the same as `score`, which waits for nothing."""
+        """Return the same as `score`; it never waits."""
         return self.score(sample, **sample_fields)
 
     @abstractmethod
@@ -197,7 +199,10 @@ class DeterministicScorer(FindingScorer):
 def as_sample(
     sample: Sample | Mapping[str, Any] | None, sample_fields: Mapping[str, Any]
 ) -> Sample:
-    """Return the sample, given as a `Sample`, a mapping, or fields; raise if given twice."""
+    """Return the sample, given as a `Sample`, a mapping, or fields.
+
+    Raise `InputError` if given twice.
+    """
     if sample is None:
         return Sample(**sample_fields)
     if isinstance(sample, Mapping) and not sample_fields:
@@ -212,7 +217,7 @@ def as_sample(
 
 
 _SHOWN = 8
-"""Fields of a sample's metadata that a reason names."""
+"""The most fields of a sample's metadata that a reason names."""
 
 
 def require_retrieval(sample: Sample) -> None:
@@ -229,7 +234,10 @@ def require_retrieval(sample: Sample) -> None:
 
 
 def require_answerable(sample: Sample) -> None:
-    """Raise `Unanswerable` for an unanswerable question, `Unmeasured` without its retrieval."""
+    """Raise `Unanswerable` for an unanswerable question.
+
+    `Unmeasured` if it has no retrieval either.
+    """
     if sample.answerable is False:
         require_retrieval(sample)
         raise Unanswerable("answerable=False: nothing answers the question")
@@ -258,7 +266,7 @@ def retrieved_texts(sample: Sample) -> list[str]:
 
 
 _PIECE = 50_000
-"""Values that are looked at between two pauses."""
+"""The number of values that are processed between two pauses."""
 
 
 def first_ranks(values: Iterable[T]) -> dict[T, int]:
@@ -270,15 +278,15 @@ def first_ranks(values: Iterable[T]) -> dict[T, int]:
 
 
 def first_positions(row: Sequence[str | None], names: Iterable[str]) -> dict[str | None, int]:
-    """Return each distinct name with the 1-based position of its first occurrence in a row, or 0.
+    """Return the 1-based position of each name's first occurrence in a row; 0 without one.
 
     Names keep their order. "" and None follow if the row has them.
     """
     position_of: dict[str | None, int] = dict.fromkeys(names, 0)
     wanted, size, rest = {"", None, *position_of}, len(row), iter(row)
     for piece in (rest,) if size < _PIECE else _pieces(rest):
-        # Most items of a row are not wanted: C code passes over them, up to the next one that is.
-        # The iterator of a list or a tuple knows how much is left, which gives the position.
+        # Most items of a row are not wanted: C code skips to the next wanted one. The iterator of a
+        # list or a tuple knows how many items are left, which gives the position.
         while not wanted.isdisjoint(piece):
             position = size - length_hint(rest)
             name = row[position - 1]
@@ -305,10 +313,10 @@ def _described(value: object) -> object:
         return value
     if isinstance(value, tuple):
         return list(map(_described, value))
-    # A judge or model has a name; its `repr` may hold prompts, addresses, or secrets.
+    # A judge or model has a name; its `repr` may contain prompts, addresses, or secrets.
     name = getattr(value, "name", None)
     if isinstance(name, str):
         return name
     qualified = getattr(value, "__qualname__", None)
-    # A function is named with its module: yours may have the name of a built-in similarity.
+    # Name a function with its module: a user's function may have the name of a built-in similarity.
     return f"{value.__module__}.{qualified}" if qualified else type(value).__qualname__

@@ -1,7 +1,7 @@
 """Recall by characters, for any size, order, and overlap of the chunks.
 
-Texts are aligned by exact runs, without white space: chunkers change it, and it has no content.
-Offsets are in the text without white space.
+Texts are aligned by exact runs, without white space, which chunkers change and which has no
+content. Offsets refer to the text without white space.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ CharacterRange: TypeAlias = tuple[int, int]
 
 
 _TOGETHER = 100_000
-"""Stretches that are cut between two pauses."""
+"""The number of substrings that are cut between two pauses."""
 
 
 class Overlap(NamedTuple):
     """The characters of a reference that a context holds.
 
-    `runs` count by themselves. `edges` may be chance, since they are short: they count only next to
+    `runs` always count. `edges` are so short that they may be chance, so they count only next to
     covered characters.
     """
 
@@ -51,8 +51,8 @@ class Overlap(NamedTuple):
 class Windows:
     """All substrings of one length of a context, in which references are looked up.
 
-    A block is half a run long and starts at a multiple of its length. Each run of `min_run`
-    characters of a reference contains a whole block: if no block occurs in the context, no run
+    A block is half as long as a run, and starts at a multiple of its length. Each run of `min_run`
+    characters of a reference contains a whole block, so if no block occurs in the context, no run
     does.
     """
 
@@ -74,8 +74,8 @@ class Windows:
 
 def windows(text: str, size: int) -> set[str]:
     """Return all substrings of a text that have this length."""
-    # One set for all references, not a search for each: linear where hundreds of references share a
-    # heading (bench/span_growth.py).
+    # One set for all references instead of a search for each: this is linear even if hundreds of
+    # references share a heading (bench/span_growth.py).
     stretches: set[str] = set()
     for first in range(0, len(text) - size + 1, _TOGETHER):
         pause()
@@ -90,12 +90,12 @@ def squeezed(text: str) -> str:
 
 
 def overlap(reference: str, context: Windows) -> Overlap:
-    """Return which characters of `reference` occur in a context; both are squeezed.
+    """Return the characters of `reference` that occur in a context; both lack white space.
 
     A character is covered if it lies in a common run of at least `min_run` characters, or if the
-    reference contains the whole context or the context the whole reference. A chunk border may
-    have cut a run where the reference's end is the context's start, or its start the context's
-    end: there a third of that length is enough, and a shorter run is an edge.
+    reference contains the whole context or the context the whole reference. Where the end of the
+    reference is the start of the context, or vice versa, a chunk border may have cut a run. There,
+    a third of the length is enough, and a shorter run is an edge.
     """
     text, min_run = context.context, context.min_run
     if not text or not reference:
@@ -103,7 +103,7 @@ def overlap(reference: str, context: Windows) -> Overlap:
     if reference in text:
         return Overlap(runs=((0, len(reference)),))
     if len(text) < min_run:
-        # A chunk shorter than a run counts only where it first occurs.
+        # Count a chunk shorter than a run only where it first occurs.
         start = reference.find(text)
         if start >= 0:
             return Overlap(runs=((start, start + len(text)),))
@@ -114,11 +114,11 @@ def overlap(reference: str, context: Windows) -> Overlap:
 
 
 def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
-    """Yield the stretches of `min_run` characters that both have, as ranges of `reference`."""
+    """Yield the runs of `min_run` characters that both have, as ranges of `reference`."""
     block, size = context.block, context.min_run
-    unseen = 0  # All runs that start before this offset were looked up.
+    unseen = 0  # all runs that start before this offset were looked up
     for at in range(0, len(reference) - block + 1, block):
-        # One look-up rules out every run that holds this block; most of a reference ends here.
+        # One look-up excludes every run that contains this block; most of a reference ends here.
         if reference[at : at + block] not in context.blocks:
             continue
         pause()
@@ -144,7 +144,7 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterR
 
 def _longest_shared(end: str, beginning: str) -> int:
     """Return the length of the longest suffix of `end` that is a prefix of `beginning`."""
-    # Both texts are shorter than a run, so trying every place is cheap even in a row of dots.
+    # Both texts are shorter than a run, so trying every place is cheap, even in a row of dots.
     at = end.find(beginning[0])
     while at >= 0:
         if beginning.startswith(end[at:]):
@@ -154,7 +154,7 @@ def _longest_shared(end: str, beginning: str) -> int:
 
 
 def union(intervals: Iterable[CharacterRange]) -> list[CharacterRange]:
-    """Return the same characters as disjoint ranges in order; ranges that touch are joined."""
+    """Return the characters of ranges as disjoint ranges in order; ranges that touch are joined."""
     joined: list[CharacterRange] = []
     for start, end in sorted(intervals):
         if end <= start:
@@ -170,20 +170,19 @@ def covered(length: int, overlaps: Iterable[Overlap]) -> list[CharacterRange]:
     """Return the characters of a reference of `length` that its overlaps cover together."""
     overlaps = list(overlaps)
     runs = union(run for part in overlaps for run in part.runs)
-    # The edges of all contexts come last: a run cut by a chunk border may continue in the next
-    # chunk.
+    # Add the edges of all contexts last, since the next chunk may continue a run that a border cut.
     edges = union(edge for part in overlaps for edge in part.edges)
     return union([*runs, *(edge for edge in edges if _counts(edge, runs, length))])
 
 
 def _counts(edge: CharacterRange, runs: Iterable[CharacterRange], length: int) -> bool:
-    """Return whether an edge touches a run, or meets the opposite edge."""
+    """Return whether an edge touches a run, or covers the whole reference."""
     touches = any(start <= edge[1] and edge[0] <= end for start, end in runs)
     return touches or edge == (0, length)
 
 
 def total(intervals: Iterable[CharacterRange]) -> int:
-    """Return how many characters are in disjoint ranges."""
+    """Return the number of characters in disjoint ranges."""
     return sum(end - start for start, end in intervals)
 
 
@@ -194,9 +193,9 @@ def within(part: CharacterRange, intervals: Iterable[CharacterRange]) -> bool:
 
 @dataclass(frozen=True)
 class Passage:
-    """A text, the span of a document it was cut from, or both.
+    """A text, the range of a document from which it was cut, or both.
 
-    `source` is the document's ID, `start` and `end` the characters of it, half-open.
+    `source` is the document's ID, `start` and `end` are half-open character offsets in it.
     """
 
     label: str
@@ -240,10 +239,11 @@ class Passage:
         return by_place or bool(self.characters and retrieved.characters)
 
     def overlap(self, retrieved: Passage, min_run: int, shared: Windows | None = None) -> Overlap:
-        """Return which characters of this passage `retrieved` holds.
+        """Return the characters of this passage that `retrieved` has.
 
-        Compares offsets if both passages have them, so that the same text elsewhere does not
-        count; else aligns the texts. `shared` is made from `retrieved` once for several passages.
+        It compares offsets if both passages have them, so that the same text elsewhere does not
+        count; otherwise it aligns the texts. `shared` are the substrings of `retrieved`, made once
+        for several passages.
         """
         if self.source is None or retrieved.source is None:
             return overlap(self.characters, shared or Windows(retrieved.characters, min_run))
@@ -251,13 +251,12 @@ class Passage:
         end = min(self.end, retrieved.end) - self.start
         if self._is_aligned:
             start, end = (bisect_left(self._positions, offset) for offset in (start, end))
-        # Offsets are compared without white space: a context that shares only white space does not
-        # support it.
+        # Compare offsets without white space: a context that shares only white space is no support.
         is_shared = self.source == retrieved.source and start < end
         return Overlap(runs=((start, end),)) if is_shared else Overlap()
 
     def original(self, part: CharacterRange) -> CharacterRange:
-        """Return a range of squeezed characters as offsets in this passage with its white space."""
+        """Convert a range of characters without white space to offsets in this passage."""
         if self.source is not None and not self._is_aligned:
             return part
         return self._positions[part[0]], self._positions[part[1] - 1] + 1
@@ -269,7 +268,7 @@ class Passage:
 
 
 def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
-    """Return the union of passages: those that overlap become one, in order of appearance.
+    """Join the passages that overlap; return all in order of appearance.
 
     Passages overlap by offsets if they share a character; by text if one contains another, or if
     at least `min_run` characters end one and begin another.
@@ -286,7 +285,7 @@ def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
         grown = True
         while grown:
             grown = False
-            # A union may overlap passages that neither of its parts did: start again from the
+            # A union may overlap passages that neither part overlapped, so start again from the
             # first.
             around = around & remaining.keys()
             for other in sorted(around):
@@ -348,8 +347,8 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         if second.characters.startswith(first.characters[start:]):
             text = f"{first.text}{_after(second.text or '', shared)}"
             union = replace(first, label=text, text=text)
-            # The letters are set here, so that a text that grows by many passages is not squeezed
-            # again for each.
+            # Set the characters here, so that a text that grows by many passages is not converted
+            # each time.
             vars(union)["characters"] = first.characters + second.characters[shared:]
             return union
         start = first.characters.find(beginning, start + 1)
@@ -370,7 +369,7 @@ def _joined_places(first: Passage, second: Passage) -> Passage | None:
 
 
 def _after(text: str, count: int) -> str:
-    """Return the rest of `text` after `count` characters that are not white space."""
+    """Return the rest of `text` after `count` characters, white space not counted."""
     for position, character in enumerate(text):
         if count == 0:
             return text[position:]
@@ -382,16 +381,17 @@ def _after(text: str, count: int) -> str:
 class SpanRecall(DeterministicScorer):
     """The share of each reference context's characters that the retrieved contexts cover.
 
-    A target is a reference context; its credit is the share of its characters, white space aside,
-    that the *union* of the contexts so far covers. So chunking makes no difference: a passage split
-    over two retrieved chunks counts in full, overlapping chunks count once, and references that
-    overlap are one target, their union. In an any-of group, the alternative covered best counts.
+    A target is a reference context. Its credit is the share of its characters, without white space,
+    that the *union* of the contexts so far covers. So chunking makes no difference: a passage that
+    is split over two retrieved chunks counts in full, overlapping chunks count once, and
+    overlapping references are one target, their union. In an any-of group, the best covered
+    alternative counts.
 
     Where both sides have offsets (`Context.source`, `start`, `end`), characters are compared by
     place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
     least `min_run` characters, or a shorter one where a chunk border may have cut it (see
-    `fullrecall.scorers.spans`; `bench` measures it against offsets). Text that
-    occurs word for word in another document counts as retrieved: only offsets can tell.
+    `fullrecall.scorers.spans`; `bench` measures it against offsets). Without offsets, text that
+    occurs word for word in another document counts as retrieved.
 
     Every reference counts the same; `Recall(weight="size")` weighs it by its characters, as
     Chroma's chunking evaluation does (Smith and Troynikov, 2024).
@@ -418,7 +418,7 @@ class SpanRecall(DeterministicScorer):
         targets = [*((passage,) for passage in single), *(g for g in groups if len(g) > 1)]
         for target in targets:
             _check_comparable(target, retrieved)
-        # An exact duplicate covers no more characters.
+        # an exact duplicate covers no more characters
         distinct = [
             _Listed(rank, passage, Windows(passage.characters, self.min_run))
             for passage, rank in first_ranks(retrieved).items()
@@ -426,7 +426,10 @@ class SpanRecall(DeterministicScorer):
         return Found([self._finding(target, distinct) for target in targets], len(retrieved))
 
     def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[_Listed]) -> Finding:
-        """Return the finding of an any-of group: at each rank, the alternative covered best."""
+        """Return the finding of an any-of group.
+
+        At each rank, that of the best covered alternative.
+        """
         alternatives = [self._coverage(passage, retrieved) for passage in target]
         if len(alternatives) == 1:
             return alternatives[0]
@@ -438,7 +441,7 @@ class SpanRecall(DeterministicScorer):
             if not steps or credit > steps[-1].credit:
                 steps.append(CreditStep(rank, credit))
         best = max(alternatives, key=lambda finding: finding.credit_at())
-        # The largest, not the best covered: a weight must not depend on the retrieved contexts.
+        # Use the largest alternative, not the best covered: a weight must not depend on retrieval.
         size = max(finding.target.size for finding in alternatives)
         return Finding(
             Target(tuple(passage.label for passage in target), size=size),

@@ -25,7 +25,8 @@ from fullrecall.scorers.scorer import (
 )
 
 Similarity: TypeAlias = Callable[[str, str], float]
-"""Takes a reference and a retrieved text, in this order, and returns a number in [0, 1]."""
+"""A function of a reference and a retrieved text, in this order, that returns a number in [0, 1].
+"""
 
 _DISTANCES: Mapping[str, str] = {
     "levenshtein": "Levenshtein",
@@ -38,39 +39,44 @@ _DISTANCES: Mapping[str, str] = {
     "jaro_winkler": "JaroWinkler",
 }
 _COUNTED = ("levenshtein", "indel", "damerau_levenshtein", "osa", "lcs", "hamming")
-"""Similarities that count edits in whole numbers: one call for many pairs then returns the same
-values, to the last bit, as a call for each."""
+"""Similarities that count edits in whole numbers, so that one call for many pairs returns exactly
+the same values as single calls.
+"""
 
 _LENGTHY = 5_000_000
-"""The work from which several cores compare, as the sum over pairs of the product of their lengths:
-starting the threads takes some 0.1 ms."""
+"""The work, as the sum over pairs of the product of their lengths, from which several cores are
+used: starting the threads takes about 0.1 ms.
+"""
 
 _MOST = 2e10
-"""Most cells in the table of two texts to compare: RapidFuzz takes up to two seconds for them."""
+"""The most cells of the table for two texts; RapidFuzz takes up to two seconds for so many."""
 
 _LONG, _PIECE = 1e8, 2e9
-"""Cells from which two texts are compared on their own, and of the work between two pauses."""
+"""The number of cells from which two texts are compared in a separate call, and the cells between
+two pauses.
+"""
 
 _SLOWNESS: Mapping[str, float | None] = {
-    "damerau_levenshtein": 30.0,  # The distance takes one cell per step.
-    "hamming": 1e-6,  # The distance takes one step per character.
+    "damerau_levenshtein": 30.0,  # the distance takes one cell per step
+    "hamming": 1e-6,  # the distance takes one step per character
     **dict.fromkeys(("partial_ratio", "partial_token_sort_ratio"), None),
     **dict.fromkeys(("partial_token_set_ratio", "partial_token_ratio", "WRatio"), None),
 }
-"""How many times the usual work a cell takes; None: a third of the shorter text's length, since it
-is compared with every part of the longer one."""
+"""The cost of a cell relative to the usual one. None means a third of the shorter text's length,
+since it is compared with every part of the longer one.
+"""
 
-# A cut-off lets RapidFuzz stop early, but a cut-off equal to the threshold lets rounding change
-# decisions at the border: cut slightly lower, and compare the exact value.
+# A cut-off lets RapidFuzz stop early, but at exactly the threshold rounding could change a
+# decision. So cut slightly lower, and compare the exact value.
 _SLACK = 1e-6
 
 
 class BoundedSimilarity:
-    """A similarity that is exact from `threshold` up and may be 0 below it.
+    """A similarity that is exact at or above `threshold` and may be 0 below it.
 
     Takes a RapidFuzz scorer by name or as a function; values of `rapidfuzz.fuzz` are divided by
-    100. Raises `ParameterError` for a name that RapidFuzz does not have and for a distance; a call
-    raises it for a callable's value outside [0, 1].
+    100. Raises `ParameterError` for a name that RapidFuzz does not have and for a distance. A call
+    raises it if a callable returns a value outside [0, 1].
     """
 
     __slots__ = ("_best", "_cutoff", "_function", "_in_one_call", "_slowness")
@@ -115,14 +121,14 @@ class BoundedSimilarity:
         return float(self._function(reference, text, score_cutoff=self._cutoff)) / self._best
 
     def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
-        """Return for each reference its similarity to each text, equal to that of single calls.
+        """Return the similarities of each reference to all texts, equal to those of single calls.
 
         Raises `Unmeasured` for two texts that RapidFuzz would compare for seconds.
         """
         longest, width = max(map(len, references), default=0), sum(map(len, texts))
         pair = self._cost(longest, max(map(len, texts), default=0))
-        # Jaro and `fuzz` divide: in one call their last bit may be rounded differently. One by one,
-        # RapidFuzz strips the common beginning and end of two long texts.
+        # Jaro and `fuzz` divide, so that one call may round the last bit differently. In single
+        # calls, RapidFuzz strips the common beginning and end of two long texts.
         if self._in_one_call and pair <= _LONG and self._cost(longest, width) <= _PIECE:
             size = max(1, int(_PIECE // max(1, self._cost(longest, width))))
             pieces = (references[n : n + size] for n in range(0, len(references), size))
@@ -145,11 +151,11 @@ class BoundedSimilarity:
         return one * other * (self._slowness or min(one, other) / 3)
 
     def _check(self, reference: str, text: str) -> None:
-        """Raise `Unmeasured` for two texts that take too long."""
+        """Raise `Unmeasured` for two texts whose comparison takes too long."""
         lengths = len(reference), len(text)
         if self._best is None or self._cost(*lengths) <= _MOST:
             return
-        # RapidFuzz returns at once if the lengths alone are too different.
+        # RapidFuzz returns at once if the lengths alone differ too much.
         if self._in_one_call and 2 * min(lengths) < self._cutoff * sum(lengths):
             return
         if self._cost(*_differing(reference, text)) > _MOST:
@@ -177,7 +183,7 @@ class BoundedSimilarity:
 
 @cache
 def _by_name() -> Mapping[str, Any]:
-    """Return RapidFuzz's similarities: normalized ones of distances, and the ratios of `fuzz`."""
+    """Return RapidFuzz's similarities by name: normalized distances, and the ratios of `fuzz`."""
     from rapidfuzz import distance, fuzz
 
     distances = {
@@ -189,7 +195,10 @@ def _by_name() -> Mapping[str, Any]:
 
 
 def is_name(name: str) -> bool:
-    """Return whether a named similarity has this name; any other name is a passed function's."""
+    """Return whether a built-in similarity has this name.
+
+    Other names are those of users' functions.
+    """
     return name in _by_name()
 
 
@@ -201,11 +210,11 @@ def _named(name: str) -> object:
 
 
 def _cores() -> int:
-    """Return how many cores this process may use.
+    """Return the number of cores that this process may use, at most 8.
 
-    8 at most: more threads would only wait for the interpreter's lock.
+    More threads would only wait for the interpreter's lock.
     """
-    affinity = getattr(os, "sched_getaffinity", None)  # macOS and Windows have no such function.
+    affinity = getattr(os, "sched_getaffinity", None)  # macOS and Windows have no such function
     usable = len(affinity(0)) if affinity is not None else os.cpu_count()
     return min(8, usable or 1)
 
@@ -230,12 +239,12 @@ class TextRecall(DeterministicScorer):
     whose whole text is similar enough to its own: `similarity(reference, retrieved)` at or above
     `threshold` (`comparison="gt"`: strictly above, as ragas's non-LLM recall compares).
 
-    `similarity` is a RapidFuzz scorer by name or as a function, or any callable of two texts
-    that returns a number in [0, 1]. The default is the normalized Levenshtein similarity,
-    1 - distance / length of the longer text (Levenshtein, 1966; scaled as RapidFuzz does).
-    It compares whole texts, so a reference that is whole inside a chunk of twice its length
-    has a similarity of at most 0.5: where chunks are longer or shorter than the references, use
-    `SpanRecall`, or a partial measure such as "partial_ratio".
+    `similarity` is a RapidFuzz scorer by name or as a function, or any callable of two texts that
+    returns a number in [0, 1]. The default is the normalized Levenshtein similarity, 1 - distance /
+    length of the longer text (Levenshtein, 1966; scaled as RapidFuzz does). It compares whole
+    texts, so a reference that is contained in a chunk of twice its length has a similarity of at
+    most 0.5. If chunks are longer or shorter than the references, use `SpanRecall`, or a partial
+    similarity such as "partial_ratio".
 
     Raises `ParameterError` when a callable returns a number outside [0, 1].
     """
@@ -254,7 +263,7 @@ class TextRecall(DeterministicScorer):
         BoundedSimilarity(self.similarity, self.threshold)
 
     def __getstate__(self) -> dict[str, object]:
-        # The cached similarity has functions that may not pickle: workers make their own.
+        # The cached similarity has functions that may not be picklable; workers create their own.
         return {name: value for name, value in self.__dict__.items() if name != "_bounded"}
 
     @cached_property
@@ -266,7 +275,7 @@ class TextRecall(DeterministicScorer):
         texts = retrieved_texts(sample)
         references = require(sample.reference_contexts, "reference_contexts")
         groups = list(dict.fromkeys(tuple(map(_text, each)) for each in paused(references)))
-        # Each text once: a repeated chunk is compared once and found at its first rank.
+        # Compare a repeated text once; it is found at its first rank.
         rank_of = {text: rank for text, rank in first_ranks(texts).items() if text}
         distinct = list(dict.fromkeys(chain.from_iterable(groups)))
         rows = self._bounded.rows(distinct, list(rank_of))

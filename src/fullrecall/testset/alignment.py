@@ -1,4 +1,4 @@
-"""Find a text in another corpus: whole, in pieces, in other words, or not at all."""
+"""Find a text in another corpus: complete, in pieces, in other words, or not at all."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from fullrecall.judge.evidence import Folded
 from fullrecall.samples.corpus import Document
 
 GRAM = 4
-"""Words in a row by which texts are looked up."""
+"""The number of words in a row by which texts are looked up."""
 
 _NEAREST = 60
-"""Texts of the corpus that are aligned with one quote, those with the most runs in common."""
+"""The most texts of the corpus that are aligned with one quote: those that share the most runs."""
 
 _ENOUGH = 0.9
-"""Chunks hold a quote if they cover this share of its letters."""
+"""The least share of a quote's letters that chunks must cover to hold it."""
 
 _LARGEST_GAP = 3
-"""Letters between two pieces that a chunker may have dropped: the marks that it cut at."""
+"""The most letters between two pieces that a chunker may have dropped: marks at which it cut."""
 
 _SHORTEST_PIECE = 8
 
 OWN_LETTERS = 40
-"""Fewest letters of a text that identifies its place without the text around it."""
+"""The fewest letters that identify the place of a text without the text around it."""
 
 _RESEMBLES = 0.4
-"""A text in other words still shares this much of a quote's runs of words; chosen with
-bench/testset_follow.py."""
+"""The least share of a quote's runs of words in a text that states it in other words; chosen with
+bench/testset_follow.py.
+"""
 
 _SHOWN = 6
 
@@ -46,28 +47,31 @@ _LAYOUT = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
-"""Layout marks. A minus, a star between digits, and C# are not layout."""
+"""Layout marks. A minus, an asterisk between digits, and C# are not layout."""
 
 
 class Letters(Folded):
     """A text without white space, case, and typographic marks, with offsets in the original.
 
-    The letters also lack layout marks, which differ between extractions of the same page:
-    Markdown's, bullets, and hyphens between letters, at the end of a line or within it.
+    It also lacks layout marks, which differ between extractions of the same page: Markdown's marks,
+    bullets, and hyphens between letters, also at the end of a line.
     """
 
     def __init__(self, text: str) -> None:
         super().__init__(_LAYOUT.sub(lambda match: " " * len(match[0]), text), space="")
 
     def positions(self, letters: str) -> list[int]:
-        """Return where letters occur, overlapping places included."""
-        # A lookahead consumes no letters, so it finds "abab" twice in "ababab".
+        """Return the positions at which letters occur, including overlapping ones."""
+        # A lookahead consumes no letters, so it finds "aba" twice in "ababa".
         return [match.start() for match in re.finditer(f"(?={re.escape(letters)})", self.text)]
 
 
 @remembered(1_000_000)
 def letters_of(text: str) -> Letters:
-    """Return a text's letters; the same texts are aligned with many quotes."""
+    """Return the letters of a text.
+
+    Remembered, since the same texts are aligned with many quotes.
+    """
     return Letters(text)
 
 
@@ -80,7 +84,7 @@ class Piece(NamedTuple):
 
 
 def grams(text: str) -> set[tuple[str, ...]]:
-    """Return a text's runs of four words; of a shorter one, all its words as one run."""
+    """Return the runs of four words of a text; a shorter text is one run."""
     text_words = words(text)
     size = max(1, min(GRAM, len(text_words)))
     return set(zip(*(text_words[at:] for at in range(size)), strict=False))
@@ -89,7 +93,7 @@ def grams(text: str) -> set[tuple[str, ...]]:
 class Lookup:
     """Finds the texts of a corpus that share runs of words with quotes, in one pass over it.
 
-    `short` are texts of fewer than eight words, by their letters.
+    `short` has the texts of fewer than eight words, by their letters.
     """
 
     def __init__(self, quotes: Sequence[str]) -> None:
@@ -115,20 +119,20 @@ class Lookup:
                 shared.update(self._quotes_of.get(gram, ()))
         for number, count in shared.items():
             near = self._near[number]
-            # The text's number breaks ties between equal counts, since documents do not compare.
+            # The number breaks ties between equal counts, since documents cannot be compared.
             add = heappush if len(near) < _NEAREST else heappushpop
             add(near, (count, -self._read, document))
 
     def nearest(self, number: int) -> list[Document]:
-        """Return the texts nearest to a quote, those with the most runs first."""
+        """Return the texts that share the most runs with a quote, best first."""
         return [document for _, _, document in sorted(self._near[number], reverse=True)]
 
     def resemblance(
         self, number: int, near: Iterable[Document]
     ) -> tuple[tuple[Document, ...], float]:
-        """Return the fewest texts that share most of a quote's runs of words, and the share.
+        """Return the fewest texts that together share most runs with a quote, and that share.
 
-        Returns no text, and 0.0, if the share is too small.
+        Returns ((), 0.0) if the share is too small.
         """
         # Greedy set cover. A text must add a fifteenth of the quote, so that runs of everyday words
         # add no text.
@@ -149,16 +153,16 @@ class Lookup:
 def pieces(
     quote: Letters, near: Sequence[Document], short: Mapping[str, Document]
 ) -> list[Document]:
-    """Return the fewest texts that together have a quote's letters, in order; else an empty list.
+    """Return the fewest texts that together have a quote's letters, in order; [] if none have.
 
-    A piece must be a whole text, its beginning, or its end. So a word that was inserted, removed or
-    replaced is never overlooked. `short` are texts of a few words, by their letters, such as a
-    chunker's remainder at the end of a document.
+    A piece must be a whole text, its beginning, or its end. So no inserted, removed or replaced
+    word is overlooked. `short` are texts of a few words, by their letters, such as the remainder of
+    a document after its last chunk.
     """
     candidates = [piece for document in near if (piece := _piece(quote.text, document)) is not None]
     chosen: list[Piece] = []
     covered, size = 0, len(quote.text)
-    # Take the piece that reaches farthest: ranges then cover a line with the fewest pieces.
+    # Take the piece that reaches farthest, which covers a line with the fewest ranges.
     while covered < size:
         adjoining = [
             piece
@@ -170,7 +174,7 @@ def pieces(
         farthest = max(adjoining, key=lambda piece: piece.end)
         chosen.append(farthest)
         covered = farthest.end
-    # A short remainder may have no run of four words, by which the lookup finds texts.
+    # A short remainder may have no run of four words, by which texts are looked up.
     if chosen and (rest := short.get(quote.text[covered:])) is not None:
         chosen.append(Piece(rest, covered, size))
         covered = size
@@ -180,7 +184,7 @@ def pieces(
 
 
 def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document]) -> list[Document]:
-    """Return the other texts that have only words of a quote, such as overlapping chunks."""
+    """Return the other texts that consist of words of a quote, such as overlapping chunks."""
     taken = {document.id for document in chosen}
     return [
         document
@@ -192,7 +196,7 @@ def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document])
 
 
 def _needed(chosen: Sequence[Piece], size: int) -> list[Piece]:
-    """Return the pieces without first and last ones too short to be separate targets."""
+    """Return the pieces without a first or last one that is too short to be a target."""
     kept = list(chosen)
     for without_end in (slice(1, None), slice(None, -1)):
         while rest := kept[without_end]:
@@ -206,8 +210,8 @@ def _piece(quote: str, document: Document) -> Piece | None:
     text = letters_of(document.text).text
     if len(text) >= _SHORTEST_PIECE and (at := quote.find(text)) >= 0:
         return Piece(document, at, at + len(text))
-    # A piece is taken only at the ends of a text: elsewhere, the text's words before and after
-    # the piece would be overlooked.
+    # Take a piece only at an end of a text; elsewhere, the text's words before and after the piece
+    # would be overlooked.
     longest = min(len(quote), len(text)) - 1
     for size in range(longest, _SHORTEST_PIECE - 1, -1):
         if text.endswith(quote[:size]):

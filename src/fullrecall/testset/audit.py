@@ -1,4 +1,4 @@
-"""`check`: find problems of any test set, with a model or without."""
+"""`check`: find problems in any test set, with or without a model."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from fullrecall.testset.seeds import SeedPassage
 from fullrecall.testset.verification import checked
 
 _AROUND = 1_000
-"""Characters on each side of a quote that its question may have been written from."""
+"""The characters on each side of a quote from which its question may have been written."""
 
 _MOST_READ = 20_000
-"""Characters of a whole document that a model reads."""
+"""The most characters of a whole document that a model reads."""
 
 _FIRST_READ = 5
-"""Samples that a model reads first: if it decides on none of them it is asked no more."""
+"""The samples that a model reads first; if it decides on none of them, it is asked no more."""
 
 
 INVALID = frozenset({Problem.UNKNOWN_ID, Problem.LEVEL, Problem.SPAN})
-"""Problems that make scores wrong for any retriever."""
+"""Problems that make the scores of any retriever wrong."""
 
 
 class Issue(NamedTuple):
-    """One problem of a sample."""
+    """One problem of one sample."""
 
     problem: Problem
     sample: str
@@ -66,12 +66,12 @@ class Audit(NoTruth):
 
     @property
     def is_valid(self) -> bool:
-        """Whether reference IDs exist, at the right level, and texts are at their offsets."""
+        """Whether all reference IDs exist at the right level, and texts are at their offsets."""
         return not any(issue.problem in INVALID for issue in self.issues)
 
     @cached_property
     def counts(self) -> dict[Problem, int]:
-        """How often each problem was found."""
+        """The number of issues of each problem."""
         counts = Counter(issue.problem for issue in self.issues)
         return {problem: counts[problem] for problem in Problem if counts[problem]}
 
@@ -108,9 +108,9 @@ def check(
 ) -> Audit:
     """Return the problems of a test set.
 
-    Without a judge, only machine checks run. With one, a model also reads each question beside its
-    references, as `generate` checks its drafts: whether the question is clear by itself and has one
-    answer there, and whether each claim follows.
+    Without a judge, only machine checks run. With one, a model also checks each question with its
+    references, as `generate` checks its drafts: whether the question is clear by itself, has one
+    answer there, and whether each claim follows from them.
 
     `documents` are the texts that the retriever searches: whole documents or chunks, as
     `documents_of` takes them. Near-duplicates share 80 % of their runs of three words.
@@ -130,8 +130,8 @@ def check(
         problems = [*_of_sample(sample, corpus, earlier_questions)]
         if sources := corpus.sources_of(sample):
             run = content.longest_run(sample.user_input or "", sources)
-            # A run, not a share of words: one in seven of people's questions on CLAPNQ has all of
-            # its words in its source.
+            # Compare runs, not shares of words: one in seven of people's questions on CLAPNQ has
+            # all of its words in its source.
             if len(run) >= content.REJECTED_RUN and not corpus.has_outside(run, sample):
                 problems.append((Problem.COPIED, " ".join(run)))
         issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in problems]
@@ -151,7 +151,7 @@ class _AuditedCorpus:
 
     @cached_property
     def twins(self) -> dict[str, frozenset[str]]:
-        """The IDs of documents that are nearly equal to one."""
+        """The IDs of the near-duplicates of each document."""
         twins: dict[str, frozenset[str]] = {}
         for group in duplicates.groups([document.text for document in self.documents]):
             names = frozenset(self.documents[number].id for number in group)
@@ -159,13 +159,13 @@ class _AuditedCorpus:
         return twins
 
     def has_outside(self, run: Sequence[str], sample: Sample) -> bool:
-        """Return whether a run of words also occurs in other documents: then it is a term.
+        """Return whether a run of words also occurs in other documents, as a term does.
 
         Of 225 questions by people on Cranfield's abstracts, 8 share seven words with a reference;
         in 5 of them the words are a term such as "the boundary layer on a flat plate".
         """
         phrase, longest, names = f" {' '.join(run)} ", max(run, key=len), set(names_in(sample))
-        # Search for one word as letters first, so that most texts need not be split into words.
+        # Search for one word as a string first, so that most texts need not be split into words.
         return any(
             longest in text.casefold() and phrase in f" {' '.join(words(text))} "
             for name, text in self.texts.items()
@@ -180,7 +180,7 @@ class _AuditedCorpus:
         return Problem.UNKNOWN_ID, repr(name)
 
     def passages(self, sample: Sample, most: int | None = None) -> list[SeedPassage]:
-        """Return the text around a sample's spans, else whole texts, up to `most` characters."""
+        """Return the text around a sample's spans, or else whole texts, up to `most` characters."""
         passages = [
             _around(context, self.texts[context.source], most)
             for context in contexts_in(sample)
@@ -193,13 +193,13 @@ class _AuditedCorpus:
         return list(dict.fromkeys(passages))
 
     def sources_of(self, sample: Sample) -> list[str]:
-        """Return the texts that a question may have been written from."""
+        """Return the texts from which a question may have been written."""
         texts = [passage.text for passage in self.passages(sample)]
         return texts or [context.text for context in contexts_in(sample) if context.text]
 
 
 def _around(context: Context, text: str, most: int | None) -> SeedPassage:
-    """Return the text around a reference in its source; the source's beginning if not found."""
+    """Return the text around a reference in its source; if not found, the source's beginning."""
     start, end = context.start, context.end
     if start is None and (quote := letters_of(context.text or "").text):
         source = letters_of(text)
@@ -275,7 +275,7 @@ def _rejected(
 def _rejections(
     model: ChatModel, samples: Sequence[Sample], corpus: _AuditedCorpus
 ) -> Plan[Rejection | None, list[Issue]]:
-    """Return a model's issues with the samples that have a question and a text."""
+    """Ask a model about each sample that has a question and a text; return its issues."""
     passages = [corpus.passages(sample, _MOST_READ) for sample in samples]
     numbers = [at for at, sample in enumerate(samples) if sample.user_input and passages[at]]
     issues: list[Issue] = []
@@ -298,7 +298,7 @@ def _rejections(
 def _reading_of(
     model: ChatModel, sample: Sample, passages: Sequence[SeedPassage]
 ) -> Flow[Rejection | None]:
-    """Return why a model rejects a sample, or None, as a flow."""
+    """Return the reason why a model rejects a sample, or None."""
     groups, claims = sample.reference_contexts or (), sample.reference_claims or ()
     backed = [
         Backed(claim.text, SeedPassage(first.source or "", first.start or 0, first.text))

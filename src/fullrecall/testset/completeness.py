@@ -1,12 +1,11 @@
 """Estimate how complete references are, from people's labels of a sample of unlabeled pairs.
 
-Every pair of a question and a context that the references do not name is in a stratum, by the
-judge's verdict and by how near the top the retrievers rank it. People label a sample of each.
-Totals are Horvitz and Thompson's. Strata with many relevant pairs have a mid-p hypergeometric
-interval each; those with few have one together, by Fay and Kim, "Confidence intervals for directly
-standardized rates using mid-p gamma intervals", Biometrical Journal 59, 2017; all are united by
-MOVER (Zou and Donner, "Construction of confidence limits about effect measures", Statistics in
-Medicine 27, 2008).
+Each pair of a question and a context that the references do not name belongs to a stratum, by the
+judge's verdict and by its ranks. People label a sample of each stratum. Totals are Horvitz-Thompson
+estimates. Strata with many relevant pairs have a mid-p hypergeometric interval each; those with few
+share one, by Fay and Kim, "Confidence intervals for directly standardized rates using mid-p gamma
+intervals", Biometrical Journal 59, 2017; MOVER combines all of them (Zou and Donner, "Construction
+of confidence limits about effect measures", Statistics in Medicine 27, 2008).
 bench/testset_completeness.py measures how often the intervals hold.
 """
 
@@ -28,21 +27,24 @@ PairVerdict: TypeAlias = Literal["yes", "no", "no verdict"]
 _TAIL = 0.025
 _DEVIATES = 1.959963984540054
 FEWEST = 10
-"""Labels of each stratum, at least."""
+"""The fewest labels of each stratum."""
 
 WIDTH = 0.2
-"""Of an interval that the number of labels is planned for."""
+"""The width of the interval for which the number of labels is planned."""
 
 _DENSE, _DENSE_HITS = 0.15, 3
 _ROUNDING = 1e-9
 _EPSILON = 2.0**-53
 _FAR = 20.0
-"""Standard deviations above its mean at which all of a gamma distribution is below, to a float."""
+"""The number of standard deviations above its mean below which, in floating point, all of a gamma
+distribution is.
+"""
 
 
-# The share of each kind, nearest to the top first, and the relevant share planned for. Nearly flat
-# for the noes: steeper plans gave wider intervals on Cranfield and CISI, and a second draw that
-# learns from the first is biased and no narrower.
+# For each kind, the share of pairs in each stratum, nearest to the top first, and the relevant
+# share for which labels are planned. The plan is nearly flat for "no": steeper plans gave wider
+# intervals on Cranfield and CISI, and a second draw that learns from the first is biased and no
+# narrower.
 _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
     "yes": ((0.4, 0.6), (0.6, 0.3)),
     "no": ((0.05, 0.03), (0.10, 0.02), (0.25, 0.015), (0.60, 0.01)),
@@ -53,7 +55,7 @@ _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
 class Stratum(NamedTuple):
     """A group of `size` unlabeled pairs, of which people labeled a random sample.
 
-    `twice` says whether a second person confirmed each "relevant" label in it.
+    `twice` is True if a second person confirmed each "relevant" label in it.
     """
 
     kind: PairVerdict
@@ -77,9 +79,10 @@ class Figure(NamedTuple):
 
 
 def strata_of(kinds: Sequence[PairVerdict], nearness: Sequence[float]) -> list[list[int]]:
-    """Return the numbers of the pairs of each stratum, empty ones included.
+    """Assign the pairs to strata; return the numbers of each stratum's pairs, also for empty ones.
 
-    `nearness` is the sum of 1 / (10 + rank) over the retrievers: higher is nearer to the top.
+    `kinds` and `nearness` have an item for each pair. `nearness` is the sum of 1 / (10 + rank) over
+    the retrievers, which is higher for pairs nearer to the top.
     """
     strata: list[list[int]] = []
     for kind, plan in _PLAN.items():
@@ -99,16 +102,16 @@ _SPREAD = tuple(sqrt(share * (1 - share)) for share in _PLANNED)
 
 
 def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
-    """Return `n` pairs drawn by seed, or more if ten from each stratum are more.
+    """Return the numbers of `n` random pairs, or of ten from each stratum if these are more.
 
-    The allocation is Neyman's for the planned shares. A larger draw with the same seed contains a
-    smaller one.
+    The strata's shares are Neyman's allocation for the planned shares of relevant pairs. A larger
+    draw with the same seed contains the smaller one.
     """
     sizes = [len(members) for members in strata]
     weights = [size * spread for size, spread in zip(sizes, _SPREAD, strict=True)]
     drawn: list[int] = []
     for number, count in enumerate(allocation(weights, sizes, n, fewest=FEWEST)):
-        # Each stratum has its own generator, so the size of one draw does not reorder another
+        # Each stratum has its own generator, so that the size of one draw does not reorder another
         # stratum.
         order = list(strata[number])
         random.Random(f"{seed}:{number}").shuffle(order)  # noqa: S311 - a sample, no secret
@@ -130,14 +133,14 @@ def labels_needed(sizes: Sequence[int], labeled: int) -> int:
 
 
 def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
-    """Return the number of relevant pairs in the strata; each stratum with pairs needs a label.
+    """Return an estimate of the relevant pairs in the strata; each one with pairs needs a label.
 
-    `error` is the largest share of a person's labels that may be wrong: the interval is the union
-    of the intervals for 0 and for `error`. A "relevant" outside the judge's yeses counts as
-    confirmed twice if its stratum is labeled `twice`.
+    `error` is the largest share of a person's labels that may be wrong; the interval is the union
+    of the intervals for 0 and for `error`. Outside the strata of kind "yes", a "relevant" label
+    counts as confirmed by two people if its stratum is labeled `twice`.
     """
-    # The error is declared, never estimated: about 22 pairs labeled twice would give a wider
-    # interval than the union of both ends.
+    # The error is declared, never estimated: about 22 pairs with two labels would give a wider
+    # interval than the union.
     filled = [stratum for stratum in strata if stratum.size]
     totals = [_total(filled, rate) for rate in {0.0, error}]
     value = _total(filled, 0.0).value
@@ -145,8 +148,9 @@ def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
 
 
 def _total(strata: Sequence[Stratum], error: float) -> Figure:
-    # Without a hit among the labels, normal and bootstrap intervals are [0, 0]. Jeffreys' covered
-    # .00 to .96 by setting, the gamma interval at least .95 in over 50 settings.
+    # With no hit among the labels, normal and bootstrap intervals are [0, 0]. Jeffreys' interval
+    # covered .00 to .96 depending on the setting, the gamma interval at least .95 in over 50
+    # settings.
     dense = [s for s in strata if _is_dense(s)]
     sparse = sorted((s for s in strata if not _is_dense(s)), key=lambda s: s.twice)
     parts = [_corrected(_counted(s), s.size, s, error) for s in dense]
@@ -157,16 +161,16 @@ def _total(strata: Sequence[Stratum], error: float) -> Figure:
     value = sum(part.value for part in parts)
     below = sum((part.value - part.low) ** 2 for part in parts)
     above = sum((part.high - part.value) ** 2 for part in parts)
-    # The random effect of wrong labels on a total, in addition to their mean effect.
+    # The random effect of wrong labels on a total, besides their mean effect.
     yeses = sum(s.size for s in strata if s.kind == "yes")
     others = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
     noise = _DEVIATES * sqrt(yeses * error * (1 - error) + 2 * error * others)
-    # A count is a whole number: round the ends outwards. Totals of nearly fully labeled strata take
-    # few values, and MOVER leaves the smallest of them just outside, though it is not rare.
+    # A count is a whole number, so round the ends outwards. Totals of nearly fully labeled strata
+    # take few values, and MOVER leaves the smallest of them just outside, though it is not rare.
     low = floor(value - sqrt(below) - noise + _ROUNDING)
     high = floor(value + sqrt(above) + noise + _ROUNDING)
     least, most = 0, sum(s.size for s in strata)
-    if not error:  # These labels count as certain.
+    if not error:  # these labels count as certain
         least = sum(s.relevant for s in strata)
         most -= sum(s.labeled for s in strata) - least
     return Figure(value, min(value, max(least, low)), max(value, min(most, high)))
@@ -198,7 +202,8 @@ def _counted(s: Stratum) -> Figure:
     if s.labeled >= s.size:
         return Figure(value, value, value)
     counts = range(s.relevant, s.size - (s.labeled - s.relevant) + 1)
-    # The fewest relevant pairs that plausibly give so many hits, and the most that give so few.
+    # The fewest relevant pairs for which so many hits are plausible, and the most for which so few
+    # are.
     least = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) < 1 - _TAIL)
     beyond = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) <= _TAIL)
     low, high = counts[min(least, len(counts) - 1)], counts[max(0, beyond - 1)]
@@ -206,20 +211,20 @@ def _counted(s: Stratum) -> Figure:
 
 
 def _at_most(s: Stratum, relevant: int) -> float:
-    """Return the mid-p probability of at most the seen hits, if `relevant` pairs are relevant."""
-    seen = s.relevant, s.relevant - 1  # The observed count has half weight.
+    """Return the mid-p probability of at most the observed hits, for so many relevant pairs."""
+    seen = s.relevant, s.relevant - 1  # The observed count has half the weight.
     return sum(hypergeometric_cdf(hits, s.labeled, relevant, s.size) for hits in seen) / 2
 
 
 def hypergeometric_cdf(hits: int, drawn: int, relevant: int, size: int) -> float:
-    """Return the probability of at most `hits` among `drawn` of a set with `relevant` ones."""
-    # Integers of any size, divided once: no rounding, however large the set is.
+    """Return the probability of at most `hits` relevant ones among `drawn` of `size` items."""
+    # Integers of any size, divided once, give no rounding error, however large the set is.
     ways = (comb(relevant, k) * comb(size - relevant, drawn - k) for k in range(hits + 1))
     return sum(ways) / comb(size, drawn)
 
 
 def _rare(strata: Sequence[Stratum]) -> Figure:
-    """Return the total of strata with few relevant pairs; the interval is Fay and Kim's.
+    """Return the total of strata with few relevant pairs, with the interval of Fay and Kim.
 
     The interval is their mid-p gamma interval, with each weight reduced by 0.5 because draws
     without replacement vary less.
@@ -228,7 +233,7 @@ def _rare(strata: Sequence[Stratum]) -> Figure:
     weights = [s.size / s.labeled - 0.5 for s in strata]
     mean = sum(w * s.relevant for w, s in zip(weights, strata, strict=True))
     variance = sum(w * w * s.relevant for w, s in zip(weights, strata, strict=True))
-    # Fay and Feuer: one more hit of the largest weight gives the upper bound, even without any hit.
+    # Fay and Feuer: one more hit of the largest weight gives the upper bound, even with no hit.
     widest = max(weights)
     fewer, more = _Gamma.of(mean, variance), _Gamma.of(mean + widest, variance + widest**2)
     low, high = (_mid_p_quantile(fewer, more, chance) for chance in (_TAIL, 1 - _TAIL))
@@ -250,7 +255,7 @@ class _Gamma(NamedTuple):
 
     @property
     def far(self) -> float:
-        """A value that the variable is certain to be below, in floating point."""
+        """A value below which the variable certainly is, in floating point."""
         return (self.shape + _FAR * (sqrt(self.shape) + 2)) * self.scale
 
 
@@ -260,7 +265,7 @@ def _gamma_cdf(shape: float, x: float) -> float:
         return 0.0
     if x > shape + _FAR * (sqrt(shape) + 2):
         return 1.0
-    # The series of the lower incomplete gamma function: all terms are positive, so none cancel.
+    # The series of the lower incomplete gamma function; all terms are positive, so none cancel.
     term = total = 1 / shape
     steps = shape
     while term > total * _EPSILON:
@@ -271,7 +276,7 @@ def _gamma_cdf(shape: float, x: float) -> float:
 
 
 def _mid_p_quantile(fewer: _Gamma, more: _Gamma, chance: float) -> float:
-    """Return a quantile of a variable that has either distribution with probability 1/2."""
+    """Return a quantile of the equal mixture of two gamma distributions."""
 
     def beyond(x: float) -> float:
         return (fewer.cdf(x) + more.cdf(x)) / 2 - chance

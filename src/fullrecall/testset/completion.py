@@ -1,7 +1,7 @@
 """`complete`: judge the unlabeled contexts, and estimate how complete the references are.
 
-The judged pairs are divided into strata. People label a sample of each, and the estimate follows
-from their labels.
+The judged pairs are divided into strata. People label a sample of each, from which completeness is
+estimated.
 """
 
 from __future__ import annotations
@@ -46,13 +46,15 @@ from fullrecall.testset.execution import Plan, carried_out
 from fullrecall.testset.pool import Pool, PooledPair, Targets
 
 RIGHT = 0.8
-"""If people confirm a smaller share of the judge's finds, only confirmed ones are added."""
+"""The least share of the judge's finds that people must confirm; below it, only confirmed finds are
+added.
+"""
 
 _WORDS = {"relevant": True, "not_relevant": False, "true": True, "false": False}
 
 
 class PairToLabel(NamedTuple):
-    """One question and one context; people fill in `label` with `relevant` or `not_relevant`.
+    """A question and a context; people fill in `label` with `relevant` or `not_relevant`.
 
     A context is relevant if it answers the question or, with claims, supports at least one of
     them. `item` identifies the pair.
@@ -70,11 +72,11 @@ PairLabels: TypeAlias = str | Path | Mapping[str, Any]
 
 
 class CompletenessEstimate(NamedTuple):
-    """How complete the references are, among the texts of each retriever's first `depth`.
+    """The completeness of references, among the texts that retrievers return within `depth` ranks.
 
-    `complete` is the completeness of the original references; if the labels do not suffice it is
-    None, and `refused` says why. `needed` is the approximate number of labels for an interval 0.2
-    wide. `right` is the share of the judge's finds that people confirm.
+    `complete` is the completeness of the original references; if the labels do not suffice, it is
+    None, and `refused` is the reason. `needed` is the approximate number of labels for an interval
+    0.2 wide. `right` is the share of the judge's finds that people confirm.
     """
 
     complete: Figure | None
@@ -87,7 +89,7 @@ class CompletenessEstimate(NamedTuple):
 class CompletedSet:
     """The contexts found beyond the references, and how complete the references are.
 
-    Without people's labels no context is added and completeness is unknown: `to_label` draws the
+    Without people's labels, no context is added and completeness is unknown. `to_label` draws the
     pairs to label, `with_labels` takes the labels. `error` is the share of one person's labels that
     may be wrong.
     """
@@ -109,7 +111,7 @@ class CompletedSet:
 
     @property
     def problems(self) -> dict[str, int]:
-        """The number of contexts without a verdict of the judge, by the reason."""
+        """The number of contexts without a verdict of the judge, by reason."""
         silent = [pair for pair in self.judged if pair.is_open and pair.relevant is None]
         return dict(Counter(pair.problem for pair in silent))
 
@@ -120,10 +122,10 @@ class CompletedSet:
 
         `n` pairs are drawn, at least ten of each stratum. Strata are pairs that the judge found
         relevant, pairs that it did not, and pairs without a verdict, divided by nearness to the
-        top. Verdicts are hidden. Label all of them; labels that this completion has are filled in.
-        With `second`, the drawn pairs are those that one person found relevant and the judge did
-        not, for another person to confirm. Raises `ParameterError` for arguments out of range, and
-        for a file that exists.
+        top. The file hides the verdicts. Label all of its pairs; labels that this completion has
+        are filled in. With `second`, the pairs are those that one person found relevant and the
+        judge did not, for another person to confirm. Raises `ParameterError` for arguments out of
+        range, and for a file that exists.
         """
         check_k(n, "n")
         if second:
@@ -141,7 +143,7 @@ class CompletedSet:
                 pair.context.label,
                 pair.item,
             )
-            # The order by number does not reveal the verdict.
+            # The order by item does not reveal the verdict.
             for pair in sorted(chosen, key=lambda pair: pair.item)
         ]
         if path is not None:
@@ -153,11 +155,11 @@ class CompletedSet:
     ) -> CompletedSet:
         """Return this completion with people's labels: files of `to_label`, or mappings.
 
-        `second` are another person's labels of the pairs that the first found relevant and the
-        judge did not: such a pair counts only if both people agree. Without them the interval
-        allows for `error` there, and is wide. At most the share `error` of one person's labels may
-        be wrong: the interval holds for all shares up to it. 0 means that all labels are right.
-        Raises `InputError` for an unknown label, and for labels of another completion, and
+        `second` has another person's labels of the pairs that the first person found relevant and
+        the judge did not; such a pair counts only if both people agree. Without `second`, the
+        interval allows for `error` there, and is wide. `error` is the largest share, 0 to 0.3, of
+        one person's labels that may be wrong; the interval holds for all shares up to it. Raises
+        `InputError` for an unknown label, and for labels of another completion, and
         `ParameterError` for an error that is not from 0 to 0.3.
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
@@ -188,7 +190,7 @@ class CompletedSet:
 
     @cached_property
     def accepted(self) -> list[PooledPair]:
-        """The pairs to add: none without labels; else those found by people or a reliable judge."""
+        """The pairs to add, found by people or by a reliable judge; none without labels."""
         if not self.labels:
             return []
         right = self.estimate.right
@@ -204,12 +206,12 @@ class CompletedSet:
         return accepted
 
     def relevance_of(self, pair: PooledPair) -> bool | None:
-        """Return people's label of a pair; None without one."""
+        """Return people's label of a pair; None if it has none."""
         first = self.labels.get(pair.item)
         if not first or pair.relevant:
             return first
-        # If 1 % of the judge's noes are mislabeled, these slips are as many as the relevant ones,
-        # so a "relevant" counts there only if a second person agrees.
+        # If 1 % of the pairs with the verdict "no" are mislabeled, these are as many as the
+        # relevant ones there. So a "relevant" label counts there only if a second person agrees.
         return self.second.get(pair.item, True)
 
     @cached_property
@@ -221,7 +223,7 @@ class CompletedSet:
         if refused := self._refusal:
             return CompletenessEstimate(None, refused, needed)
         share = completeness(known, missing(self._strata, self.error))
-        if share.width > WIDTH:  # The width shrinks with the square root of the number of labels.
+        if share.width > WIDTH:  # The width falls with the square root of the number of labels.
             needed = max(needed, round(len(self._labeled) * (share.width / WIDTH) ** 2))
         needed = min(needed, len(self._with_text))
         finds = [stratum for stratum in self._strata if stratum.kind == "yes" and stratum.size]
@@ -259,15 +261,15 @@ class CompletedSet:
 
     @property
     def _refusal(self) -> str:
-        """Why completeness cannot be estimated; empty if it can."""
+        """The reason why completeness cannot be estimated; "" if it can."""
         if not any(self.pool.pairs):
             return "no retriever returned anything"
         if self._with_text and not self.labels:
             return "nobody labeled anything"
         if not self._with_text and self.judged:
             return "no context has a text that could be judged"
-        # Without labels of the noes, the share that the judge overlooks is unknown; counting them
-        # as not relevant would make any references look complete.
+        # Without labels of pairs with the verdict "no", the share that the judge overlooks is
+        # unknown. Counting them as not relevant would make any references look complete.
         unlabeled = [s.kind for s in self._strata if s.size and not s.labeled]
         if unlabeled:
             kind, way = unlabeled[0], "use to_label or --to-label"
@@ -322,7 +324,7 @@ def _range(share: Figure) -> str:
 
 
 def _word_of(label: bool | None) -> str:  # noqa: FBT001 - a label
-    """Return a label as people write it; None is a missing label."""
+    """Return a label as people write it; "" for None, a missing label."""
     return next((word for word, relevant in _WORDS.items() if relevant is label), "")
 
 
@@ -366,18 +368,18 @@ def complete(
     budget: Budget | None = None,
     progress: bool = True,
 ) -> CompletedSet:
-    """Pool the contexts of several retrievers, and judge those that the references do not name.
+    """Judge the contexts that several retrievers return and the references do not name.
 
     `retrievers` maps names to retrievers that `evaluate` takes: functions of the question, or
-    `observed` chains, graphs and engines; asked for `depth` contexts if they take a `k`. Include
-    every retriever that you compare. All of their first `depth` contexts that have a text are
-    judged; from people's labels of a sample follows how complete the references are. Contexts that
-    no retriever returns there are not counted.
+    `observed` chains, graphs and engines; they are asked for `depth` contexts if they accept a `k`.
+    Include every retriever that you compare. All of their first `depth` contexts that have a text
+    are judged. People's labels of a sample of these show how complete the references are. Contexts
+    that no retriever returns within `depth` ranks are not counted.
 
     - `judge`: an `LLMJudge`, or any other judge.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
-      `evaluate`. With a store, the same call again costs nothing: run it once more when the
-      labels are there.
+      `evaluate`. With a store, repeating the same call costs nothing: repeat it when the labels are
+      available.
 
     Raises `ParameterError` for arguments out of range, and `InputError` for an invalid sample.
     """
@@ -393,7 +395,7 @@ def complete(
         list(retrieved(parsed, retriever, depth, max_concurrency, timeout))
         for retriever in retrievers.values()
     ]
-    # Overlap between retrievers does not show the contexts that all of them miss: on Cranfield,
+    # The overlap of retrievers does not show the contexts that all of them miss: on Cranfield,
     # capture and recapture estimated a completeness of .93 where it was .57. So all pairs are
     # judged, and people label a sample.
     plan = _judged(parsed, Pool.of(parsed, answered, depth), judge)
@@ -402,7 +404,7 @@ def complete(
 
 
 def _judged(samples: Sequence[Sample], pool: Pool, judge: Judge) -> Plan[list[PooledPair], Pool]:
-    """Judge all pooled pairs, question by question."""
+    """Judge all pooled pairs, question by question; return the pool with the verdicts."""
     to_judge = [[pair for pair in pairs if pair.is_open] for pairs in pool.pairs]
     questions = [number for number, pairs in enumerate(to_judge) if pairs]
     outcomes = yield [
@@ -421,18 +423,18 @@ def _judged(samples: Sequence[Sample], pool: Pool, judge: Judge) -> Plan[list[Po
 def _assessed(
     judge: Judge, sample: Sample, claims: Sequence[str], pairs: Sequence[PooledPair]
 ) -> Flow[list[PooledPair]]:
-    """Return pairs with the verdict on each text.
+    """Return pairs, each with the verdict on its text.
 
-    All texts are first judged together, by their relevance. If the question has claims, each text
-    that may be relevant is then judged alone: it counts if it supports a whole claim.
+    First, all texts are judged together, by relevance. If the question has claims, each text that
+    may be relevant is then judged alone, and counts if it supports a whole claim.
     """
     texts = [pair.context.text or "" for pair in pairs]
     reference = sample.reference or " ".join(claims) or None
     question = sample.user_input
     screened = yield from judge.relevance(texts, question=question, reference=reference)
     near = [at for at, verdict in enumerate(screened) if verdict.helps and claims]
-    # Each text is judged alone: beside other texts, a text would get credit for claims that only
-    # all of them support.
+    # Judge each text alone: together, a text would get credit for claims that only several texts
+    # support.
     attributed = yield from side_by_side(
         [judge.attribute(claims, [texts[at]], question=question) for at in near]
     )
@@ -469,11 +471,11 @@ def extended(
     named = {n for s in parsed_samples for r in s.reference_context_ids or () for n in r.any_of}
     contexts = [pair.context for pairs in pool.pairs for pair in pairs]
     ids: Any = {context.id for context in contexts}
-    # True if the references' IDs are documents, and the retrievers return chunks of them.
+    # True if the references' IDs are of documents, and the retrievers return chunks of them.
     by_source = not named & ids and bool(named & {context.source for context in contexts})
     added_to, judged_of = _by_question(accepted), _by_question(looked_at)
     samples = []
-    # Samples without additions are rebuilt too: `unjudged` reads their judged contexts.
+    # Rebuild samples without additions too, since `unjudged` reads their judged contexts.
     for number, (sample, targets) in enumerate(zip(parsed_samples, pool.targets, strict=True)):
         added, judged = added_to.get(number, []), judged_of.get(number, [])
         seen = [c.id or c.text or "" for pair in judged for c in (pair.context, *pair.also)]
@@ -505,9 +507,9 @@ def _references(
     if targets.are_claims and len(groups) == targets.count and 0 < len(ids) != targets.count:
         # The claims of one document share its ID; here each gets the contexts that support it.
         ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
-    # Nearly equal texts are one target. Otherwise an index without copies looks worse than one with
-    # them (a fifth of Cranfield copied three times: recall@10 fell from .308 to .276; as one target
-    # it rose from .311 to .393).
+    # Nearly equal texts are one target. Otherwise an index without copies would look worse than one
+    # with copies: with a fifth of Cranfield copied three times, recall@10 fell from .308 to .276;
+    # as one target, it rose from .311 to .393.
     own_targets: defaultdict[Any, list[Context]] = defaultdict(list)
     for pair in added:
         alike = [pair.context, *pair.also]
@@ -541,10 +543,10 @@ def _ids_of(contexts: Sequence[Context], *, by_source: bool) -> list[str]:
 def unjudged(samples: Iterable[Sample], k: int) -> float | None:
     """Return the share of unjudged contexts among the first `k` of completed samples.
 
-    Above 0.1, true recall may be higher; above 0.2, do not compare it: run `complete` with this
-    retriever. The contexts that `complete` judged are in the samples' metadata; contexts that the
-    references name count as judged. Samples that were never completed, or have no retrieval, are
-    left out. None if no sample is left.
+    Above 0.1, true recall may be higher than measured; above 0.2, do not compare it, but run
+    `complete` with this retriever. The contexts that `complete` judged are in the samples'
+    metadata; contexts that the references name count as judged. Samples that were never completed,
+    or have no retrieval, are left out. Returns None if no sample is left.
     """
     holes: list[bool] = []
     for sample in samples:

@@ -1,4 +1,4 @@
-"""Machine checks of a question's words and of the texts that its references name."""
+"""Machine checks of the words of questions, and of the texts that references name."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ProblemsFound: TypeAlias = Iterator[tuple[Problem, str]]
 
 _LONG = 300
 _WHOLE = 0.9
-"""A span of this share of a document with 300 words or more does not locate the answer."""
+"""The least share of a document of 300 words or more at which a span does not locate the answer."""
 
 _QUOTED_WORDS = 8
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -60,20 +60,20 @@ def contexts_in(sample: Sample) -> list[Context]:
 
 
 def has_spans(sample: Sample) -> bool:
-    """Return whether each group of a sample's reference contexts has one with a start offset."""
+    """Return whether a sample has reference contexts, with a start offset in each group."""
     groups = sample.reference_contexts or ()
     return bool(groups) and all(any(c.start is not None for c in group) for group in groups)
 
 
 def names_in(sample: Sample) -> list[str]:
-    """Return the IDs and the documents that a sample's references name, each once."""
+    """Return the distinct IDs and documents that a sample's references name."""
     ids = [name for reference in sample.reference_context_ids or () for name in reference.any_of]
     sources = [context.source for context in contexts_in(sample) if context.source is not None]
     return list(dict.fromkeys([*ids, *sources]))
 
 
 def texts_named(samples: Iterable[Sample], documents: Iterable[Document]) -> dict[str, str]:
-    """Return the texts that references name, by ID; a corpus may be larger than memory."""
+    """Return the texts that references name, by ID; the other texts are not kept."""
     named = {name for sample in samples for name in names_in(sample)}
     return {document.id: document.text for document in documents if document.id in named}
 
@@ -101,7 +101,7 @@ def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Pr
     """Yield a problem if a quote also occurs in a document that no reference names."""
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return
-    # Search for one long word first, so that few texts are reduced to letters.
+    # Search for one long word first, so that few texts need be reduced to letters.
     probe = max(quote.split(), key=len)
     letters = letters_of(quote).text
     for name, text in texts.items():
@@ -111,7 +111,7 @@ def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Pr
 
 
 def _unbacked(sample: Sample, texts: Sequence[str]) -> ProblemsFound:
-    """Yield a problem for numbers in the answer or a claim that neither question nor texts have."""
+    """Yield a problem if answer or claims have numbers that are in neither question nor texts."""
     statements = [sample.reference or "", *(claim.text for claim in sample.reference_claims or ())]
     known_numbers = {
         number for text in (*texts, sample.user_input or "") for number in numbers_in(text)
@@ -129,7 +129,8 @@ def numbers_in(text: str) -> list[str]:
 
 
 REJECTED_RUN = 7
-"""Words in a row copied from the source: 0 to 0.5 % of people's questions have so many."""
+"""The shortest rejected run of words from the source; at most 0.5 % of people's questions have one.
+"""
 
 _EN = "text|passage|document|article|context|excerpt|paragraph|abstract|section"
 _DE = "text|dokument|auszug|absatz|abschnitt|kapitel"
@@ -179,6 +180,6 @@ def longest_run(question: str, sources: Iterable[str]) -> tuple[str, ...]:
 
 
 def pointing(question: str) -> str:
-    """Return the words by which a question points at its source; empty without any."""
+    """Return the words by which a question points at its source, or ""."""
     match = _POINTS.search(question)
     return match[0] if match else ""

@@ -15,7 +15,7 @@ from fullrecall.testset.seeds import SeedPassage
 QuestionKind: TypeAlias = Literal[
     "one_fact", "several_facts", "across_documents", "keywords", "conversational"
 ]
-"""The kind of a question: by the facts that it asks for, or by its wording."""
+"""The kind of a question, by the facts that it asks for or by its wording."""
 
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
@@ -23,8 +23,8 @@ KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 class Backed(NamedTuple):
     """A claim of the reference answer with its evidence.
 
-    `elsewhere` are other places with the same words which also answer the question, by a verdict on
-    each place.
+    `elsewhere` are the other places that have the same words and, by a model's verdict, also answer
+    the question.
     """
 
     claim: str
@@ -33,7 +33,7 @@ class Backed(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """A problem, and where exactly it is."""
+    """The problem for which a draft is rejected, with its details."""
 
     problem: Problem
     detail: str = ""
@@ -41,7 +41,7 @@ class Rejection(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """One question by the model, after the checks.
+    """A question that a model wrote, with the results of the checks.
 
     `made_from` names the documents of its seed.
     """
@@ -55,12 +55,12 @@ class Draft:
 
     @property
     def id(self) -> str:
-        """An ID that is the same for the same question about the same documents."""
+        """An ID that is the same for the same question on the same documents."""
         text = "\n".join((self.question, *self.made_from))
         return f"q-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
     def sample(self, made_by: Mapping[str, Any]) -> Sample:
-        """Return the question as a sample; `made_by` goes into its metadata."""
+        """Return the question as a sample; `made_by` becomes metadata."""
         groups = [(backed.quote, *backed.elsewhere) for backed in self.claims]
         origin: dict[str, Any] = {"kind": self.kind, **made_by}
         return Sample(
@@ -75,13 +75,13 @@ class Draft:
             reference_context_ids=[
                 list(dict.fromkeys(quote.source for quote in group)) for group in groups
             ],
-            # Questions on one document succeed and fail together, so they share a group.
+            # Questions on one document succeed and fail together, so they form a group.
             group=self.made_from[0] if self.made_from else None,
             metadata={"testset": origin},
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values: those of its sample, and why it was rejected."""
+        """Return the plain JSON values of its sample, and the reason why it was rejected."""
         values = self.sample({}).to_dict()
         if self.rejection is not None:
             values |= {"rejected": str(self.rejection.problem), "detail": self.rejection.detail}

@@ -1,4 +1,4 @@
-"""Nearly equal texts: questions asked twice, and documents that occur twice in a collection."""
+"""Find nearly equal texts: repeated questions, and repeated documents of a collection."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ _SAME_WORDS = 0.7
 _SAME_LETTERS = 85.0
 _SHINGLE = 3
 SAME_TEXT = 0.8
-"""Texts are nearly equal if they share this much of their runs of three words (Jaccard)."""
+"""The least share of runs of three words (Jaccard) that nearly equal texts have in common."""
 
 _MOST_IN_BUCKET = 16
-"""More texts than these share one of their rarest runs only where all of them are nearly equal."""
+"""The most texts that are compared by one run; more texts share a rare run only if all are nearly
+equal.
+"""
 
 
 _MARKED = re.compile(r"(?<!\w)\w*\d[\w.,]*\w|\d|(?<!^)(?<![.!?] )\b[A-Z]\w+")
-"""Numbers, and names: words with a capital that begin no sentence."""
+"""Numbers and names; names are capitalized words that begin no sentence."""
 
 
 class Questions:
-    """The questions so far, among which repeated ones are found."""
+    """The questions so far, in which repeated questions are found."""
 
     def __init__(self) -> None:
         self._earlier: list[_Wording] = []
 
     def match(self, question: str) -> str | None:
-        """Return an earlier question that asks the same, else None, and remember this one.
+        """Return an earlier question that asks the same, or None; remember this question.
 
         Two questions ask the same if they share at least 0.7 of all content words (Jaccard), or
-        have a token sort ratio of at least 85 without a replaced content word, as in direct and
-        indirect problem. A replaced number or name, 2017 for 2018, makes them two questions.
+        have a token sort ratio of at least 85 and no replaced content word ("direct" for
+        "indirect"). Questions with a replaced number or name (2017 for 2018) differ.
         """
         wording = _Wording(
             question,
@@ -51,7 +53,7 @@ class Questions:
 
 
 class _Wording(NamedTuple):
-    """A question for comparison: its content words, and its numbers and names."""
+    """A question prepared for comparison: its content words, and its numbers and names."""
 
     text: str
     content: frozenset[str]
@@ -61,7 +63,7 @@ class _Wording(NamedTuple):
 def _ask_the_same(first: _Wording, second: _Wording) -> bool:
     from rapidfuzz.fuzz import token_sort_ratio
 
-    # Of 191,000 pairs of different questions, each of the two rules joins at most three; embeddings
+    # Of 191,000 pairs of different questions, each of the two rules joins at most three. Embeddings
     # at cosine 0.85 join "direct problem" and "indirect problem".
     if _swapped(first.marked, second.marked):
         return False
@@ -80,12 +82,12 @@ def _swapped(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 
 
 def groups(texts: Sequence[str]) -> list[list[int]]:
-    """Return groups of nearly equal texts, each as indices; a text is in one group at most.
+    """Return groups of nearly equal texts, as indices; a text is in at most one group.
 
-    Candidates share one of their rarest runs, and each pair of them is compared. If two texts
-    share the fraction t of their runs, and one has n runs, they share one of its n - ⌈t · n⌉ + 1
-    rarest (prefix filtering: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity
-    joins in data cleaning", ICDE 2006).
+    Texts that share one of their rarest runs are compared in pairs. If two texts share the fraction
+    t of their runs, and one has n runs, they share one of its n - ⌈t · n⌉ + 1 rarest (prefix
+    filtering: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in data
+    cleaning", ICDE 2006).
     """
     shingled = [_shingles(text) for text in texts]
     group_of = [[number] for number in range(len(texts))]
@@ -107,7 +109,7 @@ def _shingles(text: str) -> Any:
     text_words = words(text)
     starts = range(max(1, len(text_words) - _SHINGLE + 1))
     runs = {" ".join(text_words[at : at + _SHINGLE]) for at in starts}
-    # CRC-32, since `hash` differs between processes and groups must not.
+    # Use CRC-32, since `hash` differs between processes, and groups must not.
     hashes = [crc32(run.encode("utf-8", "surrogatepass")) for run in runs if run]
     return np.unique(np.asarray(hashes, dtype=np.uint64))
 
@@ -131,7 +133,7 @@ def _candidates(shingled: Sequence[Any]) -> Iterator[tuple[int, int]]:
         offered: set[int] = set()
         for run in hashes[rarest[: len(hashes) - ceil(SAME_TEXT * len(hashes)) + 1]].tolist():
             offered.update(having[run])
-            # Boilerplate on every page would make all pairs candidates: quadratic.
+            # Boilerplate on every page would make all pairs candidates, which takes quadratic time.
             if len(having[run]) < _MOST_IN_BUCKET:
                 having[run].append(number)
         for other in sorted(offered):

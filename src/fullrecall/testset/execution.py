@@ -1,7 +1,7 @@
-"""Run flows through the engine of `evaluate`: its store, budget, limits, progress and resume.
+"""Run flows by the engine of `evaluate`, with its store, budget, limits, progress and resume.
 
-The one module of this package that knows the engine. A plan is a generator that yields batches of
-flows and receives the outcome of each flow.
+This is the only module of the package that uses the engine. A plan is a generator that yields
+batches of flows and receives the outcome of each flow.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def carried_out(
     """Run a plan to its end; return its value, and the cost.
 
     A budget and a deadline hold for all batches together. If a model answers no request, the
-    flows that need it have that problem.
+    outcomes of the flows that need it have this problem.
     """
     spent = Spent()
     try:
@@ -56,7 +56,7 @@ def carried_out(
             if allowed is not None:
                 try:
                     report = evaluated(samples, tasks, allowed, Evaluation)
-                # The plan decides whether the finished part suffices.
+                # The plan decides whether the finished part is enough.
                 except RunStopped as stopped:
                     report = stopped.report
             if report is not None and report.spent is not None:
@@ -79,7 +79,7 @@ def _sum(first: Spent, second: Spent) -> Spent:
 
 @dataclass
 class _Tasks:
-    """Flows as a scorer of numbered samples, which is the form that the engine runs."""
+    """Flows as a scorer of numbered samples, the form that the engine runs."""
 
     flows: Sequence[Flow[Any]]
     judges: tuple[ChatModel, ...] = ()
@@ -87,7 +87,7 @@ class _Tasks:
     values: dict[int, Any] = field(default_factory=dict)
 
     def flow(self, sample: Sample) -> Flow[Result]:
-        """Return the flow of a sample; its value is kept here."""
+        """Return the flow of a sample, and keep its value in `values`."""
         number, problem = int(sample.id or 0), ""
         try:
             self.values[number] = yield from self.flows[number]
@@ -111,8 +111,8 @@ class _Tasks:
 
 
 def _left(options: EvaluateOptions, spent: Spent) -> EvaluateOptions | None:
-    """Return the options for the next batch; None if the budget or the time is spent."""
-    # Each batch is a separate run that does not know the cost of earlier batches.
+    """Return the options for the next batch; None if the budget or the time is used up."""
+    # Each batch is a run of its own, which does not know the cost of earlier batches.
     deadline, budget = options.limits.deadline, options.limits.budget
     if deadline is not None:
         if deadline <= spent.seconds:

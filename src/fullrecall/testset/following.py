@@ -1,4 +1,4 @@
-"""`anchor` and `follow`: labels keep the text they were made for, and follow it."""
+"""`anchor` and `follow`: labels keep their text, and are moved with it to a new corpus."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from fullrecall.testset.seeds import passages
 
 _LONGEST_QUOTE = 2_000
 _AROUND = 120
-"""Characters on each side of a span that tell it from the same words elsewhere."""
+"""The characters on each side of a span that distinguish it from the same words elsewhere."""
 
 _SAME_AROUND = 20
 
@@ -52,9 +52,9 @@ class LabelStatus(StrEnum):
 class FollowedLabel(NamedTuple):
     """One reference of the old corpus, its status in the new one, and the evidence.
 
-    `now` are the IDs of the texts that have its words or, if these changed, resemble them;
-    `together` says whether all of them are needed. `similarity` is the share of the reference's
-    runs of words in these texts, in [0, 1].
+    `now` are the IDs of the texts that have its words or, if these changed, resemble them.
+    `together` is True if all of these texts are needed. `similarity` is the share of the
+    reference's runs of words in these texts, in [0, 1].
     """
 
     status: LabelStatus
@@ -70,7 +70,7 @@ class FollowedLabel(NamedTuple):
 class Followed:
     """Samples with references into the new corpus, and the status of each label.
 
-    A reference that changed or is gone stays unchanged, so that its sample is unscored.
+    A reference whose text changed or is gone is kept, so that its sample is unscored.
     """
 
     samples: Sequence[Sample]
@@ -78,7 +78,7 @@ class Followed:
 
     @property
     def counts(self) -> dict[LabelStatus, int]:
-        """How many labels have each status."""
+        """The number of labels with each status."""
         counted = Counter(label.status for label in self.labels)
         return {status: counted[status] for status in LabelStatus}
 
@@ -88,7 +88,7 @@ class Followed:
         return "\n".join(lines)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write one row for each label; labels to check come first."""
+        """Write one row for each label; labels that a person should check come first."""
         order = [LabelStatus.CHANGED, LabelStatus.GONE, LabelStatus.MOVED, LabelStatus.SAME]
         rows = sorted(self.labels, key=lambda label: order.index(label.status))
         cells = [
@@ -99,7 +99,7 @@ class Followed:
 
 
 class _Anchor(NamedTuple):
-    """A reference as it was labeled: its ID or its place, and its words."""
+    """A reference as it was labeled, with its ID or its place, and its words."""
 
     sample: str
     name: str
@@ -108,11 +108,11 @@ class _Anchor(NamedTuple):
     span: Context | None = None
 
     def is_of(self, document: Document) -> bool:
-        """Return whether a text is the document that was labeled, or a chunk of it."""
+        """Return whether a text is the labeled document, or a chunk of it."""
         return self.name in (document.source, document.id)
 
     def stands_in(self, own: Document) -> bool:
-        """Return whether the text with the anchor's ID still has the labeled words there."""
+        """Return whether the text with the anchor's ID still has the labeled words."""
         if self.span is None:
             return bool(self.digest) and text_digest(own.text) == self.digest
         if self.span.start is None:
@@ -126,11 +126,11 @@ class _Anchor(NamedTuple):
 
 
 def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) -> list[Sample]:
-    """Return samples whose references keep a digest and a quote of the text that they name.
+    """Return samples whose references have a digest and a quote of the text that they name.
 
-    `documents` are the corpus that the references are right for. A text of up to 2,000 characters
-    is its own quote; of a longer one it is the passage with the most words of the question and
-    the answer. Raises `InputError` for anything but samples and documents.
+    `documents` are the corpus for which the references are correct. The quote of a text of up to
+    2,000 characters is the whole text; that of a longer text is the passage with the most words of
+    the question and the answer. Raises `InputError` for anything but samples and documents.
     """
     parsed_samples = list(as_samples(samples))
     texts = texts_named(parsed_samples, documents_of(documents))
@@ -138,8 +138,8 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
 
 
 def _anchored(sample: Sample, texts: Mapping[str, str]) -> Sample:
-    # By ID, anchors are in the metadata; spans have their own: an ID has no object to attach one
-    # to.
+    # Anchors of IDs are in the metadata, since an ID has no object to which one could be attached;
+    # spans have their own.
     anchors = {
         name: {"digest": text_digest(texts[name]), "quote": _quote(sample, name, texts[name])}
         for reference in sample.reference_context_ids or ()
@@ -156,7 +156,7 @@ def _rebuilt(
     groups: Sequence[Sequence[Context]],
     anchors: Mapping[str, Any],
 ) -> Sample:
-    """Return a sample with new references; fields without new ones stay."""
+    """Return a sample with new references; it keeps the fields that have no new references."""
     fields = sample.to_dict()
     if ids:
         fields["reference_context_ids"] = list(ids)
@@ -206,18 +206,18 @@ def follow(
 ) -> Followed:
     """Return samples whose references name the same words in a new corpus.
 
-    A reference is *same* if its ID still has its words, *moved* if they are under another ID, in
-    other chunks or at other offsets, letter for letter except layout marks; *changed* if the
-    nearest text has other words, and *gone* if no text resembles it. Chunks that each hold at
-    least 90 % of a quote are one any-of group. Without such chunks, the fewest that hold a span
-    together become one reference each. The chunks of a whole text, overlapping ones too, are one
-    any-of group, since its label does not say which of them answers. Samples with spans get the
-    IDs of the texts that hold them.
+    A reference is *same* if its ID still has its words, and *moved* if they are under another ID,
+    in other chunks or at other offsets, letter for letter except layout marks. It is *changed* if
+    the nearest text has other words, and *gone* if no text resembles it. Chunks that each hold at
+    least 90 % of a quote are one any-of group. Without such chunks, the smallest set that together
+    holds a span becomes one reference for each chunk. The chunks of a whole text, including
+    overlapping ones, are one any-of group, since the label does not say which of them answers.
+    Samples with spans get the IDs of the texts that hold them.
 
-    - `old`: the corpus that the references are right for; needed if they have no quotes yet
+    - `old`: the corpus for which the references are correct; needed if they have no quotes yet
       (`anchor` and `generate` add them).
-    - `accept_changed`: let references that changed name the text that resembles them most. By
-      default they stay, and their samples are unscored.
+    - `accept_changed`: let changed references name the text that resembles them most. By default
+      they are kept, and their samples are unscored.
 
     Raises `InputError` for a reference without a quote or a digest.
     """
@@ -240,7 +240,7 @@ def follow(
 
 
 def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
-    """Yield the references of a sample, in the order in which `_Following.followed` meets them."""
+    """Yield the references of a sample, in the order in which `followed` reads their labels."""
     groups = sample.reference_contexts or ()
     for context in contexts_in(sample):
         if context.text is not None:
@@ -272,7 +272,7 @@ class _Following:
         self.by_id: dict[str, Document] = {}
         self.by_digest: defaultdict[str, list[Document]] = defaultdict(list)
         self.chunks: defaultdict[str, list[Document]] = defaultdict(list)
-        # One pass, a text at a time: a corpus may be larger than memory.
+        # One pass, one text at a time, since a corpus may be larger than memory.
         for document in corpus:
             if document.id in names:
                 self.by_id[document.id] = document
@@ -298,10 +298,10 @@ class _Following:
             return self._decided(label, LabelStatus.GONE, [], evidence, 0.0)
         if copies := _of_source(self.by_digest.get(label.digest, []), label):
             return self._decided(label, LabelStatus.MOVED, copies, "the same text, another ID")
-        # The rules go from certain to uncertain: the first rule that decides counts, and the last
+        # The rules go from certain to uncertain. The first rule that decides counts, and the last
         # one always decides.
         quote, near = Letters(label.quote), self.lookup.nearest(number)
-        # Sixty other texts may share more runs of words, and hide it.
+        # Sixty other texts may share more runs of words, so that `nearest` lacks it.
         if own is not None and own not in near:
             near.append(own)
         return (
@@ -328,7 +328,7 @@ class _Following:
     def _whole(
         self, label: _Anchor, quote: Letters, near: Sequence[Document]
     ) -> FollowedLabel | None:
-        """Return the decision if single texts have a whole quote; None if no text does."""
+        """Return the decision if any single text has the whole quote, else None."""
         holders = [document for document in near if quote.text in letters_of(document.text).text]
         own = [document for document in holders if document.id == label.name]
         if own and label.span is None:
@@ -338,8 +338,8 @@ class _Following:
         if not holders:
             return None
         if label.span is not None and not any(map(label.is_of, holders)):
-            # Only other documents have the words: a page about another product is not the labeled
-            # one.
+            # Only other documents have the words; a page about another product is not the labeled
+            # page.
             best = _best_surrounded(holders, label.span, quote)
             if best is None:
                 evidence = f"its quote stands in {len(holders)} texts, in other surroundings"
@@ -350,9 +350,10 @@ class _Following:
     def _in_pieces(
         self, label: _Anchor, quote: Letters, near: Sequence[Document]
     ) -> FollowedLabel | None:
-        """Return the decision if several texts together have a quote; None if they do not."""
+        """Return the decision if several texts together have the quote, else None."""
         is_span = label.span is not None
-        # Each document alone before all together: pieces of several may form a text that none has.
+        # Try each document alone before all together: pieces of several may form a text that none
+        # has.
         for group in (self.chunks[label.name], *_by_source(near, label)):
             if aligned := pieces(quote, group, self.lookup.short):
                 others = [] if is_span else within(quote, group, aligned)
@@ -377,7 +378,7 @@ class _Following:
         return self._decided(label, LabelStatus.GONE, [], evidence, 0.0)
 
     def followed(self, sample: Sample) -> Sample:
-        """Return the next sample with the references that its labels name now."""
+        """Return the sample with the references that its labels now name; samples come in order."""
         anchors: dict[str, Any] = dict(anchors_of(sample))
         ids: list[Reference] = []
         groups: list[list[Context]] = []
@@ -406,14 +407,17 @@ class _Following:
         reference: Reference,
         anchors: dict[str, Any],
     ) -> list[Reference]:
-        """Return the new references of an any-of group, with anchors; unchanged if all are lost."""
+        """Return the new references of an any-of group, with anchors.
+
+        Keep the group if all are lost.
+        """
         alive = [label for label in labels if label is not None]
         anchored = [anchors[name] for name in reference.any_of if name in anchors]
         for name in (name for label in alive for name in label.now):
             text = self.by_id[name].text
             if len(text) <= _LONGEST_QUOTE:
                 anchors[name] = {"digest": text_digest(text), "quote": text}
-            else:  # The quote of a long text stays unchanged.
+            else:  # the quote of a long text stays unchanged
                 kept: Mapping[str, Any] = anchors.get(name) or (anchored or [{}])[0]
                 anchors[name] = {**kept, "digest": text_digest(text)}
         alone = dict.fromkeys(name for label in alive if not label.together for name in label.now)
@@ -424,7 +428,7 @@ class _Following:
         return [reference]
 
     def _moved(self, old: Context, label: FollowedLabel) -> Context:
-        """Return a span at its new offsets; unchanged if only chunks of its source exist."""
+        """Return a span at its new offsets, or unchanged if there are only chunks of its source."""
         document = self.by_id[label.now[0]]
         in_chunks = document.source is not None and document.source == old.source
         has_place = old.source is not None or old.start is not None
@@ -440,12 +444,15 @@ class _Following:
 
 
 def _of_source(documents: Sequence[Document], label_anchor: _Anchor) -> list[Document]:
-    """Return the texts of the reference's own document, if there are any; else all."""
+    """Return the texts of the reference's own document; if there are none, return all texts."""
     return [document for document in documents if label_anchor.is_of(document)] or list(documents)
 
 
 def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Document]]:
-    """Return texts by their document: the reference's own first, then each other one, then all."""
+    """Group texts by document.
+
+    The reference's own first, then each other one, then all together.
+    """
     groups: defaultdict[str, list[Document]] = defaultdict(list)
     for document in near:
         groups[document.source or ""].append(document)
@@ -455,7 +462,7 @@ def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Doc
 
 
 def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters) -> Document | None:
-    """Return the text whose words around a quote best match the label's; None for a tie."""
+    """Return the text whose words around a quote best match those of the label; None for a tie."""
     scores = [
         max(
             _surrounded(span, document, at, quote)
@@ -471,7 +478,7 @@ def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters)
 
 
 def _surrounded(span: Context, document: Document, at: int, quote: Letters) -> int:
-    """Return the number of letters around a place that match those around a labeled span."""
+    """Return how many letters around a place match those around a labeled span."""
     letters, end = letters_of(document.text), at + len(quote.text)
     before, after = (Letters(str(span.metadata.get(side, ""))).text for side in ("before", "after"))
     if not before and not after and span.start is not None and document.id == span.source:

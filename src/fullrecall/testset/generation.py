@@ -1,4 +1,4 @@
-"""`generate`: documents in, questions with references out."""
+"""`generate`: write questions with references from documents."""
 
 from __future__ import annotations
 
@@ -41,46 +41,53 @@ DEFAULT_KINDS: Mapping[QuestionKind, float] = {
     "across_documents": 0.1,
 }
 PER_SEED = 2
-"""Questions that one request asks for; both may be kept."""
+"""The questions that one request asks for; both may be kept."""
 
 _FIRST_SEEDS, _GROWTH = 3, 4
-"""Seeds of the first batch, and the most that a later one has, times the seeds used so far."""
+"""The seeds of the first batch; the most seeds of a later batch, as a multiple of those used so
+far.
+"""
 
 _LEAST_YIELD = 1 / 8
-"""The run ends if a smaller share of all drafts is accepted: in the first batch, none."""
+"""The least share of accepted drafts with which the run continues; in the first batch, at least
+one.
+"""
 
 _TOKEN = 4
-"""Characters of a token, about."""
+"""The approximate number of characters of a token."""
 
 _REPLY_TOKENS = 180
-"""Of one question, written and checked, about."""
+"""The approximate number of tokens to write and check one question."""
 
 _EXAMPLES = 10
-"""Questions of users that each request shows, at most, for their style."""
+"""The most questions of users that a request shows as examples of their style."""
 
 _MOST_PLACES = 8
-"""Other places of one quote that are judged, at most: a quote in more is too common as evidence."""
+"""The most other places of a quote that are judged; a more frequent quote is too common as
+evidence.
+"""
 
 _AROUND = 600
-"""Characters on each side of a quote that show its subject."""
+"""The characters on each side of a quote that show its subject."""
 
 _Occurrences: TypeAlias = dict[SeedPassage, list[tuple[SeedPassage, str]]]
-"""The other places with the words of each quote, with the text around them."""
+"""For each quote, the other places that have its words, with the text around them."""
 
 
 OnPlan: TypeAlias = Callable[[str], object]
-"""Called before the first request with about how much the run will send. An exception from it
-ends the run without cost."""
+"""Called before the first request with a sentence on the expected requests. If it raises, the run
+ends without cost.
+"""
 
 
 @dataclass(frozen=True)
 class TestSet:
-    """The questions that `generate` accepted, and those that it rejected.
+    """The questions that `generate` wrote, accepted or rejected.
 
     `drafts` are all written questions, in the order of their seeds; `samples` are the accepted
-    ones, with quotes, offsets and how they were made. `stopped` says why there are fewer than
-    requested; empty if there are as many. `spent` is the run's cost. `texts` are the documents
-    that the references name.
+    ones, with quotes, offsets and how they were made. `stopped` is the reason if there are fewer
+    than requested, else "". `spent` is the run's cost. `texts` are the documents that the
+    references name.
     """
 
     __test__ = False  # This is not a pytest test class.
@@ -94,7 +101,7 @@ class TestSet:
 
     @property
     def rejected(self) -> list[Draft]:
-        """The drafts that a check rejected, each with its reason."""
+        """The drafts that a check rejected, each with its `rejection`."""
         return [draft for draft in self.drafts if draft.rejection is not None]
 
     def __len__(self) -> int:
@@ -113,9 +120,9 @@ class TestSet:
     def save(self, path: str | Path, *, rejected: str | Path | None = None) -> int:
         """Write the accepted samples as JSON Lines; return their number.
 
-        `rejected` is a second file, one draft a line with the reason. If references name HTML
-        pages, their offsets are into the extracted text, which is saved beside the set, as
-        `set.documents.jsonl`.
+        `rejected` is a second file, with one rejected draft and its reason on each line. If
+        references name HTML pages, their offsets refer to the extracted text, which is saved beside
+        the set, as `set.documents.jsonl`.
         """
         from fullrecall.files.writing import save_rows, write_jsonl
 
@@ -147,17 +154,18 @@ def generate(
 ) -> TestSet:
     """Write `n` questions about documents, with references that were checked.
 
-    Passages are drawn from all over the collection. For each, one request asks for two questions
-    with answers, claims and a quote for each claim. Machine checks reject some drafts; a second
-    request checks the rest without seeing the answers. If a quote also occurs elsewhere, one more
-    request asks whether it answers the question there. If no draft from the first three passages
-    is accepted, the run stops. The same seed and the same replies give the same set.
+    Passages are drawn at random from the whole collection. For each, one request asks for two
+    questions, each with an answer, its claims, and a quote for each claim. Machine checks reject
+    some drafts; a second request checks the rest without seeing the answers. If a quote also occurs
+    elsewhere, one more request asks whether it answers the question there. If no draft from the
+    first three passages is accepted, the run stops. The same seed and the same replies give the
+    same set.
 
     - `documents`: the types that `documents_of` takes: a folder, texts, documents of a framework.
     - `kinds`: the share of each kind, or kinds in equal shares; `draft.KINDS` lists them.
     - `checker`: the model that checks, preferably another one than `model`, which writes.
-    - `queries`: your users' questions, as many as you have. Passages that they find come first, and
-      drafts follow their style.
+    - `queries`: your users' questions, as many as you have. The passages that match them are used
+      first, and drafts follow their style.
     - `on_plan`: called before the first request, with a sentence on the expected calls and tokens.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
       `evaluate`.
@@ -175,8 +183,8 @@ def generate(
     if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
         raise ParameterError(f"queries: expected a list of questions, got {shown(queries)}")
     shares, read = _shares(kinds), documents_of(documents)
-    # Queries are in random order: frequent topics come early, and any ten questions show the style
-    # of all.
+    # Shuffle the queries: frequent topics then come early, and any ten questions show the style of
+    # all.
     order = random.Random(f"{seed}:queries")  # noqa: S311 - a sample, no secret
     shuffled = order.sample(list(queries), len(queries))
     run = _Generation(read, model, checker, n, shares, shuffled, seed)
@@ -220,14 +228,17 @@ class _Generation:
     earlier_questions: Questions = field(default_factory=Questions)
 
     def plan(self, on_plan: OnPlan | None) -> Plan[Any, TestSet]:
-        """Ask for drafts until enough are accepted; then find other places of their quotes."""
+        """Ask for drafts until enough are accepted.
+
+        Then search for other places of their quotes.
+        """
         self._passages = seeds.sampled(self.documents, self.n, seed=self.seed)
         if not self._passages:
             raise InputError(f"the documents hold no passage of {seeds.FEWEST_WORDS} words")
         if on_plan is not None:
             on_plan(self._forecast())
         stopped = yield from self._written()
-        # Look for other places last, so that quotes of rejected drafts cost no call.
+        # Search for other places last, so that quotes of rejected drafts cost no call.
         yield from self._elsewhere()
         made_by: dict[str, Any] = {"model": self.model.name}
         made_by |= {"instructions": instructions.VERSION, "seed": self.seed}
@@ -239,7 +250,10 @@ class _Generation:
         return TestSet(self.drafts, anchor(good, texts), stopped, problems, texts=texts)
 
     def _forecast(self) -> str:
-        """Return the expected calls and tokens without retries: two calls for two questions."""
+        """Return a sentence on the expected calls and tokens, without retries.
+
+        Two calls for two questions.
+        """
         requests = ceil(self.n / PER_SEED)
         mean = sum(len(passage.text) for passage in self._passages) / len(self._passages)
         question_tokens = 2 * (mean + instructions.LENGTH / 2)
@@ -247,9 +261,9 @@ class _Generation:
         return f"about {2 * requests:,} calls and {tokens:,} tokens, if all drafts are accepted"
 
     def _written(self) -> Plan[Any, str]:
-        """Ask seed after seed; return why there are too few drafts, or an empty text."""
-        # Small batches first: a checker that refuses everything once cost 965 calls; now it costs
-        # ten.
+        """Use seed after seed; return the reason why there are too few drafts, or ""."""
+        # Begin with small batches: a checker that refused everything once cost 965 calls; now it
+        # costs ten.
         used, order = 0, self._order()
         while (missing := self.n - self.accepted.total()) > 0:
             size = min(ceil(missing / PER_SEED), max(_FIRST_SEEDS, _GROWTH * used))
@@ -271,13 +285,13 @@ class _Generation:
         return ""
 
     def _order(self) -> Iterator[tuple[Seed, QuestionKind]]:
-        """Yield the seeds in the order in which they are used, each with the kind asked for."""
+        """Yield the seeds in the order of their use, each with the kind of question to ask for."""
         pairs = seeds.pairs(self._passages, seed=self.seed)
         drawn = seeds.singles(self._passages, ceil(self.n / PER_SEED), seed=self.seed)
         passages = seeds.questioned(self._passages, self.queries, drawn)
         singles = (Seed((passage,)) for passage in passages)
         shares, counts = {**self.shares}, Counter[QuestionKind]()
-        while shares:  # This is the kind that was asked for least, in proportion to its share.
+        while shares:  # the kind that was asked for least, in proportion to its share
             kind = min(shares, key=lambda kind: (counts[kind] + 1) / shares[kind])
             seed = next(pairs if kind == "across_documents" else singles, None)
             if seed is not None:
@@ -290,7 +304,7 @@ class _Generation:
                 return
 
     def _draft(self, seed: Seed, kind: QuestionKind) -> Flow[list[Draft]]:
-        """Ask for drafts of one seed, then for the check of those that pass the machine checks."""
+        """Ask for the drafts of one seed, then check those that pass the machine checks."""
         texts = [passage.text for passage in seed.passages]
         request = instructions.writing(texts, PER_SEED, kind, self.queries[:_EXAMPLES], seed.term)
         text, problem = yield from reply(self.model, request, lambda text: bool(_questions(text)))
@@ -304,7 +318,7 @@ class _Generation:
         return [next(verified) if draft.rejection is None else draft for draft in drafts]
 
     def _take(self, outcome: FlowOutcome[list[Draft]]) -> None:
-        """Take the drafts of a seed; a repeated question is rejected."""
+        """Add the drafts of a seed; reject a repeated question."""
         if outcome.value is None:
             self.problems[outcome.problem] += 1
             return
@@ -319,10 +333,10 @@ class _Generation:
         self.drafts += drafts
 
     def _elsewhere(self) -> Plan[Any, None]:
-        """Ask for each other place of a quote whether it answers the question there."""
-        # Equal words do not prove an answer: 1.9 % of the quotes of CLAPNQ's answers, and 12 % of
-        # those from Python's docstrings, occur in several documents, such as the same warranty for
-        # another product.
+        """Ask for each other place of a quote whether it also answers the question."""
+        # Equal words do not prove that a place answers the question. 1.9 % of the quotes of
+        # CLAPNQ's answers, and 12 % of those from Python's docstrings, occur in several documents,
+        # such as the same warranty for another product.
         good = [draft for draft in self.drafts if draft.rejection is None]
         quotes = {backed.quote for draft in good for backed in draft.claims}
         places_of = _occurrences(quotes, self.documents)
@@ -354,9 +368,8 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
 
 
 def _occurrences(quotes: set[SeedPassage], documents: Documents) -> _Occurrences:
-    """Return all other places where each quote occurs word for word: they may answer as well."""
-    # A text is folded only if it has all words of a quote; the longest, rarest ones are tried
-    # first.
+    """Return the other places at which each quote occurs word for word: they may answer too."""
+    # Fold a text only if it has all words of a quote; try the longest, rarest words first.
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
     occurrences: _Occurrences = {quote: [] for quote in quotes}
     for document in documents if quotes else ():

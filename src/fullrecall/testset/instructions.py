@@ -1,7 +1,7 @@
-"""The requests that ask a model to write and check questions, with a version for store keys.
+"""Build the requests by which a model writes and checks questions, with a version for store keys.
 
 The words are in `prompts.toml`. Texts are sent as JSON strings, as in the judge's requests, so that
-no text can end its own quotation. The instructions declare the documents' texts to be data.
+no text can end its own quotation. The instructions declare documents' texts to be data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PROMPTS: Mapping[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
 _JSON_TYPES = {str: "string", bool: "boolean", int: "integer"}
 
 LENGTH = len(_PROMPTS["write"]) + len(_PROMPTS["check"])
-"""Characters of the instructions to a model, without the documents."""
+"""The number of characters of the instructions, without documents."""
 
 
 def form_of(name: str) -> Any:
@@ -32,8 +32,9 @@ def form_of(name: str) -> Any:
 
 
 def _schema(example: Any) -> dict[str, Any]:
-    """Return the JSON schema of replies that have the form of an example."""
-    # All fields are required and no others allowed: OpenAI's strict mode refuses any other schema.
+    """Return the JSON schema for replies in the form of an example."""
+    # All fields are required and no others allowed, since OpenAI's strict mode refuses other
+    # schemas.
     if isinstance(example, list):
         return {"type": "array", "items": _schema(example[0])}
     if isinstance(example, dict):
@@ -66,7 +67,7 @@ def writing(
 def checking(
     texts: Sequence[str], questions: Sequence[str], statements: Sequence[tuple[str, str]]
 ) -> ChatRequest:
-    """Return the request to check questions, and statements with the quotes that back them."""
+    """Return the request to check questions, and each statement against its quote."""
     user = f"Questions:\n{_listed(questions)}\n\nDocuments:\n{_listed(texts)}"
     if statements:
         user += f"\n\nStatements:\n{_paired(statements, 'quote')}"

@@ -1,4 +1,4 @@
-"""Pool the contexts that several retrievers return, and find those that the references name."""
+"""Pool the contexts that several retrievers return, and find those that references name."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from fullrecall.testset.completeness import PairVerdict
 from fullrecall.testset.content import has_spans
 
 _HOLDS = 0.9
-"""A chunk holds a quote if it covers this share of its characters."""
+"""The least share of a quote's characters that a chunk must cover to hold it."""
 
 
 class Targets:
-    """The targets that one sample's references name.
+    """The targets of one sample, as its references name them.
 
     If every claim has its own group of reference contexts, or of IDs, the targets are the claims.
-    Otherwise the groups are the targets, and each further relevant context is a target of its own.
+    Otherwise the groups are the targets, and each other relevant context is a new target.
     """
 
     def __init__(self, sample: Sample) -> None:
         self.claims = [claim.text for claim in sample.reference_claims or ()]
         spans = [list(group) for group in sample.reference_contexts or ()]
         ids = [list(reference.any_of) for reference in sample.reference_context_ids or ()]
-        # A chunk of the right document need not have the quote: prefer the references' places.
+        # A chunk of the right document need not have the quote, so prefer the places of references
+        # to IDs.
         self._spans = spans if has_spans(sample) or not ids else []
         self._ids = [] if self._spans else ids
         self.count = len(self._spans) or len(self._ids)
@@ -41,16 +42,17 @@ class Targets:
             self.claims = []
 
     def joined_by(self, pair: PooledPair) -> frozenset[int]:
-        """Return the targets whose any-of group a relevant pair joins; empty for a new target.
+        """Return the targets whose any-of group a relevant pair joins.
 
-        If the targets are claims, these are the claims that the pair supports, or the only claim.
+        An empty set for a new target. If the targets are claims, these are the claims that the pair
+        supports, or the only claim.
         """
         if not self.are_claims:
             return pair.twin_of
         return pair.claims or frozenset(range(self.count if self.count == 1 else 0))
 
     def named_by(self, context: Context) -> frozenset[int]:
-        """Return the targets that this context satisfies by the existing references."""
+        """Return the targets that a context satisfies according to the existing references."""
         matches = {
             number
             for number, names in enumerate(self._ids)
@@ -64,7 +66,7 @@ class Targets:
 
 
 def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
-    """Return whether a context has a reference: by its place, its words, or its ID."""
+    """Return whether a context holds a reference, by its place, its words, or its ID."""
     if reference.source is not None and reference.start is not None and context.start is not None:
         if context.source != reference.source:
             return False
@@ -78,14 +80,14 @@ def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
 
 @dataclass(frozen=True)
 class PooledPair:
-    """One question and one context that a retriever returned for it; equal texts are one context.
+    """A question and a context that a retriever returned for it; equal texts are one context.
 
     `item` identifies the pair. `nearness` is the sum of 1 / (10 + rank) over the retrievers.
     `named` are the targets for which the references already name the context. Nearly equal texts
-    have the same `twin`: each is judged, and the relevant ones are one target. `twin_of` are the
-    targets for which the references name a twin of the context. `relevant` is the judge's verdict,
-    with the 0-based `claims` that it supports by itself; None without a verdict, and `problem` says
-    why.
+    have the same `twin`: each is judged, and the relevant ones form one target. `twin_of` are the
+    targets for which the references name a nearly equal text. `relevant` is the judge's verdict,
+    with the 0-based `claims` that it supports by itself; None without a verdict, for the reason in
+    `problem`.
     """
 
     question: int
@@ -102,12 +104,15 @@ class PooledPair:
 
     @property
     def is_open(self) -> bool:
-        """Whether the judge is needed: the references do not name the context, which has a text."""
+        """Whether a verdict is needed.
+
+        The context has a text, and the references do not name it.
+        """
         return not self.named and bool(self.context.text)
 
     @property
     def kind(self) -> PairVerdict:
-        """The judge's verdict as the name of a kind."""
+        """The kind of the pair by the judge's verdict."""
         return "no verdict" if self.relevant is None else "yes" if self.relevant else "no"
 
 
@@ -115,7 +120,7 @@ class PooledPair:
 class Pool:
     """All pooled pairs, question by question.
 
-    `problems` are questions that a retriever failed on: for them the pool has the contexts of the
+    `problems` has the questions for which a retriever failed; the pool then has the contexts of the
     other retrievers.
     """
 
@@ -127,7 +132,10 @@ class Pool:
     def of(
         cls, samples: Sequence[Sample], retrieved: Sequence[Sequence[Sample]], depth: int
     ) -> Pool:
-        """Return the union of the retrievers' contexts to a depth, equal texts as one."""
+        """Return the union of the retrievers' contexts within `depth` ranks.
+
+        Equal texts are one pair.
+        """
         problems = {
             number: problem
             for answered in reversed(retrieved)
@@ -151,14 +159,15 @@ class Pool:
 
 
 def _problem(sample: Sample) -> str | None:
-    """Return why a retriever's contexts do not count; None if they do."""
+    """Return the reason why a retriever's contexts do not count; None if they count."""
     return sample.retrieval_error or (None if sample.has_retrieval else UNOBSERVED)
 
 
 def _ranked(sample: Sample, depth: int) -> list[tuple[int, Context]]:
-    """Return a retriever's contexts down to a rank; empty if they do not count.
+    """Return a retriever's contexts within `depth` ranks, with their ranks.
 
-    If several calls were united, contexts of two calls may have the same rank.
+    [] if they do not count. If the contexts of several calls were merged, two may have the same
+    rank.
     """
     contexts = () if _problem(sample) else sample.retrieved_contexts or ()
     ranked_contexts = zip(sample.ranks or count(1), contexts, strict=False)
@@ -184,7 +193,8 @@ def _pairs(
     for key, own_ranks in ranks.items():
         first, *also = contexts[key].values()
         named = frozenset[int]().union(*(targets.named_by(c) for c in (first, *also)))
-        # Hash the shown text, not positions: labels stay valid if the samples are reordered.
+        # Hash the shown text, not positions, so that labels stay valid if the samples are
+        # reordered.
         text = f"{sample.id}\n{sample.user_input}\n{first.label}"
         item = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         twin = twins.get(key)

@@ -1,4 +1,4 @@
-"""People review a sample of a test set, which bounds the share of good questions."""
+"""Let people review a sample of a test set, which gives a bound of the share of good questions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DECISIONS = ("good", "bad")
 GOOD = 0.9
 CONFIDENCE = 0.95
 ALLOWED = 2
-"""Bad questions that a review of the default size may find."""
+"""The most bad questions with which a review of the default size passes."""
 
 
 def to_review(
@@ -46,10 +46,10 @@ def to_review(
 ) -> int:
     """Draw questions for people to review, write them to `path`, and return their number.
 
-    The file is an `.html` page: open it in a browser, which saves the decisions. `n` is fixed
-    before the review; by default as many as prove that 90 % are good, even if two are bad. With
-    `documents`, each quote is shown in its source. Raises `ParameterError` for another ending or an
-    `n` out of range, and `InputError` for samples without an ID.
+    The file is an `.html` page: open it in a browser, and save the decisions there. `n` is fixed
+    before the review. By default it is the number that proves that 90 % are good, even if two are
+    bad. With `documents`, each quote is shown in its source. Raises `ParameterError` for another
+    ending or an `n` out of range, and `InputError` for samples without an ID.
     """
     identified = _identified(samples)
     n = reviews_needed(len(identified)) if n is None else n
@@ -69,9 +69,9 @@ def to_review(
 class Review(NoTruth):
     """People's decisions, and the share of good questions that they prove.
 
-    `samples` are the set without the bad questions; `reasons` say why those are bad. `bound` is
-    the lower bound of the share of good questions in the original set, with 95 % confidence; None
-    unless all drawn questions were reviewed.
+    `samples` is the set without the bad questions; `reasons` are the reasons why these are bad.
+    `bound` is the lower bound of the share of good questions in the original set, with 95 %
+    confidence; None unless all drawn questions were reviewed.
     """
 
     read: ClassVar[str] = ".passed"
@@ -86,7 +86,7 @@ class Review(NoTruth):
 
     @property
     def passed(self) -> bool | None:
-        """Whether at least 90 % are good; None for an unfinished review."""
+        """Whether at least 90 % of the questions are good; None for an unfinished review."""
         return None if self.bound is None else self.bound >= GOOD
 
     def __str__(self) -> str:
@@ -103,17 +103,17 @@ class Review(NoTruth):
 
 
 def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
-    """Return a set without its bad questions, and the bound that the review proves.
+    """Return the review: the set without its bad questions, and the proven bound.
 
-    `path` is the file that the page saved. Raises `InputError` for another file, for one of another
-    set, and for a decision that is neither good nor bad.
+    `path` is the file that the page saved. Raises `InputError` for any other file, for the file of
+    another set, and for a decision that is neither good nor bad.
     """
     identified = _identified(samples)
     planned, decisions = _read(Path(path), identified)
     bad = [d for d in decisions.values() if d["decision"] == "bad"]
     reasons = {str(decision["id"]): str(decision.get("reason") or "") for decision in bad}
     kept = [sample for sample in identified if str(sample.id) not in reasons]
-    # Stopping as soon as the result looks good would pass a set of 90 % good questions with
+    # To stop as soon as the result looks good would pass a set with 90 % good questions with
     # probability 0.11, not 0.05.
     is_finished = len(decisions) >= planned
     bound = lower_bound(len(decisions), len(bad), len(identified)) if is_finished else None
@@ -137,7 +137,7 @@ def _digest(samples: Sequence[Sample]) -> str:
 
 
 def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return a sample for the page, with quotes beside their claims."""
+    """Return a sample as plain values for the page, with quotes beside their claims."""
     origin = origin_of(sample)
     groups = sample.reference_contexts or ()
     claims = [claim.text for claim in sample.reference_claims or ()]
@@ -153,7 +153,7 @@ def _row(sample: Sample, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _shown(context: Context, texts: Mapping[str, str]) -> list[str]:
-    """Return a quote with its source and the text before and after it."""
+    """Return a quote with its source, and with the text before and after it."""
     text = texts.get(context.source or "")
     if text is None or context.start is None or context.end is None:
         return [context.source or context.id or "", "", context.label, ""]
@@ -167,7 +167,7 @@ def _shown(context: Context, texts: Mapping[str, str]) -> list[str]:
 
 
 def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: str) -> str:
-    """Return the page: one file that needs no server and makes no request."""
+    """Return the page: one file that needs no server and makes no requests."""
     from fullrecall.page import document
 
     html, script, style = (
@@ -190,7 +190,7 @@ def _page(rows: Sequence[Mapping[str, Any]], digest: str, *, total: int, title: 
 
 
 def _read(path: Path, samples: Sequence[Sample]) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Return the number of drawn questions, and the decisions on them by their ID."""
+    """Return the number of drawn questions, and the decisions on them by their IDs."""
     text = whole_text(existing_file(path))
     try:
         values: Any = parsed(text)
@@ -218,7 +218,8 @@ def reviews_needed(total: int, allowed: int = ALLOWED) -> int:
 
     If at most `allowed` of the reviewed ones are bad, at least 90 % of all are good with 95 %
     confidence, by the hypergeometric distribution. Returns `total` if no smaller number is enough.
-    Fix the number before the review: continuing until it passes makes the confidence wrong.
+    Fix the number before the review; a review that continues until it passes does not have this
+    confidence.
 
     Raises `ParameterError` for arguments out of range.
     """
@@ -229,14 +230,14 @@ def reviews_needed(total: int, allowed: int = ALLOWED) -> int:
 
 
 def lower_bound(reviewed: int, bad: int, total: int) -> float:
-    """Return the lower bound of the share of good questions, in [0, 1], by a random review.
+    """Return the lower bound, with 95 % confidence, of the share of good questions, in [0, 1].
 
-    `total` is the size of the set that the reviewed ones were drawn from. The bound is 0 without a
-    review.
+    `reviewed` questions were drawn at random from a set of `total`, and `bad` of them are bad.
+    Without a reviewed question, the bound is 0.
     """
     if reviewed < 1 or bad >= reviewed:
         return 0.0
-    # The most bad questions in the set with which so few bad ones are still plausible.
+    # The most bad questions in the set with which so few bad ones in the review are plausible.
     numbers = range(bad, total - (reviewed - bad) + 1)
     rare = bisect_left(
         numbers,

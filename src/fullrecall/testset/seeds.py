@@ -1,4 +1,4 @@
-"""The passages that questions are written from, spread over the whole collection.
+"""Draw the passages from which questions are written, spread over the whole collection.
 
 Every document is read once. Only a bounded, seeded sample of the passages is kept, so that memory
 does not grow with the number of documents.
@@ -21,33 +21,35 @@ from fullrecall.samples.corpus import Document
 from fullrecall.testset import duplicates
 
 FEWEST_WORDS, MOST_WORDS = 15, 500
-"""A passage has no fewer words and no more."""
+"""The fewest and the most words of a passage."""
 
 _ENOUGH_WORDS = 100
-"""Paragraphs are joined until they have as many."""
+"""The number of words up to which paragraphs are joined."""
 
 _CANDIDATES = 5_000
-"""Passages that are kept, at least; more where many questions are wanted."""
+"""The fewest passages that are kept; more are kept if many questions are wanted."""
 
 _PER_SEED = 20
 _LARGEST_SHARE = 0.1
-"""Largest share of all seeds from one document."""
+"""The largest share of seeds from one document."""
 
 _RARE = range(2, 9)
-"""Passages that share a name belong together if so many of them have it."""
+"""The numbers of passages with one name for which these passages belong together."""
 
 _SHORTEST_NAME = 3
-"""Letters of a name: initials are many people's."""
+"""The fewest letters of a name, since many people share initials."""
 
 _BLOCK = re.compile(r"\n[^\S\n]*\n\s*")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s*(?=\S)")  # noqa: RUF001 - full-width marks
 _SPACE = re.compile(r"\s+")
 _CUTS = ((_BLOCK, MOST_WORDS // 2), (_SENTENCE, MOST_WORDS), (_SPACE, inf))
-"""Where a text is cut; a part with more words than these is cut again at the next boundary."""
+"""The boundaries at which texts are cut, each with the most words of a part; longer parts are cut
+at the next boundary.
+"""
 
 
 class SeedPassage(NamedTuple):
-    """A part of a document: `text` begins at `start` in it, in characters."""
+    """A part of a document: `text` begins there at character `start`."""
 
     source: str
     start: int
@@ -59,22 +61,22 @@ class SeedPassage(NamedTuple):
         return self.start + len(self.text)
 
     def meets(self, other: SeedPassage) -> bool:
-        """Return whether both passages have characters of a document in common."""
+        """Return whether two passages overlap in the same document."""
         return self.source == other.source and self.start < other.end and other.start < self.end
 
 
 class Seed(NamedTuple):
-    """The subject of one request: a passage, or two of different documents that share a `term`."""
+    """The material of one request: a passage, or two of different documents that share a `term`."""
 
     passages: tuple[SeedPassage, ...]
     term: str = ""
 
 
 def passages(document: Document) -> Iterator[SeedPassage]:
-    """Yield the passages of a document: whole paragraphs, long ones cut between sentences.
+    """Yield the passages of a document: paragraphs, with long ones cut between sentences.
 
-    Short paragraphs are joined to the next ones; the last words of a document are left out if they
-    are fewer than 15.
+    Short paragraphs are joined to the next ones. The last part of a document is left out if it has
+    fewer than 15 words.
     """
     text = document.text
     ranges: list[tuple[int, int]] = []
@@ -101,7 +103,7 @@ def passages(document: Document) -> Iterator[SeedPassage]:
 def _pieces(
     text: str, start: int, end: int, cuts: Sequence[tuple[re.Pattern[str], float]] = _CUTS
 ) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a range; too long a part is cut again at the next finer boundary."""
+    """Yield the parts of a range; cut a part that is too long again at the next finer boundary."""
     (boundary, most), *finer = cuts
     for cut in [*(start + match.end() for match in boundary.finditer(text[start:end])), end]:
         if len(words(text[start:cut])) <= most:
@@ -114,11 +116,11 @@ def _pieces(
 def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[SeedPassage]:
     """Read all documents and return a sample of their passages, at least 20 for each of `n`.
 
-    Every passage has the same chance, and only the sample is kept in memory. The sample has one
-    of each group of nearly equal passages.
+    Every passage has the same chance, and only the sample is kept in memory. Of nearly equal
+    passages, the sample has one.
     """
     draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
-    # The lowest random numbers in one pass are a uniform sample of any number of passages.
+    # The passages with the lowest random numbers are a uniform sample, in one pass.
     all_passages = (passage for document in documents for passage in passages(document))
     lots = ((draw.random(), number, passage) for number, passage in enumerate(all_passages))
     kept = nsmallest(max(_CANDIDATES, _PER_SEED * n), lots)
@@ -134,7 +136,7 @@ def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[SeedPas
 def singles(passages: Sequence[SeedPassage], n: int, *, seed: int) -> Iterator[SeedPassage]:
     """Yield passages in a random order.
 
-    At most a tenth of the first `n` are of one document, if there are enough documents.
+    At most a tenth of the first `n` come from one document, if there are enough documents.
     """
     draw = random.Random(f"{seed}:seeds")  # noqa: S311 - the same
     sources = len({passage.source for passage in passages})
@@ -153,10 +155,9 @@ def singles(passages: Sequence[SeedPassage], n: int, *, seed: int) -> Iterator[S
 def questioned(
     passages: Sequence[SeedPassage], queries: Sequence[str], rest: Iterable[SeedPassage]
 ) -> Iterator[SeedPassage]:
-    """Yield the passage nearest to each of users' queries, each once, then the `rest`.
+    """Yield the passage that best matches each user query, each once, then the `rest`.
 
-    It has the most words of the query, by their rarity: the logarithm of 1 + passages / those with
-    the word.
+    It has the most words of the query, weighted by log(1 + passages / passages with the word).
     """
     holders: defaultdict[str, list[int]] = defaultdict(list)
     for number, passage in enumerate(passages):
@@ -179,14 +180,14 @@ def questioned(
 
 
 def pairs(passages: Sequence[SeedPassage], *, seed: int) -> Iterator[Seed]:
-    """Yield pairs of passages of two documents that share a name, each passage once.
+    """Yield pairs of passages from two documents that share a name, each passage once.
 
-    Names are words with a capital that begin no sentence, in two to eight passages; names in
+    Names are capitalized words that begin no sentence and are in two to eight passages. Names in
     scripts without capitals are not found.
     """
     draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
-    # Passages are paired by names, not by rare words: passages that share a rare word need not be
-    # about one thing.
+    # Pair passages by names, not by rare words: passages that share a rare word may have different
+    # subjects.
     passages_with: defaultdict[str, list[SeedPassage]] = defaultdict(list)
     for passage in passages:
         sure = (name.text for name in names(passage.text) if name.is_sure)

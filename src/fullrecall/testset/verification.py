@@ -1,4 +1,4 @@
-"""Check drafts by machine, and by a model that has not seen their answers."""
+"""Check drafts by machine, and by a model that does not see their answers."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ from fullrecall.testset.draft import KINDS, Backed, Draft, QuestionKind, Rejecti
 from fullrecall.testset.seeds import Seed, SeedPassage
 
 VerdictReply: TypeAlias = Mapping[str, Any]
-"""A reply's verdict on one question, or on one statement."""
+"""A model's verdict on one question or one statement."""
 
 Statements: TypeAlias = Sequence[tuple[Backed, VerdictReply]]
-"""The claims of a draft, with a reply's verdict on each."""
+"""The claims of a draft, each with a model's verdict."""
 
 
 def checked(
     drafts: Sequence[Draft], passages: Sequence[SeedPassage], model: ChatModel
 ) -> Flow[list[Draft]]:
-    """Ask a model about the drafts of one seed; return them with its rejections.
+    """Ask a model about the drafts of one seed; return them, some rejected.
 
     A draft without a verdict is rejected.
     """
     pairs = [(number, backed) for number, draft in enumerate(drafts) for backed in draft.claims]
-    # Statements are sorted by claim, so that the order does not show which question a statement
-    # belongs to.
+    # Sort statements by claim, so that the order does not reveal to which question they belong.
     pairs.sort(key=lambda pair: pair[1].claim)
     request = instructions.checking(
         [passage.text for passage in passages],
@@ -41,7 +40,7 @@ def checked(
     )
 
     def verdicts_in(text: str) -> Iterator[tuple[VerdictReply, Statements] | None]:
-        """Yield the verdicts on each question and its statements; None for a missing one."""
+        """Yield the verdicts on each question and its statements; None if any is missing."""
         questions = _by_position(text, "check", "questions", len(drafts))
         verdicts = _by_position(text, "check", "statements", len(pairs))
         for number in range(len(drafts)):
@@ -68,7 +67,7 @@ def _rejection(
         return Rejection(Problem.SEVERAL, verdict["answer"][:200])
     if (rejection := _of_statements(draft, statements, passages)) is not None:
         return rejection
-    # The quotes of the model's own answer and of the draft must overlap, and so must the numbers.
+    # The quotes of the model's own answer and of the draft must overlap, and share their numbers.
     quotes = (quote for quote in verdict["quotes"] if isinstance(quote, Mapping))
     evidence = [located(q.get("quote"), q.get("document"), passages) for q in quotes]
     meet = any(q and q.meets(backed.quote) for q in evidence for backed in draft.claims)
@@ -92,9 +91,9 @@ def _of_statements(
 
 
 def located(quoted: object, number: object, passages: Sequence[SeedPassage]) -> SeedPassage | None:
-    """Return a quote's place in the passage of a 1-based number; None if the passage lacks it.
+    """Return a quote's place in the passage with a 1-based number; None if it is not there.
 
-    The number is ignored for a single passage.
+    If there is a single passage, the number is ignored.
     """
     if not isinstance(quoted, str) or not quoted.strip():
         return None
@@ -111,10 +110,10 @@ def located(quoted: object, number: object, passages: Sequence[SeedPassage]) -> 
 
 
 def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
-    """Return the objects of a reply's last list with this name; earlier ones may be reasoning."""
+    """Return the objects of a reply's last list of this name; earlier lists may be reasoning."""
     values = json_values(text)
     named = [value.get(name) for value in values if isinstance(value, Mapping)]
-    # Some models send the list alone.
+    # Some models return only the list.
     lists = [value for value in named if isinstance(value, list)] or [
         value for value in values if isinstance(value, list)
     ]
@@ -122,16 +121,16 @@ def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
 
 
 def _by_position(text: str, instruction: str, name: str, count: int) -> dict[int, VerdictReply]:
-    """Return the verdicts of a reply to an instruction by 0-based position.
+    """Return the verdicts in a reply to an instruction, by 0-based position.
 
-    Verdicts that occur twice, or lack a part, are left out. A reply with a number out of range
-    gives no verdict at all.
+    Verdicts that occur twice, or lack a field, are left out. A reply with a number out of range
+    gives {}.
     """
     items, (form,) = items_in(text, name), instructions.form_of(instruction)[name]
     numbers = [item.get("id") for item in items]
     known = range(1, count + 1)
-    # A model that counts from 0 would assign its verdicts to the wrong questions. `type`, since
-    # True is an int.
+    # A model that counts from 0 would assign its verdicts to the wrong questions. Compare the type,
+    # since True is an int.
     if any(type(number) is not int or number not in known for number in numbers):
         return {}
     return {
@@ -147,14 +146,14 @@ def reply(
 ) -> Flow[tuple[str, str]]:
     """Ask until a reply is complete, at most twice; return its text and the problem, if any.
 
-    An incomplete second reply is used: the missing items then have no verdict.
+    A second reply is used even if it is incomplete; the missing items then have no verdict.
     """
 
     def is_whole(completion: Completion) -> bool:
         return completion.failure is None and whole(completion.text)
 
     text = problem = ""
-    # `again` is part of the store's key: without it a store would return the first reply again.
+    # `again` is part of the store's key; without it, a store would return the first reply again.
     for again in (0, 1):
         (completion,) = yield [Ask(model, replace(request, again=again), is_whole)]
         problem = completion.problem
@@ -215,7 +214,7 @@ def _is_whole(draft: Draft, claims: Any) -> bool:
 
 
 def _of_words(draft: Draft, seed: Seed) -> Rejection | None:
-    """Return why a draft is rejected for its quotes or its wording, or None."""
+    """Return the reason why a draft's quotes or wording make it rejected, or None."""
     cited = {backed.quote.source for backed in draft.claims}
     if draft.kind == "across_documents" and len(cited) == 1:
         return Rejection(Problem.SINGLE, f"all quotes are from {min(cited)}")

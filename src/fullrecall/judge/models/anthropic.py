@@ -11,11 +11,11 @@ from fullrecall.judge.models.remote_model import RemoteModel
 from fullrecall.judge.models.retries import tokens_used
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-"""Tokens read from or written to the prompt cache also belong to the prompt."""
+"""The fields of `usage` whose sum is the tokens of the prompt, with those of the prompt cache."""
 
 
 _CONTEXTS = re.compile(r'contexts:\n(?:\d+ ".*"\n)+')
-"""The lines of a prompt that other requests share."""
+"""The lines of contexts in a prompt, which other requests share."""
 
 
 class AnthropicChatModel(RemoteModel):
@@ -38,7 +38,7 @@ class AnthropicChatModel(RemoteModel):
 
     Raises `MissingExtraError` without the `anthropic` package, `ParameterError` without a key if
     Anthropic's own endpoint is used, and for an option that a parameter already sets, such as
-    `temperature`. A failed request does not raise: its completion says why.
+    `temperature`. A failed request does not raise; its completion has the `failure`.
     """
 
     package: ClassVar[str] = "anthropic"
@@ -66,7 +66,8 @@ class AnthropicChatModel(RemoteModel):
                 "description": "Give the answer in this form.",
                 "input_schema": request.schema,
             }
-            # The model must use this one tool: its input is the answer, in the form of the schema.
+            # The model must use this one tool; the tool's input is the answer, in the form of the
+            # schema.
             body |= {"tools": [form], "tool_choice": {"type": "tool", "name": name}}
         return body
 
@@ -80,14 +81,14 @@ class AnthropicChatModel(RemoteModel):
         return {"role": message.role, "content": [{"type": "text", **part} for part in parts]}
 
     def _fields(self) -> dict[str, Any]:
-        # The contexts have `cache_control`: in the body it would mark the claims, which no other
+        # Set `cache_control` on the contexts: in the body it would mark the claims, which no other
         # request shares.
         fields = super()._fields()
         fields.pop("cache_control", None)
         return fields
 
     def _read(self, reply: Any) -> Completion:
-        """Return the answer: the input of the tool that was asked for, or the text."""
+        """Return the answer: the input of the requested tool, or the text."""
         blocks = reply["content"]
         inputs = [json.dumps(b["input"]) for b in blocks if b.get("type") == "tool_use"]
         texts = [b["text"] for b in blocks if b.get("type") == "text"]

@@ -1,4 +1,4 @@
-"""The one protocol that a framework must provide for a judge, `ChatModel`, and its messages."""
+"""`ChatModel`, the protocol of models that a judge asks, with its messages and completions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,18 @@ class ChatRequest:
     schema: dict[str, Any] | None = None
     schema_name: str = "answer"
     sample: int = 0
-    """The number of the answer among several to the same request, which makes them distinct."""
+    """The number of this answer among several to the same request, which makes the requests
+    distinct.
+    """
     again: int = 0
-    """How often the request was sent before without a usable answer."""
+    """How often the request was sent before without getting a usable answer."""
 
 
 class Failure(StrEnum):
-    """Why a completion holds no answer: a failure of the model or of the connection to it."""
+    """The reason why a completion has no answer.
+
+    A failure of the model or of the connection to it.
+    """
 
     REFUSED = "the model refused"
     EMPTY = "the model's reply was empty"
@@ -48,7 +53,7 @@ class Failure(StrEnum):
     MOVED = "the endpoint redirects to another address"
     TOO_LARGE = "the endpoint's reply was too large to be read"
     ADJUSTED = "the endpoint rejected a field of the request"
-    """The request is sent again, with the field left out or renamed."""
+    """The request is sent again, without the field or with its other name."""
     TRANSPORT = "the request failed"
     """Any other exception of a client."""
 
@@ -59,7 +64,7 @@ class Failure(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether it is useless to ask the model again in the same words.
+        """Whether it is useless to send the model the same words again.
 
         Connection failures are final here, because the driver has retried them by then.
         """
@@ -83,15 +88,17 @@ _REFUSED = frozenset(
     "content_filter refusal safety recitation blocklist prohibited_content spii".split()
 )
 _ENDED = frozenset("stop end_turn stop_sequence eos tool_calls tool_use function_call".split())
-"""Finish reasons of whole replies, in lower case. Above are those of cut off and refused ones."""
+"""Finish reasons of complete replies, in lower case. Those of cut off and refused replies are
+above.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer, or a `failure` in place of one, with its `detail` in the source's words.
+    """A model's answer, or a `failure` with its `detail` in the words of its source.
 
     A reply that was cut off may still hold whole verdicts in its `text`. `requests` is the number
-    of requests sent for it, failed requests and retries included: drivers fill it in. `wait` is
+    of requests sent for it, including failed requests and retries; drivers fill it in. `wait` is
     the seconds that the endpoint asks to wait before the next request; None if it asks for no wait.
     """
 
@@ -142,13 +149,16 @@ class ChatModel(Protocol):
     """A model that completes chats. It may raise any exception: drivers handle them.
 
     Drivers retry, so turn off the retries of a client. A model that keeps connections for each
-    event loop may have an `async def aclose(self)` that closes the connections of the running
-    loop; `evaluate` calls it before the loop that it made ends.
+    event loop may have an `async def aclose(self)` that closes the connections of the running loop;
+    `evaluate` calls it before its own loop ends.
     """
 
     @property
     def name(self) -> str:
-        """Model and parameters: two models with the same name must give the same answers."""
+        """The model and its parameters.
+
+        Two models with the same name must give the same answers.
+        """
         ...
 
     def complete(self, request: ChatRequest) -> Completion:

@@ -1,4 +1,4 @@
-"""The meaning of any client's exception: the kind of failure, and the seconds to wait.
+"""Convert any client's exception to a kind of failure, and the seconds to wait.
 
 Clients name their exceptions differently, but all have an HTTP status (on the exception, its
 response or its cause) or a class name that shows the failure. No client is imported.
@@ -21,7 +21,7 @@ _BY_STATUS = {
     403: Failure.DENIED,
     404: Failure.UNKNOWN,
     408: Failure.TIMEOUT,
-    409: Failure.SERVER,  # The clients read this status as an unavailable lock.
+    409: Failure.SERVER,  # clients read this status as an unavailable lock
     425: Failure.RATE_LIMIT,
     429: Failure.RATE_LIMIT,
 }
@@ -30,7 +30,7 @@ _BY_CODE = {
     "model_not_found": Failure.UNKNOWN,
     "content_filter": Failure.REFUSED,
 }
-"""Failures for which the body's `code` is more precise than the status."""
+"""Failures for which the `code` in the body is more precise than the status."""
 
 _BY_NAME = (
     (Failure.RATE_LIMIT, r"ratelimit|toomanyrequests|throttl|resourceexhausted"),
@@ -45,26 +45,29 @@ _BY_NAME = (
         r"connect|network|protocolerror|readerror|writeerror|incompleteread|payloaderror|clientos",
     ),
 )
-"""Patterns of class names, the most precise first: many clients' timeouts are connection errors."""
+"""Patterns of class names, the most precise first: the timeouts of many clients are connection
+errors.
+"""
 
 _MENTION = re.compile(r"([\"'`]|: |(?:^| - )(?=\w++:))?\b(\w++)")
-"""A word of a message, with the mark before it: ordinary words ("stop", "user") must have one."""
+"""A word of a message, with the mark before it, which ordinary words ("stop", "user") need."""
 _TOO_LONG = re.compile("context (?:length|window|size)", re.IGNORECASE)
 _GRAMMAR = re.compile("grammar|schema|response_format|guided|structured", re.IGNORECASE)
 
 _DEEPEST = 8
-"""The number of links in an exception's chain of causes that are examined."""
+"""The most links of an exception's chain of causes that are examined."""
 
 _READ = 8_192
-"""Characters of a client's message that are searched for secrets: many more than are shown, so
-that a secret cut in two at this limit is never shown."""
+"""The characters of a client's message that are searched for secrets. They are many more than are
+shown, so that a secret that is cut at this limit is never shown.
+"""
 
 _LONGEST = 300
-"""Characters of a failure's message, which each sample's reason repeats."""
+"""The most characters of a failure's message, which each sample's reason repeats."""
 
 
 def failed(error: Exception) -> Completion:
-    """Return a completion without an answer, with the failure that a client's exception means."""
+    """Return a completion with the failure that a client's exception means."""
     failure, wait = Failure.TRANSPORT, None
     for link in links(error):
         link_failure = _failure(link)
@@ -103,7 +106,7 @@ def _failure(error: BaseException) -> Failure | None:
         if status < 400:  # noqa: PLR2004 - as above
             return Failure.MOVED
         return _BY_STATUS.get(status, Failure.INVALID)
-    # Base classes too: a client derives its exceptions from those of its HTTP library.
+    # Include base classes, since clients derive exceptions from those of their HTTP library.
     names = " ".join(kind.__name__ for kind in type(error).__mro__)
     for failure, part in _BY_NAME:
         if re.search(part, names, re.IGNORECASE):
@@ -116,7 +119,7 @@ def named_field(error: BaseException, fields: Collection[str]) -> str:
     param = re.split(r"[.\[]", str(getattr(error, "param", None)))[0]
     if param in fields:
         return param
-    message = f"{error} {getattr(error, 'body', '')}"[:_READ]  # Not every client shows the body.
+    message = f"{error} {getattr(error, 'body', '')}"[:_READ]  # not every client shows the body
     if _TOO_LONG.search(message):  # the next request may be shorter
         return ""
     mentioned = (
@@ -128,17 +131,20 @@ def named_field(error: BaseException, fields: Collection[str]) -> str:
 
 
 def failed_grammar(error: BaseException) -> bool:
-    """Return whether a server failed at the grammar that it builds from a schema."""
+    """Return whether a server failed to build the grammar for a schema."""
     return is_server_error(error) and _GRAMMAR.search(str(error)) is not None
 
 
 def is_server_error(error: BaseException) -> bool:
-    """Return whether a server failed by itself (500), neither overloaded nor starting."""
+    """Return whether a server failed with status 500, so it is neither overloaded nor starting."""
     return any(_status(link) == 500 for link in links(error))  # noqa: PLR2004 - HTTP's own
 
 
 def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of an error, 300 to 599, from any place where clients keep it."""
+    """Return the HTTP status of an error, 300 to 599, wherever a client keeps it.
+
+    None without one.
+    """
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):  # botocore's
         response = response.get("ResponseMetadata")
@@ -154,11 +160,11 @@ def _status(error: BaseException) -> int | None:
 
 
 def _wait(error: BaseException) -> float | None:
-    """Return the seconds that a response's `Retry-After` asks for: a number or a future date."""
+    """Return the seconds to wait by a response's `Retry-After`, which may be a date, or None."""
     places = (getattr(error, "response", None), error)
     headers: Any = next(filter(None, (getattr(place, "headers", None) for place in places)), {})
     found = {str(name).lower(): headers[name] for name in headers}
-    # OpenAI's own header is finer than the whole seconds of the standard one.
+    # OpenAI's own header is more precise than the standard one, which has whole seconds.
     for name, per_second in (("retry-after-ms", 1000), ("retry-after", 1)):
         with suppress(ValueError):
             number = float(str(found.get(name)))
@@ -167,14 +173,17 @@ def _wait(error: BaseException) -> float | None:
     until, sent = (_date(found.get(name)) for name in ("retry-after", "date"))
     if until is None:
         return None
-    # The wait is counted from the endpoint's own date: the local clock may differ.
+    # Count from the endpoint's date, since the local clock may differ.
     seconds = (until - (sent or datetime.now(UTC))).total_seconds()
     return seconds if seconds > 0 else None
 
 
 def _date(value: object) -> datetime | None:
-    """Return a date of HTTP, in any of its three forms (RFC 9110, 5.6.7); None for other values."""
-    # This module imports sockets and codecs, and is seldom needed.
+    """Parse an HTTP date in any of its three forms (RFC 9110, 5.6.7).
+
+    Return None for other values.
+    """
+    # This module imports sockets and codecs, and is rarely needed.
     from email.utils import parsedate_to_datetime
 
     with suppress(ValueError, TypeError, OverflowError):

@@ -1,6 +1,6 @@
 """Any OpenAI-compatible endpoint as a chat model, through the official client.
 
-OpenAI itself, or vLLM, Ollama, LM Studio, llama.cpp and other servers by their `base_url`.
+This covers OpenAI itself, and vLLM, Ollama, LM Studio, llama.cpp and other servers by `base_url`.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from fullrecall.judge.models.retries import tokens_used
 class OpenAIChatModel(RemoteModel):
     """A model behind an OpenAI-compatible endpoint.
 
-    - `model`: its name there. `base_url`: the endpoint, None for OPENAI_BASE_URL or OpenAI's own.
-      A user and password in the URL are sent as basic authorization.
+    - `model`: its name there. `base_url`: the endpoint, None for OPENAI_BASE_URL or OpenAI's own. A
+      user and password in the URL are sent as basic authorization.
     - `api_key`: None reads OPENAI_API_KEY; local servers need none.
     - `temperature`: None sends none.
     - `schema`: send the JSON schema of the answer.
     - `options`: more fields of the request, such as `max_tokens` or `seed`, and the client's own
-      `extra_headers` and `extra_query`.
-      A field that the endpoint rejects by name (`temperature`, `response_format`, …) is left out
-      from then on; a rejected `max_tokens` is first sent as `max_completion_tokens`. `adjustments`
-      says so. A request that is rejected without a named field, or fails because of its grammar,
-      is sent again without the schema.
+      `extra_headers` and `extra_query`. A field that the endpoint rejects by name (`temperature`,
+      `response_format`, …) is left out from then on; a rejected `max_tokens` is first sent as
+      `max_completion_tokens`. `adjustments` reports it. A request that is rejected without naming a
+      field, or that fails because of the schema's grammar, is sent again without the schema.
     - `timeout`: seconds for one request, from the first byte sent to the last byte read. The
       client's own retries are off: the driver of the model retries and counts the requests.
 
@@ -39,7 +38,7 @@ class OpenAIChatModel(RemoteModel):
 
     Raises `MissingExtraError` without the `openai` package, `ParameterError` without a key if
     OpenAI's own endpoint is used, and for an option that a parameter already sets, such as
-    `temperature`. A failed request does not raise: its completion says why.
+    `temperature`. A failed request does not raise; its completion has the `failure`.
     """
 
     package: ClassVar[str] = "openai"
@@ -61,8 +60,8 @@ class OpenAIChatModel(RemoteModel):
         return body
 
     def _read(self, reply: Any) -> Completion:
-        # Choices are sorted by index, since replies may list choices in any order. The first counts
-        # if all agree.
+        # Sort choices by index, since replies may list them in any order. Use the first if all
+        # agree.
         choices = sorted(reply["choices"], key=lambda choice: choice.get("index") or 0)
         choice, text = choices[0], _text(choices[0])
         if any(_text(other) != text for other in choices[1:]):
@@ -80,7 +79,7 @@ def _text(choice: Any) -> str:
     """Return the answer of a choice, from any field of its message."""
     message = choice["message"]
     content = message.get("content") or ""
-    # The answer may have several parts, among them thoughts or images.
+    # An answer may have several parts, such as thoughts or images.
     if isinstance(content, list):
         content = "".join(part["text"] for part in content if part.get("type", "text") == "text")
     if content.strip():

@@ -1,9 +1,9 @@
 """Remove secrets from all text that is kept or shown.
 
-A model registers its key and passwords when it is made (`hide`). Replies of endpoints pass
+A model registers its key and its passwords when it is created (`hide`). Replies of endpoints pass
 `without_secrets`; messages about failures and the logs of HTTP clients pass `redacted`. Both find a
 secret in any letter case, percent-encoded, JSON-escaped and in Base64. Texts are shortened only
-after that, because half a secret would not be found.
+afterwards, because a truncated secret would not be found.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 REDACTED = "[redacted]"
 
 _SHORTEST = 4
-"""Characters of the shortest secret that is removed: shorter texts occur everywhere."""
+"""The fewest characters of a secret that is removed; shorter texts occur everywhere."""
 
 _PATTERN_BETWEEN = r"\\*+"
-"""Marks that may occur between a secret's characters: JSON in JSON or in a log is escaped twice."""
+"""Backslashes that may occur between a secret's characters, since JSON in JSON is escaped twice."""
 
 _WORD = re.compile(r"[A-Za-z]?[a-z]*([-_ ][a-z]+)*")
-"""Secrets that may be words of a reply ("ollama", "lm-studio") are removed only from messages."""
+"""Secrets that may be ordinary words ("ollama", "lm-studio"); they are removed only from messages.
+"""
 
 _HEADERS = frozenset({"default_headers", "default_query", "extra_headers", "extra_query"})
-"""Fields and options of a model whose values may all identify the user."""
+"""Options of a model in which any value may identify the user."""
 
 _SECRET_NAME = re.compile(
     r"key|token(?!s|iz)|secret|passw|auth|cookie|credential|signature", re.IGNORECASE
@@ -51,17 +52,18 @@ _PATTERNS = (
     ),
     (re.compile(r"\b(?:sk|pk|rk|gsk|hf|xai|ghp|key)[-_][A-Za-z0-9_*-]{8,}"), REDACTED),
 )
-"""Patterns of any secret in a message, each with its replacement."""
+"""Patterns of secrets in messages, each with its replacement."""
 
 _LOGGERS = frozenset(
     "openai anthropic httpx httpx2 httpcore httpcore2 h11 h2 hpack anyio asyncio".split()
 )
-"""Packages whose loggers are watched, with their child loggers, to which filters do not apply.
-asyncio is included because an event loop logs exceptions that were never retrieved."""
+"""The packages whose loggers are filtered, with their child loggers, which do not inherit filters.
+asyncio is included because event loops log exceptions that were never retrieved.
+"""
 
 
 def _redact_record(record: logging.LogRecord) -> bool:
-    """Accept every log record, and redact the secrets in it."""
+    """Redact the secrets in a log record; accept every record."""
     message = record.getMessage()
     clean = redacted(message)
     if clean != message:
@@ -70,14 +72,14 @@ def _redact_record(record: logging.LogRecord) -> bool:
         import logging
 
         trace = logging.Formatter().formatException(record.exc_info)
-        # A formatter prints `exc_text` as it is, unless it can rebuild it from `exc_info`.
+        # A formatter prints `exc_text` as it is, but rebuilds it if there is an `exc_info`.
         record.exc_text, record.exc_info = redacted(trace), None
     return True
 
 
 _LOCK = threading.Lock()
 _secrets: tuple[str, ...] = ()  # lower case, without backslashes, the longest first
-_in_texts: tuple[str, ...] = ()  # the secrets that are not words
+_in_texts: tuple[str, ...] = ()  # the secrets that are not ordinary words
 
 
 def hide(*secrets: str | None) -> None:
@@ -90,7 +92,7 @@ def hide(*secrets: str | None) -> None:
         new = {form for form in forms if len(form) >= _SHORTEST} - {*_secrets, "none"}
         if not new:
             return
-        # The longest first: otherwise a secret that begins a longer one would leave the rest of it.
+        # Remove the longest first: a secret that begins a longer one would leave the rest of it.
         _secrets = tuple(sorted({*_secrets, *new}, key=len, reverse=True))
         words = {secret.lower() for secret in stripped if _WORD.fullmatch(secret)}
         _in_texts = tuple(
@@ -110,7 +112,7 @@ def watch_logs() -> None:
 
 
 def hide_values(value: object, *, is_secret: bool = False) -> None:
-    """Hide a secret, the values of fields whose names mean secrets, and those of addresses."""
+    """Hide a value that is secret, the secret fields of a mapping, and the secrets in addresses."""
     reveal = getattr(value, "get_secret_value", None)
     if callable(reveal):
         hide_values(reveal(), is_secret=True)
@@ -124,7 +126,7 @@ def hide_values(value: object, *, is_secret: bool = False) -> None:
     elif isinstance(value, bytes):
         hide_values(value.decode(errors="replace"), is_secret=is_secret)
     elif isinstance(value, str) and is_secret:
-        hide(value, value.split(" ")[-1])  # "Bearer …": the scheme is not secret
+        hide(value, value.split(" ")[-1])  # the scheme in "Bearer …" is not secret
     elif isinstance(value, str) and "://" in value:
         hide_url(value)
 
@@ -141,7 +143,10 @@ def names_secret(name: str) -> bool:
 
 
 def hide_environment(package: str, environment: Mapping[str, str]) -> None:
-    """Hide the secrets that a client reads from the environment: keys and passwords of proxies."""
+    """Hide the secrets that a client reads from the environment.
+
+    Its keys, and proxies' passwords.
+    """
     own = f"{package.upper()}_"
     hide_values({name: value for name, value in environment.items() if name.startswith(own)})
     for proxy in getproxies().values():
@@ -149,7 +154,7 @@ def hide_environment(package: str, environment: Mapping[str, str]) -> None:
 
 
 def hide_url(url: str) -> None:
-    """Hide an address's password, or its user if there is no password, and its parameters."""
+    """Hide the password in an address, or the user if there is no password, and the parameters."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -190,7 +195,7 @@ def public_options(options: Mapping[str, object]) -> str:
 
 
 _PRIVATE = re.compile("header|extra_", re.IGNORECASE)
-"""Options that may hold any value a user sends."""
+"""Options that may hold any value that a user sends."""
 
 
 def _is_plain(value: object) -> bool:
@@ -202,12 +207,12 @@ def _is_plain(value: object) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """Return a reply without the registered secrets, otherwise unchanged."""
+    """Return a reply without the registered secrets."""
     return _replaced(text, _in_texts)
 
 
 def redacted(message: str) -> str:
-    """Return a message without the registered secrets and without texts that look like secrets."""
+    """Return a message without registered secrets, and without texts that look like secrets."""
     message = _replaced(message, _secrets)
     for pattern, instead in _PATTERNS:
         message = pattern.sub(instead, message)
@@ -217,8 +222,7 @@ def redacted(message: str) -> str:
 def _replaced(text: str, secrets: tuple[str, ...]) -> str:
     if not secrets:
         return text
-    # Few texts have a secret, and a plain search for each secret is faster than one pattern for
-    # all.
+    # Few texts have a secret, and a plain search for each secret is faster than one pattern.
     bare = text.lower().replace("\\", "")
     patterns = [
         _PATTERN_BETWEEN.join(map(re.escape, secret)) for secret in secrets if secret in bare
@@ -227,7 +231,7 @@ def _replaced(text: str, secrets: tuple[str, ...]) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Yield the forms in which a secret may appear; backslashes do not matter."""
+    """Yield the forms in which a secret may occur, without backslashes."""
     yield secret
     yield quote(secret, safe="", errors="surrogatepass")
     yield quote(secret, errors="surrogatepass")

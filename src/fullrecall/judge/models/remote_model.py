@@ -1,8 +1,8 @@
 """A model behind an HTTP endpoint, asked through its provider's official client.
 
-The clients of OpenAI and Anthropic are built alike, so one class serves both: it sends a request
-through the client's `post`, with a time limit here and a size limit in `transport`, and reads the
-reply.
+The clients of OpenAI and Anthropic are similar, so one class serves both. It sends a request
+through the client's `post`, and reads the reply. The time limit is here, the size limit in
+`transport`.
 """
 
 from __future__ import annotations
@@ -52,25 +52,27 @@ from fullrecall.judge.models.transport import (
 )
 
 _OWN = {"extra_headers": "headers", "extra_query": "params"}
-"""Options outside the request's body, with their names in the client's `post`."""
+"""Options that are not in the request's body, with their names in the client's `post`."""
 
 _MOST_VALUES = 100_000
-"""In a reply, those in its text included: to parse more values could delay the event loop."""
+"""The most values in a reply, including those in its text; parsing more could delay the event loop.
+"""
 
 _SHOWN = 8_192
-"""Bytes of a reply without a completion that its failure's detail takes: it is shortened after
-secrets are removed, so that no secret is cut in two."""
+"""The most bytes of a reply without a completion that enter its failure's detail. The detail is
+shortened only after secrets are removed, so that no secret is cut in two.
+"""
 
 _FROM_ENVIRONMENT = {"api_key": "API_KEY", "base_url": "BASE_URL", "options": "CUSTOM_HEADERS"}
-"""Fields that may hold secrets, and the environment variables that set the same."""
+"""Fields that may hold secrets, with the environment variables that set them too."""
 
 _NO_KEY = "none"
-"""The key sent to a server that needs none: clients require one."""
+"""The key for a server that needs none, since clients require a key."""
 
 
 @dataclass(repr=False, kw_only=True)
 class RemoteModel(ABC):
-    """The common base of `OpenAIChatModel` and `AnthropicChatModel`, which add their forms."""
+    """The base of `OpenAIChatModel` and `AnthropicChatModel`, which build the requests."""
 
     model: str = field(kw_only=False)
     base_url: str | None = None
@@ -80,11 +82,13 @@ class RemoteModel(ABC):
     timeout: float = 60.0
     options: dict[str, Any] = field(default_factory=dict)
     _instead_of: dict[str, str] = field(default_factory=dict, init=False, compare=False)
-    """For each field that the endpoint rejects: another name, or "" to leave it out."""
+    """The other name of each field that the endpoint rejects, or "" to leave it out."""
     _takes_schemas: bool = field(default=False, init=False, compare=False)
     """Whether the endpoint has answered a request with a schema."""
     _rejected: dict[int, bool] = field(default_factory=dict, init=False, compare=False)
-    """Requests sent without their schema because they failed with it; True if it was the cause."""
+    """Requests that failed with their schema and were sent without it; True if the schema was the
+    cause.
+    """
     _portal: Portal = field(default_factory=Portal, init=False, compare=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
         default_factory=WeakKeyDictionary, init=False, compare=False
@@ -100,24 +104,25 @@ class RemoteModel(ABC):
     """The path of requests below the base URL."""
 
     form: ClassVar[tuple[str, ...]]
-    """The fields of the body that set the answer's schema."""
+    """The fields of the body that request the schema."""
 
     required: ClassVar[tuple[str, ...]] = ("model", "messages")
     """The fields of the body that every request has."""
 
     other_names: ClassVar[Mapping[str, str]] = {}
-    """Fields that have another name at some endpoints."""
+    """Fields with their other name at some endpoints."""
 
     reserved: ClassVar[tuple[str, ...]] = tuple(
         "model messages temperature timeout stream extra_body".split()
     )
-    """Fields that options must not set: parameters or the judge set them."""
+    """Fields that options must not set, since parameters or the judge set them."""
 
     def __post_init__(self) -> None:
         self._check_options()
-        # Check now that the package exists: clients are made only when they are first used.
+        # Check now that the package exists, since clients are created only when they are first
+        # used.
         imported(self.package, self.package, self.package, type(self).__name__)
-        # The client would read these, too. Read here, the address is known and no secret is shown.
+        # The client would read these variables too. Read them here, so that secrets are hidden.
         hide_environment(self.package, os.environ)
         self.base_url = self.base_url or self._environment("BASE_URL") or None
         for line in self._environment("CUSTOM_HEADERS").splitlines():
@@ -134,7 +139,7 @@ class RemoteModel(ABC):
 
     @abstractmethod
     def _body(self, request: ChatRequest) -> dict[str, Any]:
-        """Return the body of a request, with its schema, without the model and its options."""
+        """Return the body of a request, with its schema, but without the model and its options."""
 
     @abstractmethod
     def _read(self, reply: Any) -> Completion:
@@ -181,7 +186,7 @@ class RemoteModel(ABC):
 
     @property
     def adjustments(self) -> Sequence[str]:
-        """Sentences on the fields that the endpoint rejects: left out, or sent by another name."""
+        """Sentences on the fields that the endpoint rejects, which are left out or renamed."""
         return [
             f"{self.model} rejects {name}: sent {f'as {other}' if other else 'without it'}."
             for name, other in list(self._instead_of.items())
@@ -193,7 +198,10 @@ class RemoteModel(ABC):
     def _failed(
         self, request: ChatRequest, error: Exception, body: Mapping[str, Any]
     ) -> Completion:
-        """Return the failed completion for a client's exception; keep a field that was rejected."""
+        """Return the failed completion for a client's exception.
+
+        Remember a field that was rejected.
+        """
         for link in links(error):
             if isinstance(link, ReplyError):
                 return sound(Completion("", failure=link.failure, detail=str(link)))
@@ -205,19 +213,20 @@ class RemoteModel(ABC):
         if rejected:
             self._replace(rejected)
         elif self._has_form(body) and (is_invalid or is_server_error(error)):
-            # The schema may be the cause: the driver asks again, and then without it.
+            # The schema may be the cause: the driver sends the request again, then without the
+            # schema.
             self._rejected[hash(request.messages)] = is_invalid or failed_grammar(error)
         else:
             return completion
         return replace(completion, failure=Failure.ADJUSTED)
 
     def _rejected_field(self, error: Exception, body: Mapping[str, Any]) -> str:
-        """Return the field of a body that an error names; empty if it names none."""
+        """Return the field of a body that an error names, or ""."""
         names = [name for name in body if name not in self.required]
         return next(filter(None, (named_field(link, names) for link in links(error))), "")
 
     def _replace(self, name: str) -> None:
-        """Send a field under its other name from now on, or leave it out."""
+        """From now on, send a field under its other name, or leave it out."""
         original = next((old for old, new in self._instead_of.items() if new == name), name)
         other = self.other_names.get(name, "") if original == name else ""
         self._instead_of.update(
@@ -225,8 +234,8 @@ class RemoteModel(ABC):
         )
 
     def _completion(self, content: bytes) -> Completion:
-        """Return the answer in a reply's body, for any content type in its headers."""
-        # Bytes are counted before parsing, which could delay the loop for seconds.
+        """Return the answer in a reply's body, whatever content type its headers name."""
+        # Count values before parsing, which could block the loop for seconds.
         if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
             detail = f"it has more than {_MOST_VALUES:,} values"
             return Completion("", failure=Failure.TOO_LARGE, detail=detail)
@@ -240,7 +249,7 @@ class RemoteModel(ABC):
         return Completion("", failure=Failure.MALFORMED, detail=detail)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without connections and secrets: workers read those from variables.
+        """Return the state without connections and secrets; workers read secrets from variables.
 
         Raises `ParameterError` for a field with secrets that no environment variable sets.
         """
@@ -285,11 +294,11 @@ class RemoteModel(ABC):
         # A connection belongs to the loop that opened it, so there is one client for each loop.
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
-            # The client is made in a thread, since reading the certificates takes 0.1 s.
+            # Create the client in a thread, since reading the certificates takes 0.1 s.
             is_verified = not (self.base_url or "").startswith("http://") or bool(getproxies())
             make_client = partial(bounded_client(self.package), timeout=None, verify=is_verified)
             http_client = await asyncio.to_thread(make_client)
-        # The client is checked again: another request may have made it while the thread worked.
+        # Check again: another request may have created the client meanwhile.
         if loop not in self._clients:
             client = getattr(import_module(self.package), self.client)(
                 api_key=self._key(),

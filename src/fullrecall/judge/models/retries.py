@@ -14,15 +14,17 @@ from fullrecall.judge.models.failures import shortened
 from fullrecall.judge.usage import MOST
 
 MOST_CHARACTERS = 200_000
-"""In a reply that is read: twenty verdicts with their quotes, after long thoughts, take a quarter.
-A reply is read in linear time, so this bounds how long reading delays an event loop."""
+"""The most characters of a reply that are read. Twenty verdicts with their quotes, after long
+thoughts, take a quarter of it. Reading takes linear time, so this limits how long it blocks an
+event loop.
+"""
 
 _AFTER_TIMEOUT = 1
-"""Retries after a timeout: the request took long already, so it is sent only once more."""
+"""The retries after a timeout. The request already took long, so it is sent only once more."""
 
 
 _MOST_TOKENS = 100_000_000
-"""No model uses so many tokens in one request, so a larger number is not a token count."""
+"""No model uses so many tokens in one request; a larger number is not a token count."""
 
 
 def token_count(count: object) -> int:
@@ -34,7 +36,7 @@ def token_count(count: object) -> int:
         return int(count) if count.isascii() and count.isdigit() and len(count) < 10 else 0  # noqa: PLR2004
     if isinstance(count, bool) or not isinstance(count, (int, float)):
         return 0
-    # Compared before `int`, which raises for NaN and infinity.
+    # Compare before `int`, which raises for NaN and infinity.
     return int(count) if 0 <= count <= _MOST_TOKENS and count == int(count) else 0
 
 
@@ -45,10 +47,10 @@ def tokens_used(reply: Mapping[str, Any], *names: str) -> int:
 
 
 def sound(reply: Any) -> Completion:
-    """Return a valid completion without secrets from a model's reply.
+    """Return a model's reply as a valid completion without secrets.
 
-    All replies of models pass this check. It removes secrets, texts that are too long, and values
-    that are not numbers where a number is expected.
+    All replies of models pass this check. It removes secrets, texts that are too long, and invalid
+    numbers.
     """
     if not isinstance(reply, Completion) or not isinstance(reply.text, str):
         detail = f"the model gave no Completion with a text, but {type(reply).__name__}"
@@ -57,7 +59,7 @@ def sound(reply: Any) -> Completion:
         without_secrets,  # compiling its patterns takes long
     )
 
-    # The value may have any type.
+    # these values may have any type
     fields: tuple[Any, Any, Any] = reply.text, reply.failure, reply.detail
     text, failure, detail = fields
     tokens = token_count(reply.prompt_tokens), token_count(reply.completion_tokens)
@@ -67,13 +69,13 @@ def sound(reply: Any) -> Completion:
         detail = f"{len(text):,} characters; at most {MOST_CHARACTERS:,} are read"
         text, failure = "", Failure.TOO_LARGE
     detail = shortened(detail if isinstance(detail, str) else repr(detail)) if detail else ""
-    # A reply costs at least one request, even if its own count is not valid.
+    # A reply costs at least one request, even if its own count is invalid.
     requests = max(1, token_count(reply.requests))
     return Completion(without_secrets(text), *tokens, failure, detail, requests, _wait(reply.wait))
 
 
 def _wait(seconds: object) -> float | None:
-    """Return the seconds to wait; None for anything but a valid number of seconds."""
+    """Return a valid number of seconds as a float; None for any other value."""
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
         return None
     return float(seconds) if 0 <= seconds <= float_info.max else None
@@ -110,7 +112,7 @@ class Retries:
         return (completion.wait or 0.0) > self.longest_wait
 
     def wait(self, sent: int, completion: Completion) -> float | None:
-        """Return the seconds to wait before a request sent `sent` times is retried, or None."""
+        """Return the seconds to wait before the next try, after `sent` tries; None to give up."""
         from random import uniform  # runs without requests do not need it
 
         failure = completion.failure

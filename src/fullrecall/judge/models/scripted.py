@@ -16,9 +16,8 @@ class ScriptedChatModel:
     request. A reply is a text, a `Completion`, or an exception to raise.
 
     A verdict must repeat the first words of its target as `begins`. If no verdict of a reply does,
-    the words of the target with its number are added to each verdict, so that verdicts with any
-    requested number are valid. To test a judge with malformed replies, pass `echo=False`: replies
-    then stay unchanged.
+    the model adds them, so that any verdict with a requested number is valid. To test a judge with
+    malformed replies, pass `echo=False`: replies then stay unchanged.
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class ScriptedChatModel:
 
 
 def _echoing(text: str, request: ChatRequest) -> str:
-    """Return a reply with its target's text as `begins` after each verdict's number."""
+    """Return a reply with the beginning of its target added to each verdict as `begins`."""
     if '"begins"' in text:
         return text
     *_, listed = _LISTS.split(request.messages[-1].content)

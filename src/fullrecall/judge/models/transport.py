@@ -1,8 +1,8 @@
-"""The layer between a model's client and the network, which bounds replies in size and time.
+"""The layer between a model's client and the network, which limits replies in size and time.
 
-A reply is read up to a bound, and must not be compressed, since its unpacked size would have no
-bound. Redirects are not followed, since they would send the question, and maybe the key, to another
-address.
+A reply is read up to a limit. It must not be compressed, since its unpacked size would have no
+limit. Redirects are not followed, since they would send the question, and perhaps the key, to
+another address.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ T = TypeVar("T")
 Closing: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 MOST_BYTES = 2 << 20
-"""In a reply: its text may have 200,000 characters, escaped, besides the model's thoughts."""
+"""The most bytes of a reply: its text may have 200,000 characters, escaped, besides thoughts."""
 
 MOST_ERROR_BYTES = 8 << 10
-"""In an error reply: more bytes would add no information."""
+"""The most bytes of an error reply; more would add no information."""
 
 _FRAMING = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
-"""Headers about the transfer of a body, which are wrong for the body that was read."""
+"""Headers that describe the transfer of a body, and are wrong for the part that was read."""
 
 _CLOSING_SECONDS = 1.0
 """The seconds that connections may take to close."""
@@ -40,7 +40,7 @@ _FIRST_ERROR = 300
 
 
 class ReplyError(Exception):
-    """A reply is not read to its end; `failure` says why."""
+    """A reply was not read to its end; `failure` is the reason."""
 
     def __init__(self, failure: Failure, problem: str) -> None:
         super().__init__(problem)
@@ -49,25 +49,25 @@ class ReplyError(Exception):
 
 @cache
 def http_library(package: str) -> Any:
-    """Return the HTTP library that a provider's client is built on."""
+    """Return the HTTP library on which a provider's client is built."""
     base = import_module(package).DefaultAsyncHttpxClient.__mro__[1]
     return import_module(base.__module__.partition(".")[0])
 
 
 @cache
 def bounded_client(package: str) -> Any:
-    """Return a subclass of a provider's HTTP client that bounds its replies."""
+    """Return a subclass of a provider's HTTP client that limits its replies."""
     base_client: Any = import_module(package).DefaultAsyncHttpxClient
     library = http_library(package)
 
     class BoundedClient(base_client):  # type: ignore[misc]
-        """Does not follow redirects, and reads at most `MOST_BYTES` of a reply."""
+        """Follows no redirects, and reads at most `MOST_BYTES` of a reply."""
 
         async def send(self, request: Any, *, stream: bool = False, **options: Any) -> Any:  # noqa: ARG002
-            """Send a request; return its response, with the part of its body that was read."""
+            """Send a request; return its response with the part of its body that was read."""
             options["follow_redirects"] = False
             request.headers["Accept-Encoding"] = "identity"
-            # The reply is streamed: otherwise the client would read without a bound.
+            # Stream the reply; otherwise the client would read without a limit.
             response = await super().send(request, stream=True, **options)
             try:
                 content = await _content(response)
@@ -87,7 +87,7 @@ async def _content(response: Any) -> bytes:
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity"):
         if is_error:
-            return b""  # The status of an error is enough.
+            return b""  # the status of an error is enough
         raise ReplyError(Failure.MALFORMED, f"its encoding was not asked for: {encoding}")
     most = MOST_ERROR_BYTES if is_error else MOST_BYTES
     content = bytearray()
@@ -101,11 +101,11 @@ async def _content(response: Any) -> bytes:
 
 
 class Portal:
-    """An event loop in its own thread, so that calls from sync code end in time.
+    """An event loop in its own thread, so that calls from sync code have a time limit.
 
     A coroutine can be cancelled from outside, but a blocking call cannot. The functions in
-    `closing` are called in the loop before it ends. A fork ends all threads, so a new loop is made
-    after it.
+    `closing` are called in the loop before it ends. After a fork, which ends all threads, a new
+    loop is created.
     """
 
     def __init__(self) -> None:
@@ -119,15 +119,15 @@ class Portal:
     def call(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
         """Run an async function to its end while this thread waits for it.
 
-        Ctrl-C may raise before any line, so this holds no lock that could stay locked.
+        Ctrl-C may raise before any line, so this method takes no lock that could stay locked.
         """
-        # A SimpleQueue is in C: Ctrl-C can leave a Future's condition locked.
+        # A SimpleQueue is written in C; in a Future, Ctrl-C can leave the condition locked.
         ends: SimpleQueue[asyncio.Task[T]] = SimpleQueue()
         tasks = self.begin(partial(function, *arguments), ends.put)
         try:
             return ends.get().result()
         except BaseException:
-            # The result is not needed any more.
+            # The result is no longer needed.
             self.soon(lambda: [task.cancel() for task in tasks])
             raise
 
@@ -151,9 +151,12 @@ class Portal:
         return tasks
 
     def soon(self, function: Callable[[], object]) -> None:
-        """Call a function in the loop, if one is running; without a lock, for signal handlers."""
+        """Call a function in the loop, if one is running.
+
+        Take no lock, so that signal handlers may call it.
+        """
         if (loop := self._loop) is not None:
-            with suppress(RuntimeError):  # The loop has ended.
+            with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(function)
 
     def is_here(self) -> bool:
@@ -161,7 +164,10 @@ class Portal:
         return threading.current_thread() is self._thread
 
     def close(self, patience: float | None = None) -> None:
-        """End the loop and its thread, waiting `patience` seconds; the next call makes new ones."""
+        """End the loop and its thread, waiting up to `patience` seconds.
+
+        The next call creates new ones.
+        """
         with self._lock:
             ending, thread = self._ending, self._thread
             self._loop = self._thread = self._ending = None
@@ -190,13 +196,13 @@ class Portal:
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
     """Run a loop until it is stopped, then cancel its tasks."""
-    # A Runner cancels the tasks and closes generators; `loop.close` does neither.
+    # A Runner cancels tasks and closes generators; `loop.close` does neither.
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.get_loop().run_forever()
 
 
 def _end(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing], pid: int) -> None:
-    """Tell a portal's loop to end, without waiting, since the garbage collector may call this."""
+    """Tell a portal's loop to end; do not wait, since the garbage collector may call this."""
 
     async def end() -> None:
         await closed(closing)
@@ -204,7 +210,7 @@ def _end(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing], pid: int) 
 
     tasks = []  # a loop holds only weak references to its tasks
     if pid == os.getpid():
-        with suppress(RuntimeError):  # The loop has ended.
+        with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(end())))
 
 

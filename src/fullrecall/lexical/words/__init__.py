@@ -1,5 +1,5 @@
 """Detect a text's language, numbers, names and denials by its words.
 
-The judges, the check of quotes, falsification and splitting share these detectors. All
-detectors are pure functions in linear time. The words are data, in the files beside the modules.
+The judges, the check of quotes, falsification and splitting share these detectors. All are pure
+functions that take linear time. The word lists are data files beside the modules.
 """

@@ -33,5 +33,5 @@ def word_set(name: str) -> frozenset[str]:
 
 @cache
 def words_of(language: str, field: str) -> frozenset[str]:
-    """Return the words that a language lists under a field; empty without such a list."""
+    """Return the words that a language lists under a field; an empty set without a list."""
     return frozenset(languages().get(language, {}).get(field, "").split())

@@ -1,8 +1,8 @@
-"""The weight of a word, which is higher the rarer the word is in English.
+"""The weight of a word: the rarer it is in English, the higher.
 
-The table beside this module gives the Zipf frequency of 16,000 English words (its head names
-source and license). A word that is not listed is rare in English or belongs to another language:
-there, short words are mostly function words, so an unlisted word weighs more the longer it is.
+The table beside this module gives the Zipf frequency of 16,000 English words (its head names source
+and license). An unlisted word is rare in English, or of another language. Short words of other
+languages are mostly function words, so an unlisted word weighs more if it is longer.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from functools import cache
 
 from fullrecall.lexical.words.data import lines
 
-_CEILING = 7.3  # words of this Zipf frequency or above ("of", "and") have the least weight
+_CEILING = 7.3  # words of at least this Zipf frequency ("of", "and") have the least weight
 _UNLISTED = 3.0  # the Zipf frequency given to a long word that is not listed
-_PER_LETTER = 0.6  # added to it for each letter fewer than six
+_PER_LETTER = 0.6  # added to it for each letter below six
 _LONG = 6
 
 
@@ -28,12 +28,12 @@ def zipf_frequencies() -> dict[str, float]:
 
 
 def weight(word: str) -> float:
-    """Return a lower-case word's weight, linear in log rarity: from 0.05 for the commonest to 4.3.
+    """Return the weight of a lower-case word, from 0.05 (frequent) to 4.3, linear in log rarity.
 
     This is inverse document frequency (Spärck Jones 1972), with the language as the collection.
     """
     frequency = zipf_frequencies().get(word)
-    # Short words of other languages are mostly function words, and the table has none of them.
+    # The table has no words of other languages, whose short words are mostly function words.
     if frequency is None:
         frequency = _UNLISTED + _PER_LETTER * max(0, _LONG - len(word))
     return max(0.05, _CEILING - frequency)

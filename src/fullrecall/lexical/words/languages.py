@@ -1,9 +1,8 @@
 """Detect the language of a text by its script, function words and vocabulary.
 
-It does not guess: a text without a distinctive script or function words has no language (None), and
-the caller decides by the surrounding texts. Two decisions need the language: which abbreviations a
-sentence splitter knows (`language_of`), and whether a judge was measured on the language of a text
-(`judged_language`).
+It does not guess: for a text without a distinctive script or function words it returns None, and
+the caller decides by the surrounding texts. The language decides which abbreviations a sentence
+splitter knows (`language_of`), and whether a judge was measured on such texts (`judged_language`).
 
 No list of other languages is complete, so a text judged as English must also have an English
 vocabulary. Of 3,400 English claims with at least three lower-case words, one in a thousand has
@@ -27,28 +26,28 @@ from fullrecall.lexical.words.tokens import stem
 UNDETERMINED = "und"
 """The ISO 639-2 code of a language that is not listed."""
 
-# single letters such as "y" and "a" may be names of things
+# Leave out single letters such as "y" and "a", which may be names.
 _WORD = re.compile(r"[^\W\d_]{2,}|[^\W\d_a-zA-Z]")
 _READ = 2_000
-"""Characters of a text that are read: more add no information."""
+"""The most characters of a text that are read; more add no information."""
 _PARTICLES = "de|da|do|dos|das|di|du|des|del|della|der|den|la|le|les|el|al|los|van|von|zu|y|e"
 _NAME = re.compile(  # "Charles de Gaulle", "Cinco de Mayo", "Leonardo da Vinci"
     rf"(?<=[^\W\d_])(?: (?:{_PARTICLES})){{1,8}}+(?= [^\W\d_a-z])"
 )
 _IN_NAME = re.compile(r"\b[A-Z]\w*+(?= [^\W\d_a-zß-öø-ÿ])")
-"""A capitalized word before another: not a function word, but the start of a name or a title."""
+"""A capitalized word before another one: the start of a name or a title, not a function word."""
 _SYMBOL = re.compile(r"\w[./_:=@\\(){}<>\[\]#|&+]+\w|[\d_`]|--|^-\w|^[./~]+\w")
-"""Marks that show that a word between spaces is a path, an address, a flag, a number, or code."""
+"""Marks by which a word is a path, an address, a flag, a number, or code."""
 _SIGN = re.compile(r"[(){}\[\]=<>|\\_$:;/@#\"`]|--")
 _ACCENTED = re.compile(r"[^\W\d_a-zA-Z]")
 _COMMAND = re.compile(r"[`$> ]*[a-z]")
 _ENDS_SENTENCE = re.compile(r"[.!?…][\"'”’)\]*_ ]*$")
 _LONGER = re.compile(r"[^\W\d_]{2,}")
-_LEAST = 0.55  # share of an English text's words that are in the table
-_ENOUGH = 3  # words that are enough to show a text's language
+_LEAST = 0.55  # the least share of an English text's words that are in the table
+_ENOUGH = 3  # the number of words that is enough to show a text's language
 _CONTEXTS = 20  # the most surrounding texts that are read
 _CERTAIN = 2
-"""Function words that show the language of a text without the surrounding texts."""
+"""The number of function words that show a text's language without the surrounding texts."""
 
 
 def language_of(text: str) -> str | None:
@@ -58,10 +57,10 @@ def language_of(text: str) -> str | None:
 
 
 def language_among(text: str, around: Iterable[str]) -> str | None:
-    """Return the language of a short text, by the texts around it if its own words do not show it.
+    """Return the language of a short text; if it is unclear, decide by the texts around it.
 
     A single function word is not enough ("Los Angeles hosted the Games", `az login`): then the
-    texts around it decide, and without such texts the result is None.
+    texts around it decide, or the result is None.
     """
     language, strength = _language_and_signs(text[:_READ])
     if language == "en" or (language is not None and strength >= _CERTAIN):
@@ -77,10 +76,10 @@ def language_among(text: str, around: Iterable[str]) -> str | None:
 
 
 def judged_language(text: str, around: Sequence[str]) -> str:
-    """Return the language in which to judge a text; a short text is judged with those around it.
+    """Return the language in which to judge a text; that of a short one may follow from `around`.
 
-    A text detected as English, or not detected, must also read as English; otherwise the result is
-    `UNDETERMINED`.
+    A text that is detected as English, or as no language, must also read as English; otherwise the
+    result is `UNDETERMINED`.
     """
     language = language_among(text, around) or "en"
     return UNDETERMINED if language == "en" and not reads_as_english(text, around) else language
@@ -89,9 +88,9 @@ def judged_language(text: str, around: Sequence[str]) -> str:
 def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
     """Return whether a text reads as English.
 
-    Capitalized words, and particles between them, may be names in any language. A text of only
-    names, numbers or code passes. Terms ("kubectl") count as English if an English text around the
-    text has them, or if a short text has one beside an English word.
+    Capitalized words, and particles between them, may be names in any language, so a text of only
+    names, numbers or code passes. A term ("kubectl") counts as English if an English text in
+    `around` has it, or if it is beside an English word in a short text.
     """
     own = _lower_words(text[:_READ])
     listed = set(filter(_is_listed, own))
@@ -132,8 +131,7 @@ def _language_and_signs(text: str) -> tuple[str | None, int]:
     by_script = _by_sign("scripts")
     scripts = Counter({by_script[name][0]: n for name, n in written.items() if name in by_script})
     latin = written["LATIN"]
-    # One word in Latin letters may be a name in any text. The same number of Chinese letters is
-    # more text.
+    # One word in Latin letters may be a name in any text; as many Chinese letters are more text.
     if scripts.total() * 2 > latin:
         return _by_script(text, scripts), _CERTAIN
     # A text in an unlisted script is not English, even if it has Latin names.
@@ -160,16 +158,15 @@ def _by_script(text: str, scripts: Counter[str]) -> str:
 def _latin(text: str) -> tuple[str | None, int]:
     spoken = _spoken(text)
     written = spoken.lower() if spoken.isupper() else _IN_NAME.sub(" ", _NAME.sub(" ", spoken))
-    # Each word counts once: a repeated name, such as Python's module `os`, is not a sign of
-    # Portuguese. In other scripts a letter may become two in lower case, so each word is lowered
-    # separately.
+    # Count each word once: a repeated name, such as Python's module `os`, is no sign of Portuguese.
+    # In other scripts, a letter may become two in lower case, so convert each word separately.
     words = set(_WORD.findall(written))
     by_word = _by_sign("function_words")
     lowered = {word.lower() for word in words} & by_word.keys()
     counts = Counter(code for word in lowered for code in by_word[word])
     if not counts:
         return None, 0
-    # In a tie, English wins: it is listed first.
+    # In a tie, English wins, since it is listed first.
     best = max(filter(counts.__contains__, languages()), key=counts.__getitem__)
     return best, counts[best] - (0 if best == "en" else counts["en"])
 

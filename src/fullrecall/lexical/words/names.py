@@ -20,8 +20,8 @@ _ENDS = ".!?:;…\n|"
 class Name(NamedTuple):
     """A name as written, with its half-open offsets and the keys of its words.
 
-    `is_sure` is False for a single word that begins a sentence, where every word has a capital:
-    only a rare word counts as a name there.
+    `is_sure` is False for a single word at the beginning of a sentence, where any word has a
+    capital. There, only a rare word counts as a name.
     """
 
     text: str
@@ -65,8 +65,8 @@ def _runs(text: str, words: Sequence[Word]) -> list[tuple[int, list[Word]]]:
 
 def _are_joined(text: str, first: Word, other: Word) -> bool:
     """Return whether only a space, a hyphen or an initial's stop separates two words."""
-    # "Charles de Gaulle" is read as two names; of 9,620 quotes, the "de" between them made one
-    # refused.
+    # "Charles de Gaulle" is read as two names. Of 9,620 quotes, this refused one because of its
+    # "de".
     gap = text[first.end : other.start]
     return gap in (" ", "-") or (first.end - first.start == 1 and gap in (".", ". "))
 

@@ -2,7 +2,7 @@
 
 A denial is "plain" (not, no, never, nor, n't), "implied" (without, failed, hardly), or "reported"
 if it calls a statement false (a myth, wrongly, denied). "Not only", "no later than" and "No. 5" are
-no denials.
+not denials.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Denial(NamedTuple):
 
 @remembered(400_000)
 def denials(text: str, language: str | None = None) -> tuple[Denial, ...]:
-    """Return a text's denials, in order; `language` is its ISO 639-1 code, None detects it."""
+    """Return a text's denials, in order; `language` is its ISO 639-1 code, or None to detect it."""
     spoken = language or language_of(text) or "en"
-    # Blanks keep the offsets.
+    # Replace by blanks, to keep the offsets.
     denying = _NO_DENIAL.sub(lambda phrase: " " * len(phrase[0]), text)
     ends = [match.start() for match in _CLAUSE_END.finditer(text)] + [len(text)]
     return tuple(
@@ -116,6 +116,6 @@ def denying_kind(word: str, language: str) -> DenialKind | None:
     word = word.replace("’", "'")
     if language == "en" and word.endswith("n't"):
         return "plain"
-    # The denial is before the apostrophe, in a French elision or an English possessive.
+    # In a French elision or an English possessive, the denial is before the apostrophe.
     forms = {word, word.partition("'")[0]}  # n'est, nobody's
     return next((kind for kind in _KINDS if forms & words_of(language, kind)), None)

@@ -20,13 +20,13 @@ MONTHS = (
 ).split()
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 CALENDAR = frozenset([*MONTHS, *WEEKDAYS])
-"""Months and weekdays: written with a capital, but not names."""
+"""Months and weekdays: capitalized words that are not names."""
 
 MONTH_NUMBERS: Mapping[str, int] = {
     form: number for number, month in enumerate(MONTHS, 1) for form in (month, month[:3])
 } | {"sept": 9}
 """The number of each month, by its name and abbreviation in lower case."""
-_ALSO_WORDS = frozenset({"may", "march"})  # as months only with a capital, in a date or after "in"
+_ALSO_WORDS = frozenset({"may", "march"})  # months only with a capital, in a date or after "in"
 
 _CARDINALS: Mapping[str, int] = table("numbers.json")["cardinals"]
 _ORDINALS: Mapping[str, int] = table("numbers.json")["ordinals"]
@@ -42,7 +42,7 @@ _UNITS: Mapping[str, tuple[str, str]] = {
     for unit, (_, *forms) in units.items()
     for form in forms
 }
-"""For each form of a unit in the singular, its canonical name and its sort."""
+"""For each form of a unit, in the singular, its canonical name and its sort."""
 _FACTORS: Mapping[str, float] = {
     unit: factor or math.nan
     for units in table("units.json").values()
@@ -54,13 +54,16 @@ A year has 365 days, and a month is a twelfth of it."""
 
 
 def _any(words: Iterable[str]) -> str:
-    """Return a pattern for the longest of some words; words of several letters may be plural."""
+    """Return a pattern that matches the longest of some words.
+
+    Words of several letters may be plural.
+    """
     longest_first = sorted(words, key=len, reverse=True)
     forms = [_WORD_END.sub("s?+", re.escape(word)) for word in longest_first]
     return rf"(?:{'|'.join(forms)})(?![^\W\d_])"
 
 
-# All repeats are possessive: contexts are untrusted, so no pattern may backtrack over them.
+# All repeats are possessive: contexts are untrusted, so no pattern may backtrack on them.
 _TOKEN = re.compile(
     r"\[\d{1,3}+(?:\s*+[,;–-]\s*+\d{1,3}+)*+\]"  # a citation
     r"|^[ \t]*+\(?\d{1,3}+[.)](?=\s)"  # the marker of a list item
@@ -71,14 +74,14 @@ _TOKEN = re.compile(
     re.MULTILINE,
 )
 _GROUPED = re.compile(r"\d{1,3}+(?:,\d{3})++(?:\.\d++)?+|\d{1,3}+(?:\.\d{3}){2,}+")
-_GAP = r"(?:(?<!\s)[^\S\n]++)?+"  # never tried within a run of blanks: time stays linear
+_GAP = r"(?:(?<!\s)[^\S\n]++)?+"  # never tried inside a run of blanks, so that time stays linear
 _ORDINAL = re.compile(_any(["st", "nd", "rd", "th"]))
 _ONES = re.compile(rf"[-–—]({_any([*_CARDINALS][1:10])})", re.IGNORECASE)
 _AN = re.compile(r" an?\b")
 _AND_A_HALF = re.compile(r" and a half\b")
 _SCALE = re.compile(rf"{_GAP}{_any(_SCALES)}|{_any(_TIGHT_SCALES)}", re.IGNORECASE)
 _MONEY_SCALE = re.compile(rf"{_GAP}{_any(_MONEY_SCALES)}", re.IGNORECASE)
-# A dash may be before it: a 5-mile run.
+# A dash may precede the unit: a 5-mile run.
 _UNIT = re.compile(rf"{_GAP}(?:[-–—]{_GAP})?+({_any(_UNITS)})", re.IGNORECASE)
 _COUNTED = re.compile(rf"{_GAP}(?:people|men|women|children|(?<![a-z])[a-z]++(?<=s))\b")
 _FORMS = [form for month in MONTH_NUMBERS for form in (month.title(), month.upper())]
@@ -105,10 +108,10 @@ class Number(NamedTuple):
     - `text`, `start`, `end`: as written, with its scale and unit, and its half-open offsets.
     - `value`: the number times its scale, or the hours of a time; None for a version ("1.2.3") or a
       date in digits.
-    - `unit`: canonical ("km", "dollar", "percent"), "" without one; `scale`: the word that
-      multiplied the number ("million"), "" without one.
+    - `unit`: the canonical name ("km", "dollar", "percent"), or ""; `scale`: the word that
+      multiplies the number ("million"), or "".
     - `sort`: "year", "ordinal", "code" (value None), the unit's sort ("length", "money", "time",
-      "share" …), else "count". Two numbers can exclude each other only if their sort is the same.
+      "share" …), else "count". Two numbers can exclude each other only if they have the same sort.
       A time of day is a "clock"; its unit is "o'clock" if it may be in either half of the day.
     """
 
@@ -156,7 +159,7 @@ def may_stand_for(claimed: Number, stated: Iterable[Number]) -> bool:
 
 
 def is_equal(number: Number, other: Number) -> bool:
-    """Return whether two numbers are the same quantity: 10 km and 10,000 m, but not 10."""
+    """Return whether two numbers are the same quantity: 10 km equals 10,000 m, but not 10."""
     if number.value is None or other.value is None:
         return False
     if number.sort == other.sort == "clock":
@@ -165,7 +168,7 @@ def is_equal(number: Number, other: Number) -> bool:
         factor, other_factor = (_FACTORS.get(each.unit, math.nan) for each in (number, other))
         is_close = math.isclose(number.value * factor, other.value * other_factor)
         return is_close and number.sort == other.sort
-    # A year is a number that is written like a count.
+    # A year may be written like a count.
     may_differ = number.unit == "" and "ordinal" not in (number.sort, other.sort)
     is_same_sort = may_differ or number.sort == other.sort
     return is_same_sort and math.isclose(number.value, other.value)
@@ -178,7 +181,10 @@ def excludes(claimed: Number, stated: Number) -> bool:
 
 @remembered(400_000)
 def months(text: str) -> frozenset[str]:
-    """Return the months that a text names, in lower case; "may" needs a capital, and a date."""
+    """Return the months that a text names, in lower case.
+
+    "may" and "march" count only with a capital, in a date or after a word such as "in".
+    """
     named = set()
     for match in paused(_MONTH.finditer(text)):
         month = match["month"].lower()
@@ -216,7 +222,10 @@ def _is_same_time(time: Number, other: Number) -> bool:
 
 
 def _sum(number: Number, part: Number, text: str) -> Number | None:
-    """Return two numbers that are one amount (2 hours and 30 minutes) as one, or None."""
+    """Join two numbers that are one amount (2 hours and 30 minutes).
+
+    Return None if they are not.
+    """
     share = _FACTORS.get(part.unit, math.nan) / _FACTORS.get(number.unit, math.nan)
     gap = text[number.end : part.start]
     if number.sort != part.sort or gap not in (" ", " and ") or not share < 1:
@@ -253,10 +262,10 @@ def _time(time: re.Match[str]) -> Number:
 
 
 def _in_words(token: re.Match[str], before: str) -> Number | None:
-    """Return the number that a word begins; None if it begins no number.
+    """Return the number in words that begins at a word; None if none begins there.
 
-    "Twenty-five" is one number. Longer ones ("two hundred and five") are read as two: 20 of 4,911
-    texts have one. "A million" is not read: it affected no outcome of 9,620 quotes.
+    "Twenty-five" is one number. Longer numbers ("two hundred and five") are read as two numbers; 20
+    of 4,911 texts have one. "A million" is not read; it affected none of 9,620 quotes.
     """
     word, end = token[0].lower(), token.end()
     if word in _ORDINALS and not (before.isdigit() or before in _CARDINALS):  # two thirds
@@ -273,7 +282,7 @@ def _in_words(token: re.Match[str], before: str) -> Number | None:
     if ones:
         value, end = value + _CARDINALS[ones[1].lower()], ones.end()
     number = _measured(token, end, value)
-    # "One" alone is a pronoun more often than a number.
+    # "One" alone is more often a pronoun than a number.
     return None if word == "one" and not (number.unit or number.scale) else number
 
 
@@ -301,7 +310,7 @@ def _measured(
 
 def _unit(phrase: str) -> tuple[str, str] | None:
     """Return a unit's canonical name and its sort, or None."""
-    # The case of a single letter counts: 60 W, 5 s.
+    # The case of a single letter matters: 60 W, 5 s.
     return _UNITS.get(phrase if len(phrase) == 1 else _PLURAL.sub("", phrase.lower()))
 
 
@@ -313,7 +322,7 @@ def _is_year(token: re.Match[str], end: int, before: str) -> bool:
 
 
 def value_of(written: str) -> float | None:
-    """Return the value of a number in digits; None for a version, a date or a time."""
+    """Parse a number in digits; return None for a version, a date or a time."""
     if _GROUPED.fullmatch(written):
         separator = "." if written.count(".") > 1 else ","
         return float(written.replace(separator, ""))

@@ -1,4 +1,4 @@
-"""Opposites, rivals and synonyms: an opposite or rival makes a true statement false.
+"""Opposites, rivals and synonyms of words. An opposite or a rival makes a true statement false.
 
 The lists were made for fullrecall. Words are compared by key, so a base form covers its inflected
 forms.
@@ -17,25 +17,31 @@ from fullrecall.lexical.words.tokens import stem
 
 @cache
 def opposites() -> Mapping[str, frozenset[str]]:
-    """Return the keys of each listed word's opposites, such as increase for decrease and reduce."""
+    """Return the keys of each listed word's opposites.
+
+    Of increase, they are decrease and reduce.
+    """
     return _by_key("opposites.txt")
 
 
 @cache
 def synonyms() -> Mapping[str, frozenset[str]]:
-    """Return the keys of each listed word's synonyms, such as start for begin and launch."""
+    """Return the keys of each listed word's synonyms: of start, they are begin and launch."""
     return _by_key("synonyms.txt")
 
 
 @cache
 def rivals() -> Mapping[str, frozenset[str]]:
-    """Return the keys of the other words of each listed word's kind: other days for Tuesday."""
+    """Return the keys of the other words of each listed word's kind.
+
+    For Tuesday, the other days.
+    """
     return _by_key("kinds.txt")
 
 
 @cache
 def as_written(name: str) -> Mapping[str, Sequence[str]]:
-    """Return, for each word of a list as written, the listed words that exclude it."""
+    """Return, for each word of a list as it is written, the words that exclude it."""
     excluding: defaultdict[str, list[str]] = defaultdict(list)
     for line in lines(name):
         for group in line.split(","):

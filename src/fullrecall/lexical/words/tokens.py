@@ -2,8 +2,8 @@
 
 `run`, `runs` and `Running` share a key, and so do `1,000` and `1000`, `three` and `3`, `%` and
 `percent`, `won` and `win`, `Beyoncé` and `beyonce`. Suffixes are stripped only from English words;
-words of other languages keep their endings, and their inflected forms are matched by their
-beginnings (`alike`). Scripts without spaces are cut into pairs of neighboring characters.
+words of other languages keep their endings, and `alike` matches inflected forms by their
+beginnings. Scripts without spaces are cut into pairs of neighboring characters.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _TOKEN = re.compile(
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen", "°": "degree"}
 
 TELLING = 1.2
-"""Words with a lower weight are function words."""
+"""The least weight of a content word; words below it are function words."""
 
 _VOWELS = frozenset("aeiouy")
 _NUMBER_WEIGHT = 4.0
-_PAIR_WEIGHT = 2.5  # weight of two neighboring characters in a script without spaces
+_PAIR_WEIGHT = 2.5  # the weight of two neighboring characters in a script without spaces
 _SHORT = 3  # the fewest letters of a stem
 SHARED_PREFIX = 5
 _SHARED_PART = 0.65
@@ -78,11 +78,11 @@ def _words(text: str) -> Iterator[Word]:
                 yield Word(pair, _PAIR_WEIGHT, position, position + 2, pair)
             continue
         key, worth, lowered, is_number, is_capital = _form(written, match.lastgroup or "")
-        # A named tuple's own constructor would take a quarter of the total time.
+        # The constructor of a named tuple would take a quarter of the total time.
         yield tuple.__new__(Word, (key, worth, start, end, lowered, is_number, is_capital))
 
 
-# A few words of a language are frequent: their stems are computed once.
+# Few words of a language are frequent: stem each of them once.
 @remembered_words(65_536)
 def _form(written: str, kind: str) -> tuple[str, float, str, bool, bool]:
     """Return the fields of a word, without its offsets."""
@@ -111,7 +111,8 @@ _SPELLED = {
     for word, value in table("numbers.json")[kind].items()
     if value != 1
 }
-"""The keys of number words: "three" and "third" have the key of 3; "one" is a pronoun."""
+"""The keys of number words: "three" and "third" have the key of 3. "One" is left out, as a pronoun.
+"""
 
 _IRREGULAR = {
     form: base for base, *inflected in map(str.split, lines("irregular.txt")) for form in inflected
@@ -125,12 +126,12 @@ def _number_key(written: str) -> str:
 
 
 def _without_accents(written: str) -> str:
-    """Return a word without case, compatibility forms and (in Latin script) accents."""
+    """Return a word without case, compatibility forms and, in Latin script, accents."""
     word = written.casefold().replace("’", "'")
     if word.isascii():
         return word
-    # Only marks on Latin letters are removed: without their marks, words of Hindi or Thai mean
-    # something else.
+    # Remove only marks on Latin letters: without their marks, Hindi or Thai words mean something
+    # else.
     decomposed = unicodedata.normalize("NFKD", word)
     without = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
     return unicodedata.normalize("NFC", without) or word
@@ -139,7 +140,8 @@ def _without_accents(written: str) -> str:
 def stem(word: str) -> str:
     """Strip the inflection of a lower-case English word: plural, past, -ing, -ly and a final e.
 
-    It strips less than Porter's stemmer (1980): derivational suffixes (-tion, -ment, -ness) stay.
+    It strips less than Porter's stemmer (1980): it keeps derivational suffixes (-tion, -ment,
+    -ness).
     """
     word = _IRREGULAR.get(word, word)
     if len(word) > _SHORT and word.endswith("s") and not word.endswith(("ss", "us", "is")):
@@ -156,13 +158,16 @@ def stem(word: str) -> str:
 
 
 _OTHERWISE_WRITTEN = {"not", *_SIGNS.values(), *map(stem, _IRREGULAR.values())}
-"""Keys of words that may be written in an unlike form: "isn't", "%", "won"."""
+"""Keys of words that may have another written form: "isn't", "%", "won"."""
 
 
 def may_hold(text: str, keys: Iterable[str]) -> bool:
-    """Return False only if `text` certainly lacks all words with these keys; fast."""
+    """Return False only if `text` certainly lacks all words with these keys.
+
+    This is a fast test.
+    """
     folded = _without_accents(text)
-    # A word begins with its stem, except for the last letter: "studi" of "studies".
+    # A word begins with its stem, except for the last letter: "studi" for "studies".
     return all(
         key[:-1] in folded
         for key in keys
@@ -171,7 +176,7 @@ def may_hold(text: str, keys: Iterable[str]) -> bool:
 
 
 def alike(key: str, other: str) -> bool:
-    """Return whether two keys begin alike for most of their length: product, production."""
+    """Return whether two keys share a beginning of most of their length: product, production."""
     longer = max(len(key), len(other))
     shared = 0
     for a, b in zip(key, other, strict=False):
