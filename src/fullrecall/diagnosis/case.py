@@ -1,4 +1,4 @@
-"""One missed target, with the sources that are searched for its cause."""
+"""One missed target, with the sources in which its cause is searched."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fullrecall.table.row import Row
 
 
 class Wanted(NamedTuple):
-    """An item that would have been a match: one ID, one text with its offsets, or both."""
+    """An item that would have been a match, as an ID, a text with its offsets, or both."""
 
     label: str
     id: str | None = None
@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
         return (self.passage.text or "") if self.passage is not None else ""
 
     def rank_in(self, contexts: Iterable[Context]) -> int | None:
-        """Return the rank of the first context that is this item, or that has all of its text."""
+        """Return the rank of the first context that is this item or has all of its text, or None."""
         return next((rank for rank, c in enumerate(contexts, start=1) if self._is_in(c)), None)
 
     def _is_in(self, context: Context) -> bool:
@@ -62,7 +62,7 @@ class Wanted(NamedTuple):
 class SearchScope:
     """The sources that a diagnosis searches.
 
-    `texts` says how the retrieved texts differ from those of the corpus. `deep_lists` has the
+    `texts` describes how the retrieved texts differ from those of the corpus. `deep_lists` has the
     deeper lists that the retriever returned, by the position of the row.
     """
 
@@ -77,10 +77,10 @@ class SearchScope:
 
 
 class Examined:
-    """One sample with misses, and the lists that are looked up for it, each once.
+    """One sample with misses, and the lists that are computed for it, each once.
 
-    `retrieved` is the whole list, with bare IDs as contexts. `problem` says how the retriever
-    failed when it was asked for more.
+    `retrieved` is the whole list, with bare IDs as contexts. `problem` is the failure of the
+    retriever when it was asked for more.
     """
 
     def __init__(self, position: int, row: Row, search: SearchScope) -> None:
@@ -92,7 +92,7 @@ class Examined:
 
     @cached_property
     def references(self) -> list[Context]:
-        """The reference contexts, those of any-of groups one by one."""
+        """The reference contexts, including each alternative of any-of groups."""
         groups = self.row.sample.reference_contexts or ()
         return [context for group in groups for context in group]
 
@@ -108,7 +108,7 @@ class Examined:
 
     @cached_property
     def copies(self) -> frozenset[int]:
-        """The indices of the retrieved contexts that say the same as an earlier one."""
+        """The indices of the retrieved contexts that repeat an earlier one."""
         return duplicates(self.retrieved)
 
     @cached_property
@@ -118,7 +118,7 @@ class Examined:
         if inquiry is None or sample.user_input is None:
             return None
         retrieval = inquiry.ask(sample)
-        # A list is incomplete if a call failed.
+        # a list is incomplete if a call failed
         if retrieval.contexts is None or retrieval.error is not None:
             self.problem = f"the retriever failed: {retrieval.error or 'it returned nothing'}"
             return None
@@ -130,10 +130,10 @@ class Examined:
 
 @dataclass
 class Case:
-    """A missed target, one item that would have been a match, and where to look for it.
+    """A missed target, an item that would have been a match, and the sources to search.
 
-    `k` is how many contexts count. If a judge decided (`judged`), the item is unknown, since only
-    the judge could say which context supports a claim.
+    `k` is the number of contexts that count. If a judge decided (`judged`), the item is unknown,
+    since only a judge knows which context supports a claim.
     """
 
     examined: Examined
@@ -169,7 +169,7 @@ class Case:
 
     @property
     def is_in_corpus(self) -> bool:
-        """Whether the corpus has the item: its ID, or all of its text."""
+        """Whether the corpus has the item, by its ID or with all of its text."""
         if self.wanted.id is not None and self.corpus.by_id:
             return self.wanted.id in self.corpus.by_id or self.alias is not None
         return self.share_in_corpus == 1.0
@@ -183,14 +183,14 @@ class Case:
     def alike(self) -> tuple[str, float, int] | None:
         """The retrieved text within k that is most similar to the item's; equal texts come first.
 
-        Returns its difference, similarity, and rank; None if no text has as many letters in common
-        as a near duplicate.
+        The tuple has the difference, the similarity, and the rank; None if no text has as many
+        letters in common as a near duplicate.
         """
         text = self.wanted.text
         if not text.strip():
             return None
-        # Letters are compared first, since RapidFuzz rejects most texts early; facts are compared
-        # for the few that pass.
+        # Compare letters first, since RapidFuzz rejects most texts early; compare facts only for
+        # the rest.
         candidates = [
             (difference(text, other), alike, rank)
             for rank, other in enumerate((context.text or "" for context in self.within_k), start=1)

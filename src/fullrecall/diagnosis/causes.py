@@ -8,48 +8,50 @@ from typing import NamedTuple
 
 
 class Cause(StrEnum):
-    """The cause of a miss, in order from the nearest miss to the farthest."""
+    """The cause of a miss, ordered from the nearest miss to the farthest."""
 
     JUDGED_UNSUPPORTED = "judged_unsupported"
-    """Support was retrieved, but the judge said no, or its quotes were not verified."""
+    """Support was retrieved, but the judge denied it, or its quotes were not verified."""
     PARTLY_SUPPORTED = "partly_supported"
-    """The judge finds a part of it supported."""
+    """The judge found a part of it supported."""
     CONTRADICTED = "contradicted"
-    """A retrieved context states the opposite: a source or the reference is wrong."""
+    """A retrieved context states the opposite, so a source or the reference is wrong."""
     REFERENCE_ABSTAINS = "reference_abstains"
-    """The reference says that there is no answer: no context can support that."""
+    """The reference states that there is no answer, which no context can support."""
     ID_MISMATCH = "id_mismatch"
-    """It was retrieved under the same ID written differently, or has its ID in another field."""
+    """It was retrieved under another spelling of its ID, or has its ID in another field."""
     WRONG_ID_LEVEL = "wrong_id_level"
-    """It was retrieved under an ID of another level: chunks where documents are expected."""
+    """It was retrieved under an ID of another level, such as a chunk's instead of a document's."""
     CROWDED_OUT = "crowded_out"
     """It ranks beyond k, and duplicates rank within k."""
     DEMOTED_BY_STAGE = "demoted_by_stage"
-    """A stage had it within k, and a later one (a reranker) ranked it beyond."""
+    """An earlier stage had it within k, and a later one (a reranker) moved it beyond k."""
     DROPPED_BY_STAGE = "dropped_by_stage"
-    """An earlier stage had it, and a later one (a reranker, a filter) left it out."""
+    """An earlier stage had it, and a later one (a reranker, a filter) dropped it."""
     TEXT_DIFFERS = "text_differs"
-    """Its ID was retrieved, or is indexed, with another text: truncated, or of another version."""
+    """Its ID was retrieved, or is indexed, with another text, which is truncated or another
+    version.
+    """
     NEAR_DUPLICATE = "near_duplicate"
-    """A text that says the same, nearly word for word, was retrieved in its place."""
+    """A nearly identical text was retrieved instead."""
     SPLIT_ACROSS_CHUNKS = "split_across_chunks"
-    """No chunk holds it whole: several chunks hold its parts."""
+    """No chunk has the whole of it, but several chunks have its parts."""
     BEYOND_K = "beyond_k"
     """It can be retrieved, at a known rank beyond k."""
     FAILED_CALL = "failed_call"
-    """A call of the retriever failed: the other calls did not return it."""
+    """A call of the retriever failed, and the other calls did not return it."""
     NOTHING_RETRIEVED = "nothing_retrieved"
     """The retriever returned an empty list."""
     LOOKALIKE = "lookalike"
-    """A text like it, which differs in a number, a name or a negation, was retrieved instead."""
+    """A similar text with another number, name or negation was retrieved instead."""
     NOT_SEARCHED = "not_searched"
-    """The corpus has it, and no list contains any of its document or folder."""
+    """The corpus has it, but no list has anything of its document or folder."""
     NEVER_RETRIEVED = "never_retrieved"
-    """The corpus has it, and no list that was looked at does."""
+    """The corpus has it, but none of the inspected lists does."""
     NOT_IN_CORPUS = "not_in_corpus"
-    """The corpus does not have it: no retriever could return it."""
+    """The corpus does not have it, so no retriever could return it."""
     UNKNOWN = "unknown"
-    """The cause is unknown; the detail says what would show it."""
+    """The cause is unknown; the detail tells how to find it."""
 
 
 FIXES: Mapping[Cause, str] = {
@@ -87,11 +89,11 @@ FIXES: Mapping[Cause, str] = {
     "never there.",
     Cause.UNKNOWN: "Add {corpus}, with IDs and texts, or {retriever} to find more causes.",
 }
-"""The fix for each cause; parameters in braces."""
+"""The fix for each cause, with parameters in braces."""
 
 
 class Explained(NamedTuple):
-    """A cause with a sentence on its evidence; see `Diagnosed`."""
+    """A cause, with a sentence on its evidence; see `Diagnosed`."""
 
     cause: Cause
     detail: str
@@ -102,8 +104,8 @@ class Diagnosed(NamedTuple):
     """One missed target with its cause.
 
     `sample` is the row's label, `score` the scorer's name with its k. `detail` is one sentence on
-    the evidence of the cause. `rank` is the item's rank beyond k, in the list or in the deeper
-    list; for other causes, it is the rank of the context that shows the cause.
+    the evidence of the cause. `rank` is the item's rank beyond k, in the list or the deeper list.
+    For other causes, it is the rank of the context that shows the cause, or None.
     """
 
     sample: str

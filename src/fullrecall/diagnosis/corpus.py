@@ -1,4 +1,4 @@
-"""The corpus as a diagnosis searches it: by ID, by offsets, and by text."""
+"""The corpus, which a diagnosis searches by ID, by offsets, and by text."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fullrecall.samples.identifiers import as_id
 from fullrecall.scorers.spans import CharacterRange, Overlap, Passage, covered, squeezed, total
 
 IndexedContexts: TypeAlias = Iterable[ContextLike] | Mapping[ID, ContextLike]
-"""The indexed contexts: contexts, texts, or a mapping from IDs to them."""
+"""The indexed contexts: contexts or texts, or a mapping from IDs to these."""
 
 MIN_RUN = 32
-"""The shortest run of equal characters that counts as more than chance, as in `SpanRecall`."""
+"""The shortest run of equal characters that is not chance, as in `SpanRecall`."""
 
 
 class Held(NamedTuple):
@@ -29,7 +29,7 @@ class Held(NamedTuple):
 class Corpus:
     """The indexed contexts; empty if the index is unknown.
 
-    Texts are searched for exact runs of characters, without white space. The first search makes an
+    Texts are searched for exact runs of characters, without white space. The first search builds an
     index of blocks, about seven times the size of the texts. A search finds the contexts that share
     a run with the passage, and compares those that may add to the overlaps found so far.
     """
@@ -56,17 +56,17 @@ class Corpus:
         return by_text
 
     def of_text(self, text: str | None) -> str | None:
-        """Return the ID of the one context that has a text, white space aside."""
+        """Return the ID of the only context with this text (white space ignored); else None."""
         ids = self._by_text.get(squeezed(text), ()) if text else ()
         return ids[0] if len(ids) == 1 else None
 
     def holders(self, passage: Passage) -> list[Held]:
-        """Return contexts that together hold all parts of a passage that the corpus has.
+        """Return contexts that together have all parts of a passage that are in the corpus.
 
-        If one context has the whole passage, it is the only one. Else those that share most with it
-        come first, then those that add missing parts: a line that occurs on every page adds only
-        one context. Last come neighbors with a part that a chunk border cut off, however short: the
-        passage continues at the start of the neighbor, or begins at its end.
+        If one context has the whole passage, only this one is returned. Otherwise, those that share
+        most with it come first, then those that add missing parts; a line that occurs on every page
+        adds only one context. Last are neighboring chunks with a part that a border cut off,
+        however short: the passage continues at their start, or begins at their end.
         """
         if not self.contexts:
             return []
@@ -76,7 +76,7 @@ class Corpus:
             if self._blocks is None:
                 self._blocks = _Blocks([each.characters for each in self._passages], self._min_run)
             search.look_where_shared(self._blocks.sharing(passage.characters))
-        # Chunks are mostly in their document's order, so a part that a border cut off is in a
+        # Chunks are mostly in the order of their document, so a part that was cut off is in a
         # neighbor.
         numbers = range(len(self.contexts))
         beside = {n for at in search.overlaps for n in (at - 1, at + 1) if n in numbers}
@@ -86,7 +86,7 @@ class Corpus:
 
 @dataclass
 class _PassageSearch:
-    """The parts of one passage that are found so far."""
+    """Finds the parts of one passage in contexts, and keeps those found so far."""
 
     passage: Passage
     indexed: Sequence[Passage]
@@ -100,7 +100,10 @@ class _PassageSearch:
         return total(self.covered) == self.passage.length
 
     def look(self, numbers: Iterable[int], *, edges: bool = False) -> None:
-        """Add the contexts with uncovered parts; with `edges`, accept parts shorter than a run."""
+        """Add the contexts that have uncovered parts.
+
+        `edges` also accepts parts shorter than a run.
+        """
         for number in numbers:
             if self.is_complete:
                 return
@@ -110,7 +113,10 @@ class _PassageSearch:
                 self.overlaps[number], self.covered = part, more
 
     def look_where_shared(self, shared: Mapping[int, Sequence[CharacterRange]]) -> None:
-        """Add the contexts that share blocks with the passage; `shared` has these by number."""
+        """Add contexts that share blocks with the passage.
+
+        `shared` has the blocks by context number.
+        """
         characters = self.passage.characters
         texts = {number: self.indexed[number].characters for number in shared}
         nearest = sorted(shared, key=lambda n: (characters not in texts[n], -len(shared[n]), n))
@@ -121,9 +127,9 @@ class _PassageSearch:
                 self.look([number])
 
     def _goes_on(self, block: CharacterRange, text: str) -> bool:
-        """Return whether the run around a block of a text reaches an uncovered part.
+        """Return whether the common run around a block reaches an uncovered part.
 
-        This is cheaper than comparing the texts: thousands may share the same few lines.
+        This is cheaper than comparing the texts, thousands of which may share the same few lines.
         """
         characters, (start, end) = self.passage.characters, block
         inside = next((run for run in self.covered if run[0] <= start and end <= run[1]), None)
@@ -135,17 +141,17 @@ class _PassageSearch:
 
 
 class _Blocks:
-    """An index by short blocks, which finds the texts that may share a run with a text.
+    """An index of short blocks, by which the texts that may share a run with a text are found.
 
-    For `overlap` a run is `min_run` characters anywhere, a third of that at a border of the text,
-    or a whole text inside another. Each of these, except a short text, has a block of a third of
+    For `overlap`, a run is `min_run` characters anywhere, a third of that at a border of the text,
+    or a whole text inside another. Each run, except a short text, contains a block of a third of
     `min_run`: one of the consecutive blocks from the text's start, or the one at its end. Blocks
-    are looked up by their hash, since every hit is compared once more.
+    are looked up by hash only, since every hit is compared again.
     """
 
     def __init__(self, texts: Sequence[str], min_run: int) -> None:
         self._texts = texts
-        # A third, like the shortest run that counts at a border: longer blocks would miss it.
+        # A third, the shortest run that counts at a border; longer blocks would miss it.
         self._size = max(1, min_run // 3)
         self._sizes: set[int] = set()
         self._numbers: dict[int, list[int]] = {}
@@ -158,7 +164,7 @@ class _Blocks:
                     numbers.append(number)
 
     def sharing(self, characters: str) -> dict[int, list[CharacterRange]]:
-        """Return which texts may share a run that counts, and all blocks that show it."""
+        """Return the texts that may share a run, each with all common blocks."""
         intervals: dict[int, list[CharacterRange]] = {}
         for size in sorted(self._sizes):
             for at in range(len(characters) - size + 1):

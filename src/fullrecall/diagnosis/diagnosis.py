@@ -29,9 +29,9 @@ from fullrecall.stats.plain import plain, plain_of
 class Diagnosis(Shown):
     """The changes to make, and the causes of all misses of a report. Iterates over the misses.
 
-    `changes` without additional contexts come first, then those with the largest gain per context.
-    `scores` are the labels of the scorers that measure recall, with misses or without. `samples`
-    counts the diagnosed samples: all of the report's, or a random draw from its `drawn_from`
+    `changes` are ordered: first those without additional contexts, then by gain per context.
+    `scores` are the labels of the scorers that measure recall, with or without misses. `samples` is
+    the number of diagnosed samples: all of the report, or a random draw from its `drawn_from`
     samples.
     """
 
@@ -41,7 +41,7 @@ class Diagnosis(Shown):
     changes: Sequence[Change] = ()
     drawn_from: int | None = None
     of: str = field(default="", compare=False)
-    """The report that was diagnosed, as `described` names it."""
+    """The report that was diagnosed, as described by `described`."""
 
     def __iter__(self) -> Iterator[Diagnosed]:
         return iter(self.misses)
@@ -50,7 +50,7 @@ class Diagnosis(Shown):
         return len(self.misses)
 
     def counts(self, score: str | None = None) -> dict[Cause, int]:
-        """Return how many misses have each cause, the most frequent first.
+        """Return the number of misses by cause, the most frequent first.
 
         `score` is a scorer's label; None counts the misses of all scorers.
         """
@@ -112,7 +112,7 @@ class Diagnosis(Shown):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """The changes by their gain, and the causes of each score's misses with what to do."""
+        """The changes by their gain, and the causes of each score's misses with their fixes."""
         size = self.drawn_from or self.samples
         drawn = f" drawn at random of {size:,}" if size != self.samples else ""
         samples = f"{counted(self.samples, 'sample')}{drawn}"
@@ -127,7 +127,7 @@ class Diagnosis(Shown):
 
 
 def described(report: Evaluation) -> str:
-    """Return the number of samples and the mean scores of a report, with a digest of its scores."""
+    """Describe a report: its number of samples, its mean scores, and a digest of its scores."""
     import numpy as np
 
     digest, means = sha256(repr(report.table.ids).encode("utf-8", "backslashreplace")), []
@@ -141,7 +141,7 @@ def described(report: Evaluation) -> str:
 
 
 def examples(diagnosis: Diagnosis, most: int) -> Sheet:
-    """Return up to `most` misses of each cause."""
+    """Return a table of up to `most` misses of each cause."""
     sections: dict[str, list[Line]] = {str(cause): [] for cause in diagnosis.counts()}
     for miss in diagnosis.misses:
         lines = sections[str(miss.cause)]

@@ -1,4 +1,4 @@
-"""Changes of retrieval or of IDs: the recall that each would give, with its interval."""
+"""Changes of retrieval or of IDs, each with the recall that it would give and its interval."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class ChangeKind(StrEnum):
     LARGER_K = "larger_k"
     """Count, or retrieve, more contexts."""
     NORMALIZE_IDS = "normalize_ids"
-    """Write the same IDs in one way."""
+    """Write equal IDs in one way."""
     ID_LEVEL = "id_level"
-    """Compare IDs of the level that the references have."""
+    """Compare IDs at the level of the references' IDs."""
     DROP_DUPLICATES = "drop_duplicates"
     """Drop repeated contexts before the list is cut."""
     EARLIER_STAGE = "earlier_stage"
-    """Return the list of an earlier stage in place of the last one's."""
+    """Return the list of an earlier stage instead of the last one."""
     SEARCH_ALL = "search_all"
-    """Search the documents that no list contains: index them, or drop a filter."""
+    """Search the documents that are in no list: index them, or drop a filter."""
 
 
 class Cost(NamedTuple):
@@ -65,7 +65,7 @@ class Cost(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The cost in words; empty if the change adds no context."""
+        """The cost in words; "" if the change adds no context."""
         if self.factor is None or abs(self.factor - 1) < _SAME:
             return ""
         words = f"{_times(self.factor)} the contexts"
@@ -79,12 +79,12 @@ class Cost(NamedTuple):
 class Change:
     """A change with the recall that it would give, according to the record.
 
-    `action` says what to do. `score` is the label of the first score that gains, such as
-    `id_recall@5`; `before` and `after` are its mean recall over `samples` scored samples, groups
-    counted once, and `gain` is their difference. `interval` contains the mean gain over all
-    questions of this kind, for any distribution, and holds together with those of the score's other
-    changes at its confidence. `cost` is None if the change does not affect how many contexts are
-    retrieved.
+    `action` is the change in words. `score` is the label of the first score that gains, such as
+    `id_recall@5`; `before` and `after` are its mean recall over `samples` scored samples, where a
+    group counts once, and `gain` is their difference. `interval` contains the mean gain over all
+    questions of this kind, for any distribution; its confidence is that of the intervals of all
+    changes of the score together. `cost` is None if the change does not affect the number of
+    retrieved contexts.
     """
 
     kind: ChangeKind
@@ -99,13 +99,19 @@ class Change:
 
     @property
     def per_context(self) -> tuple[bool, float]:
-        """Whether the change adds no context, and its gain, per additional context if any."""
+        """A sort key.
+
+        Whether the change adds no context, and its gain, or the gain per added context.
+        """
         more = 0.0 if self.cost is None else self.cost.contexts_after - self.cost.contexts_before
         return (True, self.gain) if more <= _FREE else (False, self.gain / more)
 
     @property
     def text(self) -> str:
-        """One line: "raise k from 5 to 10: +0.11 (+0.06 to +0.16), twice the contexts"."""
+        """The change in one line.
+
+        "raise k from 5 to 10: +0.11 (+0.06 to +0.16), twice the contexts".
+        """
         cost = "" if self.cost is None else self.cost.text
         return f"{self.action}: {self.gain_text}{cost and ', '}{cost}"
 
@@ -139,10 +145,10 @@ def _times(factor: float) -> str:
 
 
 _FREE = 0.05
-"""Up to this many more contexts per question count as no cost."""
+"""The largest number of additional contexts per question that counts as free."""
 
 _LEAST = 0.0005
-"""A mean gain below this is not a gain."""
+"""The smallest mean gain that counts."""
 
 RetrievedLists: TypeAlias = Sequence[Sequence[Context] | None]
 """A list of contexts for each row of a report, None for a row without one."""
@@ -150,11 +156,11 @@ RetrievedLists: TypeAlias = Sequence[Sequence[Context] | None]
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed change: the recall of every row after it, by the index of the score.
+    """A proposed change, with the recall of every row after it, by the index of the score.
 
-    A row whose value is None, because it cannot be computed, is left out. `lists` are the contexts
-    that each row would have, None for a row if they are unknown; `lists` itself is None if the
-    change does not affect the retrieved contexts.
+    A row whose value cannot be computed has None and is left out. `lists` has the contexts that
+    each row would have, or None if they are unknown; `lists` itself is None if the change does not
+    affect the retrieved contexts.
     """
 
     kind: ChangeKind
@@ -164,18 +170,19 @@ class Proposal:
 
 
 _CHECKED = 20
-"""A rebuilt scorer must reproduce the scores of this many recorded samples."""
+"""The number of recorded samples whose scores a rebuilt scorer must reproduce."""
 
 Rescore: TypeAlias = Callable[[Row, Sequence[Context]], "float | None"]
-"""Returns recall of a row's sample over a whole list, None where it is unknown."""
+"""Returns the recall of a row's sample over another whole list; None if it is unknown."""
 
 
 class Baseline:
-    """The recorded recall of every row, from which changes are measured.
+    """The recorded recall of every row, with which changes are compared.
 
-    `labels` has the labels of the scores whose headline is recall, by score index; `k` is where
-    counting stops; `values` has recall by score index and row, `lists` the contexts that count.
-    `rescored` has functions that score another list, by the index of each score that has one.
+    `labels` has the labels of the scores whose headline is recall, by score index; `k` is the
+    number of contexts that count, or a budget; `values` has recall by score index and row, `lists`
+    the contexts that count. `rescored` has functions that score another list, by the index of each
+    score that has one.
     """
 
     def __init__(self, report: Evaluation, k: Cut | None) -> None:
@@ -193,15 +200,15 @@ class Baseline:
         self.lists: RetrievedLists = list(self.lists_at(k))
 
     def values_at(self, score_index: int, k: Cut | None) -> list[float | None]:
-        """Return recall within `k` of every row that has a score."""
+        """Return the recall within `k` of every row that has a score."""
         import numpy as np
 
-        # The sum is rounded, so that thirds add up to one.
+        # Round the sum, so that three thirds add up to 1.
         values = np.round(self._table.values(score_index, recall_at(k)), _DIGITS)
         return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
     def over(self, lists: RetrievedLists) -> dict[int, list[float | None]]:
-        """Return recall of each row over other lists, by the index of each score in `rescored`.
+        """Return the recall of each row over other lists, by the index of each score in `rescored`.
 
         A row keeps its value if the list is the recorded one, or is unknown.
         """
@@ -218,7 +225,7 @@ class Baseline:
         }
 
     def lists_at(self, k: Cut | None) -> Iterator[Sequence[Context] | None]:
-        """Yield the contexts within `k` of every row with a retrieval, None without."""
+        """Yield the contexts within `k` of every row, None for a row without a retrieval."""
         for row in self.rows:
             contexts = row.sample.contexts
             yield None if contexts is None else _within(contexts, row.sample, k)
@@ -229,14 +236,13 @@ class Baseline:
         return max(cuts, key=len, default=[])
 
     def changes(self, proposals: Sequence[Proposal]) -> tuple[Change, ...]:
-        """Return the proposals whose gain is shown, ordered by gain for cost.
+        """Return the proposals with a significant gain as changes, ordered by gain and cost.
 
         Proposals that add no context come first, then those with the largest gain per context. The
         intervals of all proposals for one score hold together: each has a confidence of 1 - 0.05 /
-        their number (Bonferroni), counting those without a gain.
+        n (Bonferroni), where n counts all proposals, also those without a gain.
         """
-        # The number includes proposals without a gain: the best of many is chosen after looking at
-        # all of them.
+        # Count proposals without a gain too, since the best of many is chosen after all were seen.
         count = Counter(score_index for proposal in proposals for score_index in proposal.after)
         changes = []
         for proposal in proposals:
@@ -255,13 +261,13 @@ class Baseline:
         columns = self.values[score_index], proposal.after[score_index]
         before, after = (np.array(column, np.float64) for column in columns)
         gains = after - before
-        due = np.zeros(len(gains), np.bool_)  # A row with an unknown gain is left out.
+        due = np.zeros(len(gains), np.bool_)  # a row with an unknown gain is left out
         gained, had = (
             Totals.of(values, due=due, groups=self._table.group_codes)
             for values in (gains, np.where(np.isnan(gains), np.nan, before))
         )
-        # More contexts, or more ways to write an ID, cannot lower recall, unless the retriever has
-        # changed since it was recorded.
+        # More contexts, or more spellings of an ID, cannot lower recall, unless the retriever has
+        # changed since the recording.
         adds = proposal.kind not in {ChangeKind.DROP_DUPLICATES, ChangeKind.EARLIER_STAGE}
         cannot_lose = adds and not (gains < 0).any()
         confidence = 1 - (1 - CONFIDENCE) / proposals
@@ -280,7 +286,7 @@ class Baseline:
         )
 
     def _cost(self, lists: Iterable[Sequence[Context] | None]) -> Cost:
-        """Return the contexts before and after, over the rows whose list after is known."""
+        """Return the cost over the rows whose list after the change is known."""
         pairs = [
             (recorded, contexts)
             for recorded, contexts in zip(self.lists, lists, strict=True)
@@ -295,7 +301,10 @@ _DIGITS = 12
 
 
 def _within(contexts: Sequence[Context], sample: Sample, k: Cut | None) -> Sequence[Context]:
-    """Return the contexts within `k`; without ranks, the position in the list is the rank."""
+    """Return the contexts within `k`.
+
+    If there are no ranks, the position in the list is the rank.
+    """
     if isinstance(k, CutBudget):
         paid, _ = Costs.of([sample]).within(k)
         return [context for context, is_paid in zip(contexts, paid, strict=False) if is_paid]
@@ -305,7 +314,7 @@ def _within(contexts: Sequence[Context], sample: Sample, k: Cut | None) -> Seque
 
 
 def recall_at(k: Cut | None) -> Measure:
-    """Return recall within `k`."""
+    """Return the measure of recall within `k`."""
     return Recall if k is None else Recall @ k
 
 
@@ -317,11 +326,11 @@ def _size(lists: Sequence[Sequence[Context]]) -> tuple[float, float | None]:
 
 
 def _rescoring(report: Evaluation) -> dict[int, Rescore]:
-    """Return functions that score another list, by the index of each score that has one.
+    """Return a function that scores another list, by the index of each score that has one.
 
-    A saved report names its scorers and their parameters. Deterministic scorers are rebuilt from
-    these, and trusted if they reproduce the scores of recorded samples. Recall by ID is counted
-    from the targets. Scores by a judge are not computed again.
+    Deterministic scorers are rebuilt from the names and parameters in the report, and used if they
+    reproduce the scores of recorded samples. Recall by ID is computed from the targets. Scores by a
+    judge are not computed again.
     """
     rescored: dict[int, Rescore] = {}
     for score_index, method in enumerate(report.methods):
@@ -329,7 +338,7 @@ def _rescoring(report: Evaluation) -> dict[int, Rescore]:
         if method.headline != Recall or not isinstance(scorer, DeterministicScorer):
             continue
         rows = (row for row in report.rows if row.results[score_index].status is Status.SCORED)
-        # A scorer that does not reproduce the saved scores proposes no gain.
+        # A scorer that does not reproduce the saved scores must not propose a gain.
         if all(
             _by_scorer(scorer, row, None) == row.results[score_index].score
             for row in islice(rows, _CHECKED)
@@ -360,14 +369,14 @@ def _by_scorer(
 
 
 _NEAR = 0.01
-"""A larger k is enough if it comes this near to the recall of the whole lists."""
+"""The difference from the recall of whole lists at which a larger k is enough."""
 
 DeepLists = Mapping[int, Sequence[Context]]
 """The deeper lists that the retriever returned, by the position of the row."""
 
 
 def proposals(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
-    """Yield the changes whose lists are in the record or among the deeper lists."""
+    """Yield the changes that can be computed from the recorded lists and the deeper lists."""
     yield from _larger_k(baseline)
     if baseline.rescored:
         yield from _retrieving_more(baseline, deep_lists)
@@ -376,7 +385,7 @@ def proposals(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
 
 
 def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
-    """Yield larger ks within the lists, by doubling, up to one near the recall of whole lists."""
+    """Yield ever larger ks within the lists, until recall nearly equals that of whole lists."""
     k = baseline.k
 
     def proposal(larger: Cut) -> Proposal:
@@ -390,7 +399,7 @@ def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
 
 
 def _from(baseline: Baseline) -> list[Cut]:
-    """Return k and larger ks, up to one that holds all retrieved contexts."""
+    """Return the current k and larger ones, up to one that holds all retrieved contexts."""
     k = baseline.k
     if isinstance(k, CutBudget):
         cuts = [cut for cut in baseline.cuts(k.unit) if isinstance(cut, CutBudget)]
@@ -400,13 +409,13 @@ def _from(baseline: Baseline) -> list[Cut]:
 
 
 def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
-    """Yield proposals of more contexts than the lists have, from the deeper lists.
+    """Yield proposals to retrieve more contexts than the lists have, from the deeper lists.
 
-    Only if each deeper list begins with the recorded one: a row without a miss, which has no deeper
-    list, then keeps its recall.
+    It yields none unless each deeper list begins with the recorded one. Then a row without a miss,
+    which has no deeper list, keeps its recall.
     """
     whole = list(baseline.lists_at(None))
-    # A retriever with a random or fused order may return a longer list that begins differently.
+    # A retriever with a random or fused order may return a longer list with another beginning.
     nested = [
         _keys(contexts[: len(recorded)]) == _keys(recorded)
         for position, contexts in deep_lists.items()
@@ -422,7 +431,7 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
         deeper = (deep_lists.get(position) for position in range(len(whole)))
         lists = [None if contexts is None else contexts[:larger] for contexts in deeper]
         action, after = f"retrieve {larger} contexts in place of {k}", baseline.over(lists)
-        # Up to the longest list, it is a larger k within the lists.
+        # Up to the longest list, this is a larger k within the lists.
         return Proposal(ChangeKind.LARGER_K, action, after, lists if larger > longest else None)
 
     if k:
@@ -444,14 +453,13 @@ def _enough(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
 
 
 def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
-    """Yield lists without repeated contexts, filled up with the contexts beyond k."""
+    """Yield the proposal of lists without repeated contexts, filled up from beyond k."""
     lists = list(baseline.lists)
     for position, (row, recorded) in enumerate(zip(baseline.rows, baseline.lists, strict=True)):
         longer = deep_lists.get(position) or row.sample.retrieved_contexts or ()
         if recorded is None or row.sample.ranks is not None or len(longer) <= len(recorded):
             continue
-        # Copies are counted in the longer list, since a context that moves up may repeat one above
-        # it.
+        # Find copies in the longer list, since a context that moves up may repeat one above it.
         repeated = duplicates(longer)
         if repeated and min(repeated) < len(recorded):
             kept = [context for index, context in enumerate(longer) if index not in repeated]
@@ -462,7 +470,7 @@ def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[P
 
 
 def _of_stages(baseline: Baseline) -> Iterator[Proposal]:
-    """Yield the list of each earlier stage, cut to the length of the last one's."""
+    """Yield a proposal for each earlier stage: its list, cut to the length of the last stage's."""
     stages = [
         {} if row.sample.ranks else {stage.name: stage.contexts for stage in row.sample.stages}
         for row in baseline.rows
@@ -482,7 +490,7 @@ def _keys(contexts: Sequence[Context]) -> list[str | None]:
 
 
 def _doubled(k: int, depth: int) -> list[int]:
-    # Depths are doubled, so that 100 contexts are scored at about six depths, not at each.
+    # Double the depths, so that 100 contexts are scored at about six depths instead of at each.
     ks = [k]
     while ks[-1] < depth:
         ks.append(min(2 * ks[-1], depth))

@@ -1,6 +1,6 @@
-"""`diagnose`: from a report to the changes to make, and a cause for each miss.
+"""`diagnose`: find the changes to make, and a cause for each miss of a report.
 
-Some evidence is in all lists together: documents that the index lacks, texts that it changed.
+Some evidence comes from all lists together: documents that the index lacks, texts that it changed.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from fullrecall.scorers.spans import Passage, squeezed
 from fullrecall.stats.evaluation import Evaluation, check_evaluation
 
 _FALSE_ALARMS = 0.01
-"""Groups that are in no list by chance, of all groups: so many at most are expected."""
+"""The expected share of groups that are in no list only by chance, at most."""
 
 _NAMED = 3
-"""Groups of documents that a change names."""
+"""The most groups of documents that a change names."""
 
 _COMPARED = 500
-"""Retrieved texts that are compared with those of the corpus."""
+"""The most retrieved texts that are compared with those of the corpus."""
 
 _ALIKE = 50.0
-"""From this share of letters on, another text of an ID is another version of it."""
+"""The share of letters, in percent, from which two texts with one ID are versions of each other."""
 
 _BEGINNING = "are the beginning of their text"
 _PART = "are a later part of their text"
@@ -49,11 +49,11 @@ _PART = "are a later part of their text"
 _BORDER = re.compile(r"[/\\#?]|::")
 
 _REPLACED = frozenset({Cause.NEVER_RETRIEVED, Cause.LOOKALIKE, Cause.NEAR_DUPLICATE})
-"""Causes that a document outside of the index explains better."""
+"""Causes that are replaced if the document was not searched."""
 
 
 def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> str:
-    """Return how most retrieved texts differ from the corpus texts of their IDs, or ""."""
+    """Describe how most retrieved texts differ from the corpus texts of their IDs; or return ""."""
     texts: dict[str, set[str]] = {}
     for context in chain.from_iterable(each or () for each in lists):
         if context.id in corpus.by_id and context.text and corpus.by_id[context.id].text:
@@ -62,7 +62,9 @@ def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -
                 break
     single = [(own_id, *of) for own_id, of in texts.items() if len(of) == 1]
     hows = Counter(_change(corpus, own_id, text) for own_id, text in single)
-    if hows.pop(_PART, 0):  # The index has chunks, and some are the beginnings of their documents.
+    if hows.pop(
+        _PART, 0
+    ):  # The index has chunks, some of which are the beginnings of their documents.
         del hows[_BEGINNING]
     how, count = hows.most_common(1)[0] if hows else ("", 0)
     if not how or count * 2 < len(texts):
@@ -84,7 +86,10 @@ def _change(corpus: Corpus, own_id: str, text: str) -> str:
 
 
 def groups_of(context: Context) -> Iterator[str]:
-    """Yield the groups of a context: its document, folders, and fields that filters may use."""
+    """Yield the groups of a context.
+
+    Its document, its folders, and fields by which filters may select.
+    """
     own_id = context.id or ""
     yield from (own_id[: border.end()] for border in _BORDER.finditer(own_id))
     if context.source is not None and context.source != own_id:
@@ -96,7 +101,7 @@ def groups_of(context: Context) -> Iterator[str]:
 
 
 def not_searched(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> dict[str, str]:
-    """Return, by corpus ID, its largest group that no list has, although chance alone would.
+    """Return, by corpus ID, its largest group that is in no list, which is not by chance.
 
     A group is a folder, a value that a filter may require, or a document.
     """
@@ -142,7 +147,7 @@ def with_unsearched(misses: Sequence[Diagnosed], groups: Mapping[str, str]) -> l
 def index_proposals(
     baseline: Baseline, misses: Iterable[Diagnosed], groups: Mapping[str, str]
 ) -> Iterator[Proposal]:
-    """Yield the proposal to search the documents that no list has.
+    """Yield the proposal to search the documents that are in no list.
 
     It assumes that they would be found as often as the other targets, since the record does not
     show their rank.
@@ -185,27 +190,27 @@ def diagnose(
     retriever: RetrieverLike | None = None,
     deep_k: int = 100,
 ) -> Diagnosis:
-    """Return the changes to make, by gain for cost, and the cause of each missed target.
+    """Return the changes to make, by gain and cost, and the cause of each missed target.
 
     Changes are computed from the record, sample by sample: a larger k, IDs in one spelling or at
     another level, lists without duplicates, the list of an earlier stage. Only one change is an
-    estimate, and says so: searching the documents that no list has. It assumes that their targets
-    are found as often as the other targets.
+    estimate, marked as such: searching the documents that are in no list. It assumes that their
+    targets are found as often as the other targets.
 
-    Each miss has one cause, with its evidence. The report itself is searched first: ranks beyond
-    k, the judge's evidence, the stages of each recorded retrieval, the retrieved IDs and texts.
-    Each option adds changes and causes:
+    Each miss has one cause, with its evidence. Evidence in the report is used first: ranks beyond
+    k, the judge's quotes, the stages of each recorded retrieval, the retrieved IDs and texts. Each
+    option adds changes and causes:
 
-    - `k`: a target beyond rank k, or beyond a budget such as `calls(3)`, is missed; with None, a
-      target that was not retrieved at all.
+    - `k`: targets beyond rank k, or beyond a budget such as `calls(3)`, are missed; with None,
+      targets that were not retrieved at all.
     - `corpus`: the indexed contexts, or a mapping from IDs to contexts or texts.
     - `retriever`: any retriever that `evaluate` takes, asked once for each sample with a miss, for
-      `deep_k` contexts if it takes a `k`. If it fails, the failure is the cause.
+      `deep_k` contexts if it accepts a `k`. If it fails, the failure is the cause.
 
     Only scored samples and scorers that measure recall are diagnosed; of more than 20,000 samples,
-    20,000 are drawn at random. In other lists an item is matched by its ID, or by all of its
-    characters, without a judge. The nearest alternative of an any-of group decides. A retriever
-    that fails is not asked again for that sample.
+    20,000 are drawn at random. In other lists, an item is matched by its ID, or by all of its
+    characters, without a judge. The nearest alternative of an any-of group decides. If the
+    retriever fails for a sample, it is not asked again for that sample.
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """
@@ -214,11 +219,11 @@ def diagnose(
         check_cut(k)
     check_k(deep_k, "deep_k")
     size, of = len(report), described(report)
-    # Causes are shares, and a sample of 20,000 estimates them within 0.7 points (95%).
+    # Causes are shares, which a sample of 20,000 estimates within 0.7 points (95%).
     if size > _MOST:
         report = report.drawn(_MOST)
     inquiry = None if retriever is None else Inquiry(retriever, deep_k)
-    # A retriever may leave cycles behind; everything else here makes none.
+    # A retriever may leave reference cycles behind; everything else here creates none.
     with nullcontext() if inquiry else uncollected():
         indexed = Corpus(() if corpus is None else corpus)
         search = SearchScope(
@@ -248,7 +253,7 @@ def diagnose(
 
 
 _MOST = 20_000
-"""Samples that are diagnosed of a report that has more."""
+"""The most samples that are diagnosed."""
 
 
 def _misses(baseline: Baseline, search: SearchScope) -> Iterator[Diagnosed]:
@@ -269,7 +274,7 @@ def _misses(baseline: Baseline, search: SearchScope) -> Iterator[Diagnosed]:
 
 
 def _nearest(examined: Examined, result: Result, finding: Finding, k: Cut | None) -> Explained:
-    """Return the cause of the item that came nearest."""
+    """Return the cause of the item that came nearest to a match."""
     judged = bool(finding.verdict or result.method.parameters.get("judge"))
     if isinstance(k, CutBudget):
         if finding.found_at():

@@ -1,7 +1,7 @@
-"""The rules: each examines one case, and names one cause or passes the case on.
+"""The rules: each examines one case, and returns one cause or None.
 
-They are tried in the order of `RULES`: first the causes that the report itself proves, then those
-that only the corpus or another search can show.
+They are tried in the order of `RULES`: first for causes that the report itself proves, then for
+those that only the corpus or another search can show.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from fullrecall.samples.sample import Sample
 from fullrecall.show.text import one_line
 
 _ALIKE_ENOUGH = 0.5
-"""Of two texts of one ID: below it, they are two chunks of one document."""
+"""The least similarity of two texts with one ID; below it, they are two chunks of one document."""
 
 
 def reference_abstains(case: Case) -> Explained | None:
-    """The reference says that there is no answer."""
+    """Apply if the reference states that there is no answer."""
     if not case.judged or not abstains(case.finding.target.label):
         return None
     detail = "it says that there is no answer, which no context supports"
@@ -36,13 +36,16 @@ def reference_abstains(case: Case) -> Explained | None:
 
 
 def ranked_too_low(case: Case) -> Explained | None:
-    """The list has the item beyond k: behind duplicates, moved down by a stage, or otherwise."""
+    """Apply if the list has the item beyond k.
+
+    Behind duplicates, demoted by a stage, or otherwise.
+    """
     rank, k, sample = case.finding.rank, case.k, case.examined.row.sample
     if rank is None or k is None:
         return None
     detail = f"at rank {rank} of the list, beyond k = {k}"
     found = Explained(Cause.BEYOND_K, detail, rank)
-    if sample.ranks is None:  # in united lists a rank is not a position
+    if sample.ranks is None:  # in merged lists, a rank is not a position
         found = _behind_copies(case, found, case.examined.copies)
     for stage in sample.stages if found.cause is Cause.BEYOND_K else ():
         stage_rank = case.wanted.rank_in(stage.contexts)
@@ -53,9 +56,9 @@ def ranked_too_low(case: Case) -> Explained | None:
 
 
 def _behind_copies(case: Case, found: Explained, copies: Collection[int]) -> Explained:
-    """Return the cause of an item beyond k: the duplicates before it, or a too low rank.
+    """Return the cause of an item beyond k: duplicates before it, or otherwise its rank.
 
-    If it would be within k without the duplicates, they are the cause: dropping them costs no
+    If it would be within k without the duplicates, they are the cause, since dropping them costs no
     context, while a larger k does.
     """
     rank = found.rank or 0
@@ -77,7 +80,7 @@ def beyond_budget(finding: Finding, sample: Sample, budget: CutBudget) -> Explai
 
 
 def denied(case: Case) -> Explained | None:
-    """A judge found a contradiction, partial support, or none, although the text was retrieved."""
+    """Apply if a judge found a contradiction, or partial or no support in the retrieved text."""
     if not case.judged:
         return None
     k, verdict = case.k, case.finding.verdict
@@ -102,7 +105,7 @@ def denied(case: Case) -> Explained | None:
 
 
 def other_id(case: Case) -> Explained | None:
-    """The item was retrieved, or is indexed, under another ID than the expected one.
+    """Apply if the item was retrieved, or is indexed, under another ID than the expected one.
 
     This includes its exact text under another ID, or without one.
     """
@@ -122,10 +125,10 @@ def other_id(case: Case) -> Explained | None:
 
 
 def dropped_by_stage(case: Case) -> Explained | None:
-    """One stage had the item, and the stage after it did not."""
+    """Apply if one stage had the item, and the next stage did not."""
     stages = case.examined.row.sample.stages
     ranks = {stage.name: case.wanted.rank_in(stage.contexts) for stage in stages}
-    # The last stage that had the item: the next stage dropped it.
+    # Find the last stage that had the item; the next stage dropped it.
     last = next((stage for stage in reversed(stages) if ranks[stage.name] is not None), None)
     if last is None:
         return None
@@ -136,7 +139,7 @@ def dropped_by_stage(case: Case) -> Explained | None:
 
 
 def text_differs(case: Case) -> Explained | None:
-    """The context with the item's ID was retrieved, but has another text."""
+    """Apply if the context with the item's ID was retrieved, but with another text."""
     own_id = case.wanted.own_id
     of_same_id = [
         (rank, context)
@@ -152,7 +155,7 @@ def text_differs(case: Case) -> Explained | None:
 
 
 def _other_version(case: Case, context: Context) -> str:
-    """Return how the text of a context with the same ID differs; empty for another chunk."""
+    """Describe how the text of a context with the same ID differs; return "" for another chunk."""
     from rapidfuzz import fuzz
 
     text, other = case.wanted.text, context.text or ""
@@ -162,13 +165,16 @@ def _other_version(case: Case, context: Context) -> str:
 
 
 def near_duplicate(case: Case) -> Explained | None:
-    """A text that says the same in nearly the same words was retrieved within k."""
+    """Apply if a nearly identical text was retrieved within k."""
     found = _alike(case)
     return found if found is not None and found.cause is Cause.NEAR_DUPLICATE else None
 
 
 def _alike(case: Case) -> Explained | None:
-    """A similar text was retrieved within k: a near duplicate, or one with another fact."""
+    """Apply if a similar text was retrieved within k.
+
+    A near duplicate, or one with another fact.
+    """
     if case.alike is None:
         return None
     difference, similarity, rank = case.alike
@@ -181,9 +187,9 @@ def _alike(case: Case) -> Explained | None:
 
 
 def split_across_chunks(case: Case) -> Explained | None:
-    """No chunk has the whole text, but several have it together."""
+    """Apply if no chunk has the whole text, but several have it together."""
     wanted, has_texts = case.wanted, case.corpus.has_texts
-    # A scorer that counts characters credits the retrieved parts: some are missing.
+    # A scorer that counts characters credits the retrieved parts; some parts are missing.
     if not has_texts and "min_run" in case.result.method.parameters:
         return None
     if wanted.passage is None or wanted.id in case.corpus.by_id:
@@ -196,7 +202,7 @@ def split_across_chunks(case: Case) -> Explained | None:
         detail = f"all of it was retrieved, in parts, at ranks {ranks}"
         return Explained(Cause.SPLIT_ACROSS_CHUNKS, detail, max(parts))
     most = max((wanted.share_of([holder.overlap]) for holder in case.holders), default=0.0)
-    # A few common phrases are not parts of the text.
+    # a few common phrases are not parts of the text
     if case.share_in_corpus < NEAR_DUPLICATE or case.share_in_corpus <= most:
         return None
     chunks = [holder.context for holder in case.holders]
@@ -214,7 +220,7 @@ def split_across_chunks(case: Case) -> Explained | None:
 
 
 def indexed_text_differs(case: Case) -> Explained | None:
-    """The corpus has the item's ID, with another text."""
+    """Apply if the corpus has the item's ID, but with another text."""
     own_id = case.wanted.own_id
     indexed = case.corpus.by_id.get(own_id or "")
     if indexed is None or case.share_in_corpus == 1.0:
@@ -225,7 +231,7 @@ def indexed_text_differs(case: Case) -> Explained | None:
 
 
 def not_in_corpus(case: Case) -> Explained | None:
-    """The corpus has neither the ID nor the text."""
+    """Apply if the corpus has neither the ID nor the text."""
     corpus, wanted = case.corpus, case.wanted
     if case.judged:
         return None
@@ -248,7 +254,7 @@ def _without_id(case: Case, own_id: str) -> Explained:
 
 
 def failed_call(case: Case) -> Explained | None:
-    """One of the calls of the retriever failed."""
+    """Apply if a call of the retriever failed."""
     record = case.examined.row.sample.retrieval
     failed = failures(record.calls) if record is not None else []
     reasons = "; ".join(dict.fromkeys(f"{call.source}: {call.error}" for call in failed))
@@ -257,7 +263,7 @@ def failed_call(case: Case) -> Explained | None:
 
 
 def nothing_retrieved(case: Case) -> Explained | None:
-    """The list is empty."""
+    """Apply if the list is empty."""
     if case.examined.retrieved:
         return None
     detail = "the retriever returned an empty list"
@@ -266,7 +272,7 @@ def nothing_retrieved(case: Case) -> Explained | None:
 
 
 def texts_changed(case: Case) -> Explained | None:
-    """The index has other texts than the corpus."""
+    """Apply if the index has other texts than the corpus."""
     texts, own_id = case.examined.search.texts, case.wanted.id
     if not texts or own_id not in case.corpus.by_id or own_id is None:
         return None
@@ -274,7 +280,7 @@ def texts_changed(case: Case) -> Explained | None:
 
 
 def searched(case: Case) -> Explained | None:
-    """The deeper list has the item at a rank, or the retriever failed."""
+    """Apply if the deeper list has the item, or if the retriever failed."""
     deeper = case.examined.deeper or ()
     rank = case.wanted.rank_in(deeper)
     if rank is not None:
@@ -286,7 +292,7 @@ def searched(case: Case) -> Explained | None:
 
 
 def in_the_corpus(case: Case) -> Explained | None:
-    """The corpus has the item, but the retriever did not return it."""
+    """Apply if the corpus has the item, but the retriever did not return it."""
     if not case.corpus.contexts or not case.is_in_corpus:
         return None
     deep, k = case.examined.deeper, case.examined.search.deep_k
@@ -309,7 +315,7 @@ _ONLY_THE_JUDGE = (
 
 
 def unknown(case: Case) -> Explained:
-    """The cause is unknown: name the options that would show it."""
+    """Return the unknown cause, with the options that would show it."""
     wanting = []
     if case.judged:
         return Explained(Cause.UNKNOWN, _ONLY_THE_JUDGE)
@@ -351,7 +357,7 @@ RULES: tuple[Callable[[Case], Explained | None], ...] = (
 
 
 def explained(case: Case) -> Explained:
-    """Return the first cause that a rule finds; the last rule always has one."""
+    """Return the first cause that a rule finds; the last rule always returns one."""
     return next(found for rule in RULES if (found := rule(case)) is not None)
 
 

@@ -1,1 +1,1 @@
-"""IDs that are written differently in the references and in the retrieved contexts."""
+"""IDs that references and retrieved contexts spell differently."""

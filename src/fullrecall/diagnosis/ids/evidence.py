@@ -1,7 +1,7 @@
-"""Expected IDs that were retrieved under another ID: the misses that this explains, and changes.
+"""Explain misses of IDs that were retrieved under another ID, and propose changes.
 
-One sample proves little: `2023-01` may be a part of `2023`, or another document. So the evidence
-comes from the IDs of all samples together.
+One sample proves little, since `2023-01` may be a part of `2023` or another document. So the
+evidence comes from the IDs of all samples.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from fullrecall.table.row import Row
 
 
 class Alias(NamedTuple):
-    """Another ID for the document of an expected ID, how it was found, and the cause of a miss.
+    """Another ID of an expected ID's document, with its origin, and the cause that it explains.
 
     `origin` is the match of both IDs, or the field that has the expected ID, in the form of
     `id_key`; None if the texts are equal. `explained` is None if expected IDs of this level match
-    in other samples: then only the given corpus has IDs of another level, which causes no miss.
+    in other samples: then only the corpus has IDs of another level, which causes no miss.
     """
 
     origin: IdMatch | str | None
@@ -39,8 +39,8 @@ class IdEvidence(NamedTuple):
     """The expected IDs whose documents have another ID.
 
     `in_lists` has the aliases by row position and expected ID, `in_corpus` those that only the
-    corpus has, by expected ID, and `matches` all matches of each expected ID. `is_foreign` is true
-    if the corpus has none of many expected IDs: it was chunked or named differently.
+    corpus has, by expected ID, and `matches` all matches of each expected ID. `is_foreign` is True
+    if the corpus has none of many expected IDs, because it was chunked or named differently.
     """
 
     in_lists: Mapping[tuple[int, str], Alias]
@@ -74,7 +74,7 @@ def _alias(origin: IdMatch | str | None, other_id: str | None, rank: int | None 
 
 
 def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
-    """Return the evidence from all IDs of a report about the expected IDs not retrieved."""
+    """Return the evidence on expected IDs that were not retrieved, from all IDs of a report."""
     lists: list[Sequence[str | None]] = []
     references: list[Sequence[Sequence[str]]] = []
     missing_ids: dict[int, list[str]] = {}
@@ -108,13 +108,13 @@ def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
 
 
 _MANY = 10
-"""From this many expected IDs on, a corpus without any of them has IDs of its own."""
+"""The number of expected IDs from which a corpus without any of them has its own IDs."""
 
 
 def _of_texts(
     missing: Mapping[int, Sequence[str]], report: Evaluation, corpus: Corpus
 ) -> dict[tuple[int, str], Alias]:
-    """Return expected IDs whose text was retrieved under another ID, if most IDs differ this way.
+    """Return expected IDs whose text was retrieved under another ID, if this affects most.
 
     Single copies under other IDs are near duplicates: only a rebuilt index has over half of the
     texts under other IDs.
@@ -139,10 +139,10 @@ def _in_corpus(
     *,
     levels_meet: bool,
 ) -> dict[str, Alias]:
-    """Return the aliases of expected IDs in the corpus; the first of several.
+    """Return an alias in the corpus for each expected ID that has one.
 
-    `levels_meet` is true if some references were retrieved under their own IDs: lists and
-    references are then on the same level, and a corpus of chunks explains no miss.
+    `levels_meet` is True if some references were retrieved under their own IDs. Lists and
+    references then have the same level, and a corpus of chunks explains no miss.
     """
     aliases: dict[str, Alias] = {}
     for context in corpus.contexts:
@@ -163,15 +163,15 @@ def _in_fields(
 ) -> dict[tuple[int, str], Alias]:
     """Return the aliases of expected IDs that are in another field of a retrieved context.
 
-    A short number is in many fields by chance: it counts only if the field has the expected ID in
-    at least half of the samples.
+    A short number is in many fields by chance, so it counts only if the field has the expected ID
+    in at least half of the samples.
     """
     aliases: dict[tuple[int, str], Alias] = {}
     hits: Counter[IdMatch | str | None] = Counter()
     for position, own_ids in missing.items():
         for rank, context in enumerate(contexts[position], start=1):
             if not context.metadata and context.source not in own_ids:
-                continue  # the case of most contexts
+                continue  # most contexts
             for path, value in id_fields(context):
                 key = position, value
                 if value in own_ids and value != context.id and key not in aliases:
@@ -187,13 +187,13 @@ def _in_fields(
 
 
 IdNames: TypeAlias = Callable[[Row, Context], Iterable[str]]
-"""The IDs that a context of a row has after a change."""
+"""Returns the IDs that a context of a row has after a change."""
 
 
 def id_proposals(baseline: Baseline, ids: IdEvidence, corpus: Corpus) -> Iterator[Proposal]:
-    """Yield the proposals: one spelling of IDs, IDs from another field, or IDs of documents."""
+    """Yield proposals: one spelling of IDs, IDs from another field, or IDs of documents."""
     written: dict[str, list[str]] = defaultdict(list)
-    document_of: dict[str, str] = {}  # The matches show the documents of these IDs only.
+    document_of: dict[str, str] = {}  # only for IDs in matches
     for match in chain.from_iterable(ids.matches.values()):
         if match.part is None:
             written[match.retrieved].append(match.reference)

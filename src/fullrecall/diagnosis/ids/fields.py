@@ -1,4 +1,4 @@
-"""Check whether retrieved IDs are of the kind that references use, and find a rewrite to match."""
+"""Check if retrieved IDs are of the references' kind, and find a rewrite that matches them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ from fullrecall.samples.sample import Sample
 from fullrecall.stats.estimates import Rewrite
 
 _FEW_SAMPLES = 10
-"""Below this many samples a count says little: it is enough that every reference fits."""
+"""The fewest samples for a test of chance; with fewer, it is enough that every reference is found.
+"""
 
 _FEW_WORDS = 5
-"""Half of fewer references may fit by chance: two lists of rivers share two of three rivers."""
+"""The fewest references for a pool of names: two lists of rivers share two of three rivers by
+chance.
+"""
 
 _LONG_NUMBER = 5
-"""Digits from which on a number alone names a document."""
+"""The fewest digits of a number that alone names a document."""
 
 
 def id_hint(
     sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None = None
 ) -> str | None:
-    """Return a hint on how to find the references; empty without one, None if one was found.
+    """Return a hint on how to find a sample's references; "" without a hint, None if any was found.
 
     `other_ids` are further IDs of the documents, by the options of an adapter that would use
     them; the values in their metadata are always searched.
@@ -57,9 +60,9 @@ def id_hint(
 
 
 def id_fields(context: Context) -> Iterator[tuple[str, str]]:
-    """Yield each place of another ID in a context, in the form of `id_key`, and that ID.
+    """Yield each place of another ID in a context, in the form of `id_key`, with that ID.
 
-    These are its source and the values of its metadata, nested ones by a dotted path.
+    The places are its source and the values of its metadata; nested ones have a dotted path.
     """
     if context.source is not None:
         yield "source", context.source
@@ -87,8 +90,8 @@ def rewrite_of(
     """Return the rewrite with the largest recall by ID, if no reference is found by ID.
 
     A rewrite is another field of the contexts, or another way to write their IDs; if none is found,
-    it shows one ID of each side. None if a reference is among the IDs of any sample. Both arguments
-    have one item for each sample, in the same order.
+    the result shows one ID of each side. Returns None if a reference is among the IDs of any
+    sample. Both arguments have one item for each sample, in the same order.
     """
     fields: dict[str, list[set[str]]] = {}
     for position, listed in enumerate(contexts):
@@ -154,11 +157,11 @@ _FORMS = {
     "directory": "{source:name}, the name of a file",
     "numbers (from 0 or from 1)": "{page:+1}, a number plus one",
 }
-"""The forms of a template of `id_key` that undo a difference of IDs."""
+"""Templates of `id_key` that undo a difference of IDs."""
 
 
 class _Fit(NamedTuple):
-    """The references that a rewrite finds in their own samples, all references, and mean recall."""
+    """The number of references that a rewrite finds in their samples, of all, and mean recall."""
 
     hits: int
     references: int
@@ -173,10 +176,11 @@ class _Fit(NamedTuple):
 def _found_by(
     names: Sequence[AbstractSet[str]], references: Sequence[Groups], pool: AbstractSet[str]
 ) -> _Fit | None:
-    """Return how many references the names of each sample find; None if that may be chance.
+    """Return the references that the names of each sample find; None if that may be chance.
 
-    Chance is ruled out if samples find their own references more often than those of other samples,
-    or if the `pool` of all names has the references: then both are IDs of the same documents.
+    Chance is excluded if samples find their own references more often than those of other samples.
+    It is also excluded if the `pool` of all names has the references, since both are then IDs of
+    the same documents.
     """
     samples = [pair for pair in zip(names, references, strict=True) if pair[1]]
     if not samples or (_is_chance(samples) and not _has_references(pool, references)):
@@ -188,10 +192,10 @@ def _found_by(
 
 
 def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> bool:
-    """Return whether at least half of all references are in `pool`, and not as small numbers.
+    """Return whether `pool` has at least half of all references, and not as small numbers.
 
-    Unrelated whole numbers coincide as often as `pool` is dense: page numbers from 1 to 20
-    include every reference from 1 to 14.
+    Unrelated whole numbers coincide often in a dense `pool`: page numbers from 1 to 20 include
+    every reference from 1 to 14.
     """
     needed = {own_id for groups in references for group in groups for own_id in group}
     words = {own_id for own_id in needed if not own_id.isdigit()}
@@ -206,12 +210,12 @@ def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> boo
 
 
 def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
-    """Return whether the names of samples may hold this many of their references by chance.
+    """Return whether the names of samples may contain so many of their references by chance.
 
     If names and references were unrelated, the names of a sample would match its references as
-    often as those of a random sample. That is tested at 0.1%, by Hoeffding's bound on sums of
-    independent events, "On the distribution of the number of successes in independent trials",
-    1956. With fewer than ten samples it is enough that all references are found, unless they are
+    often as those of a random sample. This is tested at 0.1% by Hoeffding's bound on sums of
+    independent events ("On the distribution of the number of successes in independent trials",
+    1956). With fewer than ten samples, chance is excluded if all references are found and are not
     short numbers.
     """
     count, fitting, share = len(samples), 0, 0.0
@@ -234,5 +238,5 @@ def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
 
 
 def is_telling(own_id: str) -> bool:
-    """Return whether an ID names a document and nothing else: a word, or a long number."""
+    """Return whether an ID can only name a document: it is a word or a long number."""
     return not own_id.isdigit() or len(own_id) >= _LONG_NUMBER

@@ -1,12 +1,12 @@
-"""Reference IDs that were retrieved under another ID: matches from all IDs of a run.
+"""Match reference IDs that were retrieved under another ID, from all IDs of a run.
 
-References name `faq-7` and the index has `docs/FAQ_007.md`: recall is 0 although every document was
-found. Some variants are certain, such as another letter case, a longer path, or the number of a
-chunk. Other variants count only if they recur: several references must match this way in their own
-samples, and no two IDs of one side may become equal.
+For example, references name `faq-7` and the index has `docs/FAQ_007.md`, so that recall is 0
+although every document was found. Some variants are certain, such as another letter case, a longer
+path, or the number of a chunk. Other variants count only if several references match in this way in
+their own samples, and no two IDs of one side become equal.
 
 Two IDs are compared word by word and number by number, without separators and in lower case. Parts
-that only one of two IDs has are cut off: a directory, an extension, the number of a chunk.
+that only one of them has are cut off: a directory, an extension, the number of a chunk.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Side: TypeAlias = Literal["retrieved", "reference"]
 
 
 class IdMatch(NamedTuple):
-    """A reference ID and another ID of the same document, each with the words they share.
+    """A reference ID and another ID of the same document, each as the words that both share.
 
     `part` is the side whose ID names a part of the other ID's document; None if both name the same.
     """
@@ -55,7 +55,7 @@ class IdMatch(NamedTuple):
 
 
 _SHOWN = 20
-"""Matches that are compared to say how IDs differ."""
+"""The most matches that are compared to describe how IDs differ."""
 
 _SPELLINGS: dict[str, Callable[[str], str]] = {
     "percent encoding": unquote,
@@ -68,7 +68,7 @@ _SPELLINGS: dict[str, Callable[[str], str]] = {
 
 
 def _spelling(ours: str, theirs: str) -> Iterator[str]:
-    """Yield the kinds of spelling in which two IDs, or their common parts, differ."""
+    """Yield the differences in spelling of two IDs, or of their common parts."""
     for name in _SPELLINGS:
         texts = [ours, theirs]
         for other, normalize in _SPELLINGS.items():
@@ -79,7 +79,7 @@ def _spelling(ours: str, theirs: str) -> Iterator[str]:
 
 
 def _end_named(text: str, *, before: bool) -> tuple[str, str]:
-    """Return the kind of the text before or after two IDs' shared words, and its spelling."""
+    """Return the kind of the text before or after two IDs' common words, and its spelling."""
     if before:
         kind = "directory" if text.endswith(SLASHES) else "prefix"
         return ("URL" if "://" in text else kind), repr(text)
@@ -93,7 +93,7 @@ def _end_named(text: str, *, before: bool) -> tuple[str, str]:
 
 
 def differences(matches: Sequence[IdMatch]) -> str:
-    """Return how the two IDs of each match differ, in a few words."""
+    """Describe in a few words how the two IDs of the matches differ."""
     ends: dict[str, set[str]] = defaultdict(set)
     spelled: dict[str, None] = {}
     for match in matches[:_SHOWN]:
@@ -122,19 +122,19 @@ def differences(matches: Sequence[IdMatch]) -> str:
 
 
 CHANCE = 0.001
-"""The largest probability of a hint from unrelated IDs."""
+"""The largest probability with which unrelated IDs give a hint."""
 
 _PARTS = (CHUNK, NUMBER)
-"""Ends that number the parts of a document."""
+"""The ends of IDs that number the parts of a document."""
 
 Groups: TypeAlias = Sequence[Sequence[str]]
-"""The references of a sample: for each, the IDs that match it."""
+"""The references of a sample, each as the IDs that match it."""
 
 
 class _RewriteRule(NamedTuple):
     """The parts that are cut off the IDs of each side, and the form in which they are compared.
 
-    At least `fewest` distinct references must match in their own samples for a rewrite.
+    At least `fewest` distinct references must match in their own samples.
     """
 
     reference: IdCut = WHOLE
@@ -150,7 +150,7 @@ class _RewriteRule(NamedTuple):
         return "reference" if self.reference[1] in _PARTS else None
 
     def least(self, direct: int) -> int:
-        """Return how many references must match if `direct` references match unchanged."""
+        """Return how many references must match, if `direct` references match unchanged."""
         takes_numbers = NUMBER in (self.reference[1], self.retrieved[1])
         return self.fewest * (direct + 1 if takes_numbers else 1)
 
@@ -168,7 +168,9 @@ _RULES = [
     _RewriteRule(by="any order", fewest=FEWEST),
     *_either([("", EXTENSION), (PATH, ""), (PATH, EXTENSION), ("", NUMBER)], FEWEST),
 ]
-"""The more certain first: one ID proves a certain rule, since no other document has that name."""
+"""More certain rules come first. One ID proves a certain rule, since no other document has that
+name.
+"""
 
 
 def matches_of(
@@ -178,11 +180,11 @@ def matches_of(
 ) -> dict[str, list[IdMatch]]:
     """Return the matches of each reference without a retrieved ID, by its IDs.
 
-    Matches of the more certain rules come first, even if the reference's own sample did not
-    retrieve them. IDs and references have one item for each sample, in the same order; `indexed`
-    are further IDs that may match a reference, such as those of a corpus. Work is linear in the
-    IDs. To exclude chance, a match that is not certain must recur for at least three references; a
-    bare number after an ID, for over three times as many as match unchanged.
+    Matches by more certain rules come first, even if the reference's own sample did not retrieve
+    them. `retrieved_ids` and `references` have one item for each sample, in the same order;
+    `indexed` are further IDs that may match a reference, such as those of a corpus. The time is
+    linear in the number of IDs. To exclude chance, an uncertain match must recur for at least three
+    references; a bare number after an ID, for over three times as many as match unchanged.
     """
     retrieved = dict.fromkeys(filter(None, chain.from_iterable(retrieved_ids)))
     own_lists, direct = _missing(retrieved_ids, references)
@@ -194,8 +196,8 @@ def matches_of(
         others = {own_id: None for own_id in others if own_id not in own_lists}
     available = _Ids({**retrieved, **others}, Template.of(retrieved, own_lists))
     missing = _Ids(own_lists, Template.of(own_lists, retrieved))
-    # The words of a template are learned, so matches without them must recur as well. If there are
-    # few references, fewer than three may have been retrieved.
+    # The words of a template are learned, so matches without them must recur too. With few
+    # references, fewer than three may have been retrieved.
     of_template = min(FEWEST, len(own_lists) // MANY)
     least_certain = of_template if available.has_template or missing.has_template else 0
     matches: dict[str, list[IdMatch]] = {}
@@ -215,7 +217,7 @@ def matches_of(
         if fitting >= least and (is_certain or lost * 4 <= lost + len(added)):
             for reference, of in added.items():
                 matches.setdefault(reference, []).extend(of)
-    # Where numbers begin elsewhere, equal numbers name other documents.
+    # If numbers begin elsewhere, equal numbers name different documents.
     numbered: dict[str, list[IdMatch]] = defaultdict(list)
     for match in _numbered_otherwise(retrieved_ids, references, available, missing):
         numbered[match.reference].append(match)
@@ -226,7 +228,7 @@ def matches_of(
 def _missing(
     retrieved_ids: Sequence[Collection[str | None]], references: Sequence[Groups]
 ) -> tuple[dict[str, set[str | None]], int]:
-    """Return the retrieved IDs for each missing reference, and how many were found."""
+    """Return the retrieved IDs for each missing reference, and the number of references found."""
     own_lists: dict[str, set[str | None]] = defaultdict(set)
     direct = 0
     for ids, groups in zip(map(set, retrieved_ids), references, strict=True):
@@ -240,10 +242,10 @@ def _missing(
 
 
 _LOOKED_AT = 1_000
-"""Samples that show whether numbers begin at 0 or 1."""
+"""The number of samples from which it is decided whether numbers begin at 0 or 1."""
 
 _STEPS = range(-2, 3)
-"""Steps from a target's number to the numbers compared: its own, and its neighbors'."""
+"""The differences between a target's number and the numbers with which it is compared."""
 
 
 def _numbered_otherwise(
@@ -252,10 +254,10 @@ def _numbered_otherwise(
     available: _Ids,
     missing: _Ids,
 ) -> Iterator[IdMatch]:
-    """Yield matches of IDs whose last numbers count from 0 on one side, and from 1 on the other.
+    """Yield matches of IDs that are numbered from 0 on one side and from 1 on the other.
 
-    A neighbor may be retrieved by chance: the next number, or the one before, must be retrieved
-    significantly more often than the target's own number and than any other neighbor.
+    A neighbor may be retrieved by chance. So the next number, or the previous one, must be
+    retrieved significantly more often than the target's own number and than any other neighbor.
     """
     seen: Counter[frozenset[int]] = Counter()
     for ids, groups in islice(zip(retrieved_ids, references, strict=True), _LOOKED_AT):
@@ -274,7 +276,7 @@ def _numbered_otherwise(
 
 
 def _is_usual_step(step: int, seen: Mapping[frozenset[int], int]) -> bool:
-    """Return whether the targets' numbers at this step are retrieved most often of all steps."""
+    """Return whether numbers at this step from the targets are retrieved most often."""
     for other in _STEPS:
         ours = sum(count for steps, count in seen.items() if step in steps and other not in steps)
         theirs = sum(count for steps, count in seen.items() if other in steps and step not in steps)
@@ -284,19 +286,19 @@ def _is_usual_step(step: int, seen: Mapping[frozenset[int], int]) -> bool:
 
 
 class _Ids:
-    """The IDs of one side as words, without those of their template."""
+    """The IDs of one side as words, without the words of their template."""
 
     def __init__(self, ids: Iterable[str], template: Template) -> None:
         self.has_template = template != Template()
         self.words = {own_id: template.left_out(words_of(own_id)) for own_id in ids}
-        # Letters and digits alone, as in many IDs, have no directory and no end to cut off.
+        # IDs of only letters and digits, which are frequent, have no directory or end to cut off.
         self._cuttable = {
             own_id: words for own_id, words in self.words.items() if not words.text.isalnum()
         }
         self._by_key: dict[tuple[IdCut, ComparedBy], dict[str, list[tuple[str, Words]]]] = {}
 
     def by_key(self, cut: IdCut, by: ComparedBy = "words") -> Mapping[str, list[tuple[str, Words]]]:
-        """Return the IDs, each with its words after the cut, by their compared form."""
+        """Return the IDs by their compared form, each with its words after the cut."""
         if (cut, by) not in self._by_key:
             by_key = self._by_key[cut, by] = defaultdict(list)
             for own_id, words in (self.words if cut == WHOLE else self._cuttable).items():
@@ -306,7 +308,7 @@ class _Ids:
         return self._by_key[cut, by]
 
     def is_usual(self, cut: IdCut, ids: Collection[str]) -> bool:
-        """Return whether at least half of `ids` have the part that is cut off, in few variants.
+        """Return whether at least half of `ids` have the part that a cut removes, in few variants.
 
         Otherwise the part may distinguish documents, such as the names within a module.
         """
@@ -319,7 +321,7 @@ class _Ids:
 
 
 def tail(hits: int, count: int, share: float) -> float:
-    """Return Hoeffding's bound on at least `hits` of `count` events that have mean `share`."""
+    """Return Hoeffding's bound on the chance of at least `hits` of `count` events of mean `share`."""
     seen = hits / count
     if seen <= share:
         return 1.0
@@ -331,7 +333,7 @@ def tail(hits: int, count: int, share: float) -> float:
 def _matches_by(
     rule: _RewriteRule, available: _Ids, references: _Ids, settled: AbstractSet[str]
 ) -> tuple[dict[str, list[IdMatch]], int]:
-    """Return the matches of a rule by reference, and how many references it would merge.
+    """Return the matches by a rule for each reference, and how many references it would merge.
 
     References that are `settled` are left out.
     """
@@ -344,7 +346,7 @@ def _matches_by(
         if (len(expected) > 1 and rule.part != "reference") or (len(named) > 1 and not rule.part):
             lost.update(expected)
             continue
-        # A certain cut of a path needs shared words that look like a path or a file name.
+        # If a certain rule cuts a path, the shared words must look like a path or a file name.
         cuts_path = PATH in (rule.reference[0], rule.retrieved[0]) and rule.fewest == 1
         for own_id, core in expected.items():
             if own_id not in settled and (not cuts_path or {*core.core} & {"/", "."}):

@@ -1,4 +1,4 @@
-"""An ID read word by word, and its remaining words without those of a template."""
+"""Split an ID into words, and remove the words of a template."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ComparedBy: TypeAlias = Literal["words", "letters", "any order"]
 
 
 _WORD = re.compile(r"\d+|[^\W\d_]+")
-# A bar stays only between two numbers: "1-23" and "12-3" are two documents.
+# Keep a bar only between two numbers: "1-23" and "12-3" are two documents.
 _NEEDLESS = re.compile(r"(?<!\d)\||\|(?!\d)")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*://(?:www\.)?|www\.|file:)", re.IGNORECASE)
@@ -29,13 +29,13 @@ _PART = (
 SLASHES = ("/", "\\")
 
 _LONGEST = 512
-"""Characters of an ID that are read: a longer one is a text, and its rest is ignored."""
+"""The most characters of an ID that are read; a longer one is a text."""
 
 _MOST_WORDS = 32
 
 PATH, CHUNK, EXTENSION, NUMBER = "path", "chunk", "extension", "number"
 
-# The repeats are possessive (`++`): otherwise a part without a number would be tried at every
+# The repeats are possessive (`++`); otherwise a part without a number would be tried at every
 # length, in quadratic time.
 ENDS = {
     CHUNK: re.compile(
@@ -45,16 +45,16 @@ ENDS = {
     EXTENSION: re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,5}"),
     NUMBER: re.compile(r"[\W_]++\d++"),
 }
-"""How IDs continue after that of their document: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`."""
+"""The text that may follow a document's ID: `#3`, `/chunk-7`, `_p2`; `.md`; `-3`."""
 
 IdCut: TypeAlias = tuple[str, str]
-"""The parts cut off before and after the words of an ID: "path", then an end; "" for none."""
+"""The kinds of the parts that are cut off before and after the words of an ID; "" for none."""
 
 WHOLE: IdCut = ("", "")
 
 
 class Words(NamedTuple):
-    """An ID read word by word: `keys` are compared, `spans` are their positions in `text`."""
+    """An ID as words: `keys` are compared, `spans` are their positions in `text`."""
 
     text: str
     keys: tuple[str, ...]
@@ -90,17 +90,17 @@ class Words(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The words in their compared form, without separators; two adjacent numbers stay two."""
+        """The compared form of the words, without separators except between two numbers."""
         return _NEEDLESS.sub("", "|".join(self.keys))
 
     def compared(self, by: ComparedBy) -> str:
-        """Return the key, the sorted words, or the characters without separators, as for UUIDs."""
+        """Return the key, the sorted words, or the characters without separators (as for UUIDs)."""
         if by == "letters":
             return "".join(self.text[start:end] for start, end in self.spans).casefold()
         return self.key if by == "words" else "|".join(sorted(self.keys))
 
     def moved(self, step: int) -> str:
-        """Return the key with its last number moved by `step`; empty without a number."""
+        """Return the key with `step` added to its last number; "" without a number."""
         at = next((at for at in reversed(range(len(self.keys))) if self.keys[at].isdigit()), None)
         if at is None or len(self.keys) < 2:  # noqa: PLR2004 - a number alone counts nothing
             return ""
@@ -108,7 +108,10 @@ class Words(NamedTuple):
         return self._replace(keys=(*self.keys[:at], number, *self.keys[at + 1 :])).key
 
     def cores(self, cut: IdCut) -> Iterator[Words]:
-        """Yield the words that remain after a cut; none if the ID has no such part."""
+        """Yield the words that remain after a cut, for each way to cut.
+
+        Nothing if there is none.
+        """
         (before, after), text, spans = cut, self.text, self.spans
         starts, ends = [0], [len(spans)]
         if before:
@@ -126,9 +129,9 @@ class Words(NamedTuple):
                     yield Words(text, self.keys[first:last], spans[first:last])
 
 
-@lru_cache(maxsize=65_536)  # Every rule reads the same IDs again.
+@lru_cache(maxsize=65_536)  # every rule reads the same IDs again
 def words_of(own_id: str) -> Words:
-    """Return the words and numbers of an ID: lower case, without leading zeros or a scheme."""
+    """Return the words and numbers of an ID, in lower case, without leading zeros or a scheme."""
     text = own_id[:_LONGEST]
     if "%" in text:
         text = unquote(text)
@@ -157,21 +160,21 @@ Places: TypeAlias = frozenset[tuple[int, str]]
 """Words with their places in an ID."""
 
 MANY = 10
-"""This many IDs must have a number in one place before it counts as their template's."""
+"""The number of IDs that must have a number in one place before it belongs to their template."""
 
 FEWEST = 3
-"""This many distinct references must fit before an uncertain rule is a rewrite."""
+"""The number of distinct references that an uncertain rule must match to be a rewrite."""
 
 
 class Template(NamedTuple):
-    """The words that all IDs of one side have, and almost no ID of the other side."""
+    """The words that all IDs of one side have, and almost no ID of the other side has."""
 
     first: Places = frozenset()
     last: Places = frozenset()
 
     @classmethod
     def of(cls, ours: Iterable[str], theirs: Iterable[str]) -> Template:
-        """Return the words of `ours` that `theirs` lack."""
+        """Return the words that all of `ours` have and `theirs` lack."""
         own = [words_of(own_id).keys for own_id in ours]
         other = [words_of(own_id).keys for own_id in theirs]
         if len(own) < FEWEST or len(other) < FEWEST:
@@ -180,7 +183,7 @@ class Template(NamedTuple):
         has_more = len(own) >= MANY and min(map(len, own)) > min(map(len, other))
 
         def is_theirs(word: str) -> bool:
-            # A number may be a chapter or a version: only its position and the words around it
+            # A number may be a chapter or a version, so only its position and the words around it
             # count.
             return not has_more if word.isdigit() else counts[word] * 10 > len(other)
 
@@ -197,7 +200,7 @@ class Template(NamedTuple):
         return cls(fixed(own, other), fixed(*backwards))
 
     def left_out(self, words: Words) -> Words:
-        """Return an ID without these words; the whole ID if no word would remain."""
+        """Return an ID without the template's words; the whole ID if no word would remain."""
         if not self.first and not self.last:
             return words
         size = len(words.keys)
