@@ -31,18 +31,18 @@ from fullrecall.stats.evaluation import Evaluation
 from fullrecall.stats.plain import plain_of
 
 FEWEST = 10
-"""The fewest samples with labels for which a large-sample interval makes sense."""
+"""The fewest samples with labels for a large-sample interval."""
 
 
 @dataclass(frozen=True, repr=False)
 class Calibration(Shown):
-    """A judged mean recall, and the mean corrected by labels. Prints as a table.
+    """A judged mean recall, and the mean that labels correct. Prints as a table.
 
-    `judged` is the mean by the judge's verdicts, `corrected` the mean by prediction-powered
+    `judged` is the mean by the judge's verdicts. `corrected` is the mean by prediction-powered
     inference, in which the judge has the weight `power` in [0, 1]. `samples` and `claims` count the
     judged ones, `groups` the independent groups of samples, `labeled` the claims with a label,
     `unlabeled` the drawn claims without one. `unscored` samples and `unmeasured` claims are in
-    neither mean; `bounds` covers the unscored samples. `drawn` says that the labels have
+    neither mean; `bounds` covers the unscored samples. `drawn` is True if the labels have
     probabilities.
     """
 
@@ -80,7 +80,7 @@ class Calibration(Shown):
         return {**plain_of(self), "bias": self.bias, "bounds": list(self.bounds)}
 
     def notes(self) -> Iterator[str]:
-        """Yield a sentence on each basis of the figures, and on each omission."""
+        """Yield a sentence on each assumption behind the figures, and on each omission."""
         in_groups = f" in {counted(self.groups, 'group')}" if self.groups < self.samples else ""
         yield (
             f"{self.labeled:,} of {counted(self.claims, 'claim')} labeled, in "
@@ -110,7 +110,7 @@ class Calibration(Shown):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """The means and the agreement, then the notes."""
+        """The means and the agreement, with notes."""
         means = [
             ("judged", _cells(self.judged, self.judged_interval)),
             ("corrected (prediction-powered)", _estimate(self.corrected)),
@@ -156,19 +156,19 @@ def calibrate(
 ) -> Calibration:
     """Return the agreement of a judge's verdicts with human labels, and the corrected mean recall.
 
-    `labels` say whether the judged contexts support a claim: `Label` objects, as
-    `fullrecall.read.read_labels` reads them, or a mapping from (sample, claim) to "supported",
-    "not_supported" or "partial". In the mean a partial label is worth the scorer's
-    `partial_credit`; the agreement counts only full support. A claim with several labels counts as
+    `labels` say whether the judged contexts support a claim. They are `Label` objects, as
+    `fullrecall.read.read_labels` returns them, or a mapping from (sample, claim) to "supported",
+    "not_supported" or "partial". In the mean, a partial label counts as the scorer's
+    `partial_credit`; the agreement counts only full support. Several labels of a claim count as
     their mean.
 
-    The estimate is the mean recall if people labeled *all* judged claims, for questions like these:
-    over the samples with a score, with claims weighted as in the score. Unscored samples and
-    unmeasured claims are excluded and counted. Labels drawn by `Report.to_label` are weighted by
-    the inverse of their probability, and the weights of each verdict are scaled to its share; a
-    drawn claim without a label counts as the labeled claims of its verdict do on average. Labels
-    without a probability are treated as a simple random sample of the claims: if they were picked
-    by any other rule, the figures are wrong.
+    The estimate is the mean recall that would result if people labeled *all* judged claims, over
+    the samples with a score, with claims weighted as in the score. Unscored samples and unmeasured
+    claims are excluded and counted. Labels drawn by `Report.to_label` are weighted by the inverse
+    of their probability, and the weights of each verdict are scaled to its share; a drawn claim
+    without a label counts as the average labeled claim of its verdict. Labels without a probability
+    are treated as a simple random sample of the claims; if they were chosen by any other rule, the
+    figures are wrong.
 
     Raises `InputError` for labels that are not in the report, are given twice or are only partly
     from a draw, and for too few labels, with the number needed; `ReportError` if the report keeps
@@ -187,7 +187,7 @@ def calibrate(
     by_item = labels_by_item(judged, listed)
     design = design_of(judged, by_item, worth)
     _check_enough(design)
-    # The scorer chooses the credit of a partial label; agreement counts only full support.
+    # The scorer decides the credit of a partial label; agreement counts only full support.
     in_full = design_of(judged, by_item, 0.0) if 0 < worth < 1 else design
     corrected, power = prediction_powered(design, confidence)
     return Calibration(
@@ -222,7 +222,7 @@ def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth
     }
     drawn = any(label.probability is not None for group in labels.values() for label in group)
     candidates = judged.to_be_labeled
-    # In a simple random sample every claim has the same chance: the labeled share.
+    # In a simple random sample, every claim has the same chance: the labeled share.
     count = sum(bool(values_of.get(claim.item)) for claim in candidates)
     chance = count / max(1, len(candidates))
     shares: dict[str, dict[int, float]] = {}
@@ -248,7 +248,7 @@ def _with_answer_rates(
         for stratum, total in represented.items()
     }
     return [
-        # Sums of floats: if all are labeled, the rate is 1 apart from rounding.
+        # The sums are floats: if all are labeled, the rate is 1 apart from rounding.
         each._replace(probability=each.probability * rate)
         if (rate := rates[each.stratum]) < 1 - 1e-9
         else each
@@ -257,7 +257,7 @@ def _with_answer_rates(
 
 
 def _check_enough(design: Design) -> None:
-    """Raise `InputError` for too few labels, with the number needed of each stratum."""
+    """Raise `InputError` for too few labels, with the number needed in each stratum."""
     if not design.labeled:
         raise InputError("no claim is labeled: fill in the column label")
     candidates = design.judged.to_be_labeled

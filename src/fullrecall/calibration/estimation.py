@@ -1,4 +1,4 @@
-"""Estimate figures of all claims from labels of some: corrected means, agreement, and intervals.
+"""Estimate figures for all claims from labels of some: corrected means, agreement, intervals.
 
 Labels are the second of two sampling phases. The first draws samples from the questions that users
 may ask, with a verdict on each claim; the second draws claims to label. `expanded` extends the
@@ -7,8 +7,8 @@ spread of these values between groups of samples covers both phases: Särndal, S
 "Model Assisted Survey Sampling", 1992, chapters 5 and 9. All estimates here are means of this kind,
 or linear approximations of smooth functions of them.
 
-The values may lie outside [0, 1], where no bound holds for every distribution. So the intervals are
-cluster-robust ones for large samples; their coverage was measured, not proved.
+The values may lie outside [0, 1], so no bound holds for every distribution. The intervals are
+therefore cluster-robust large-sample intervals, whose coverage was measured, not proved.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from fullrecall.stats.plain import plain_of
 K = TypeVar("K")
 
 _ENOUGH = 2
-"""The fewest groups that show how groups differ."""
+"""The fewest groups whose differences can be estimated."""
 
 
 class Spread(NamedTuple):
-    """A mean over samples with its precision.
+    """A mean over samples, with its precision.
 
     `variance` is the variance of the mean, from `groups` independent groups of samples; `df` are
     its degrees of freedom. With fewer than two groups, the variance is infinite and `df` is 0.
@@ -67,7 +67,7 @@ class Linear(NamedTuple):
 class CalibrationEstimate(NamedTuple):
     """A figure with its interval, or None without one, and its variance.
 
-    `clipped` says that the figure or an end of its interval was outside 0 to 1.
+    `clipped` is True if the figure or an end of its interval was outside 0 to 1.
     """
 
     value: float
@@ -82,13 +82,13 @@ class CalibrationEstimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Agreement:
-    """The agreement of the judge's verdicts with the labels; claims have their weight in the mean.
+    """The agreement of the judge's verdicts with the labels; claims are weighted as in the mean.
 
     Only full support counts as supported, in verdicts and labels: "partial" does not.
 
     `sensitivity` is the share of claims labeled supported that the judge calls supported,
     `specificity` the share of all other labeled claims that it does not call supported, and
-    `balanced_accuracy` the mean of both. All three are None if the labels are of one kind.
+    `balanced_accuracy` the mean of both. All three are None if all labels are of one kind.
     """
 
     sensitivity: CalibrationEstimate | None
@@ -131,7 +131,7 @@ class Design:
 
     @cached_property
     def _corrections(self) -> Mapping[str, float]:
-        """Factors that correct the residuals, which use a mean of the same few labels."""
+        """The factors that correct residuals, which use a mean of the same few labels."""
         counts = sums((labeled.stratum, 1.0) for labeled in self.labeled)
         chances = sums((labeled.stratum, labeled.probability) for labeled in self.labeled)
         return {
@@ -161,14 +161,14 @@ class Design:
         return [fsum(part) for part in parts]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
-        """Return the variance of a mean of `parts` that too few labels may hide.
+        """Return the variance of a mean of `parts` that too few labels may not show.
 
         If all labels of a verdict agree, their spread is 0, but their mean is not certain. So each
         verdict of each stratum gets one extra label of each kind, if that increases the variance. A
-        claim that was certain to be labeled hides no variance of the mean. It does hide some for a
-        figure `of_judge`, which is about future claims too. Source: Agresti and Coull, "Approximate
-        is better than 'exact' for interval estimation of binomial proportions", American
-        Statistician 52(2), 1998; Lang and Reiczigel, 2014, do so for corrected means.
+        claim that was certain to be labeled hides no variance of the mean. It hides variance of a
+        figure `of_judge`, which is also about future claims. Source: Agresti and Coull,
+        "Approximate is better than 'exact' for interval estimation of binomial proportions",
+        American Statistician 52(2), 1998; Lang and Reiczigel, 2014, do so for corrected means.
         """
         cells: dict[tuple[str, bool], list[tuple[float, float, float]]] = {}
         for labeled, w, part in zip(self.labeled, self.weights, parts, strict=True):
@@ -196,12 +196,11 @@ def estimate(
     value: float | None = None,
     of_judge: bool = False,
 ) -> CalibrationEstimate:
-    """Return the estimate from `parts` for each labeled claim, plus `rows` (else 0) for each row.
+    """Return the estimate from `parts` for labeled claims, plus `rows` (by default 0) for rows.
 
     Its value is their mean, or `value` if the parts give only its variance. The interval is
     Student's, clipped to the range from 0 to 1; with all claims labeled, the interval is
-    `mean_interval`. `of_judge` says that the estimate is a figure of the judge, not of the mean
-    recall.
+    `mean_interval`. `of_judge` is True for a figure of the judge, False for one of the mean recall.
     """
     lines = [
         part.base + part.slope * labeled.label
@@ -230,9 +229,9 @@ def estimate(
 def prediction_powered(design: Design, confidence: float) -> tuple[CalibrationEstimate, float]:
     """Return the corrected mean by prediction-powered inference, and its tuned power λ.
 
-    λ · (judged mean) + (mean of label - λ · verdict over the labeled claims), where λ in [0, 1]
-    minimizes the variance: 1 uses the judge's verdicts fully, 0 ignores them. The bias is
-    negligible for any judge. Sources: Angelopoulos, Bates, Fannjiang, Jordan, Zrnic,
+    The corrected mean is λ · (judged mean) + (mean of label - λ · verdict over the labeled claims),
+    where λ in [0, 1] minimizes the variance: 1 uses the judge's verdicts fully, 0 ignores them. The
+    bias is negligible for any judge. Sources: Angelopoulos, Bates, Fannjiang, Jordan, Zrnic,
     "Prediction-powered inference", Science 382, 2023; for λ, Angelopoulos, Duchi, Zrnic, "PPI++:
     Efficient prediction-powered inference", 2023, arXiv 2311.01453, section 6. The labeled claims
     are part of all claims, as in a two-phase sample, and have their design weights.
@@ -241,7 +240,7 @@ def prediction_powered(design: Design, confidence: float) -> tuple[CalibrationEs
     labels = design.expanded([labeled.label for labeled in design.labeled])
     judged = design.expanded([labeled.claim.credit for labeled in design.labeled])
     gaps = [credit - like for credit, like in zip(credits_, judged, strict=True)]
-    # Sums are by group: the samples of a group are not independent and would make λ too certain.
+    # Sum by group: the samples of a group are not independent, and would make λ too certain.
     power = _power(
         _between_groups(labels, design.judged.cluster), _between_groups(gaps, design.judged.cluster)
     )
@@ -300,7 +299,7 @@ def sums(pairs: Iterable[tuple[K, float]]) -> dict[K, float]:
 
 
 def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None) -> Spread:
-    """Return the spread of the mean of `values`, at least one.
+    """Return the spread of the mean of `values`, of which there must be at least one.
 
     `groups` names the group of each value, or None for a value that is its own group. The variance
     is the cluster-robust CR2 (Bell and McCaffrey, "Bias reduction in standard errors for linear
@@ -316,7 +315,7 @@ def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None)
     if len(members) < _ENOUGH:
         return Spread(mean, inf, 0.0, len(members))
     gaps = [(fsum(each) - len(each) * mean, len(each)) for each in members.values()]
-    # A group pulls the mean towards itself, which makes its residual too small; CR2 corrects that.
+    # A group pulls the mean towards itself, so its residual is too small; CR2 corrects this.
     variance = fsum(gap * gap / (1 - size / n) for gap, size in gaps) / n**2
     return Spread(mean, variance, _satterthwaite([size for _, size in gaps], n), len(members))
 
@@ -324,18 +323,18 @@ def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None)
 def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | None:
     """Return the interval of a mean of values in [0, 1]; None for fewer than two groups.
 
-    Wilson's score interval at the effective sample size: the variance is assumed to shrink towards
-    0 and 1 like that of a share, mean · (1 - mean) / effective size. Sources: Wilson, JASA 22,
-    1927; for the effective size with Student's t, Korn and Graubard, "Confidence intervals for
+    This is Wilson's score interval at the effective sample size: the variance is assumed to shrink
+    towards 0 and 1 like that of a share, mean · (1 - mean) / effective size. Sources: Wilson, JASA
+    22, 1927; for the effective size with Student's t, Korn and Graubard, "Confidence intervals for
     proportions with small expected number of positive counts estimated from survey data", Survey
-    Methodology 24(2), 1998. If all groups are equal: Clopper and Pearson, Biometrika 26, 1934, for
-    no exception among the groups.
+    Methodology 24(2), 1998. If all groups are equal, it is the interval of Clopper and Pearson,
+    Biometrika 26, 1934, for no exceptions among the groups.
     """
     if spread.groups < _ENOUGH:
         return None
     mean, share = spread.mean, spread.mean * (1 - spread.mean)
     if not (spread.variance > 0 and share > 0):
-        # All groups are equal: there is no spread, and only their number bounds the error.
+        # All groups are equal, so there is no spread, and only their number bounds the error.
         margin = 1.0 - ((1 - confidence) / 2) ** (1 / spread.groups)
         return Interval(mean - margin * mean, mean + margin * (1 - mean), confidence)
     quantile = t_quantile(spread.df, confidence)
@@ -348,8 +347,8 @@ def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | 
 def _satterthwaite(sizes: Sequence[int], n: int) -> float:
     """Return the degrees of freedom of CR2 for groups of these sizes.
 
-    n² / (Σ m² + Σ_{g≠h} b_g b_h) with b = m² / (n - m): the general formula with the constant as
-    the only regressor. Equal groups give their number minus one.
+    The formula is n² / (Σ m² + Σ_{g≠h} b_g b_h) with b = m² / (n - m), the general formula with the
+    constant as the only regressor. Equal groups give their number minus one.
     """
     leverages = [size * size / (n - size) for size in sizes]
     squares = fsum(size * size for size in sizes)
@@ -358,13 +357,13 @@ def _satterthwaite(sizes: Sequence[int], n: int) -> float:
 
 
 _FARTHEST = 300.0
-"""The logarithm of the largest quantile searched and, negated, of the smallest."""
+"""The logarithm of the largest quantile that is searched and, negated, of the smallest."""
 
 
 def t_quantile(df: float, confidence: float) -> float:
     """Return the two-sided quantile of Student's t with `df` degrees of freedom.
 
-    With the probability `confidence`, in (0, 1), the absolute value of t is at most this.
+    The absolute value of t is at most this with probability `confidence`, in (0, 1).
     """
 
     def beyond(logarithm: float) -> float:

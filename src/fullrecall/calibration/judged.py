@@ -1,4 +1,4 @@
-"""The judged claims of a report, and a stratified draw of claims to label."""
+"""The judged claims of a report, and stratified draws of claims to label."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from fullrecall.table.row import Row
 class JudgedClaim(NamedTuple):
     """One claim with the judge's finding.
 
-    `item` identifies the claim together with the contexts that it was judged by: it is the same in
-    every report over them, by any judge. `sample` is the row's label, `row` its index among the
+    `item` identifies the claim together with the contexts by which it was judged, so it is the same
+    in every report with these, by any judge. `sample` is the row's label, `row` its index among the
     scored rows. `share` is the claim's share of its sample's recall; the shares of a sample add up
     to 1. `credit` is its credit, in [0, 1]. Claims without retrieved contexts need no label, since
     no context supports them.
@@ -60,7 +60,7 @@ class JudgedClaim(NamedTuple):
     def stratum(self) -> str:
         """The verdict, and whether one of its quotes was not found.
 
-        A stratum holds claims on which the judge may be wrong for the same reason.
+        The judge may be wrong on the claims of a stratum for the same reason.
         """
         if any(quote.verified is False for quote in self.finding.evidence or ()):
             return f"{self.verdict}, a quote not found"
@@ -69,10 +69,10 @@ class JudgedClaim(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedClaims:
-    """The judged claims of one score: `rows` are the samples that have any, in the report's order.
+    """The judged claims of one score; `rows` are the samples that have any, in report order.
 
     `texts` are each row's judged contexts. `cluster` has the group of each row; a row without a
-    group is a group by itself. `unscored` counts samples without a score, `unmeasured` the claims
+    group is its own group. `unscored` counts samples without a score, `unmeasured` the claims
     without a verdict in scored samples.
     """
 
@@ -99,7 +99,7 @@ class JudgedClaims:
 
 
 def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
-    """Return the judged claims of a score; None means the only recall by a judge.
+    """Return the judged claims of a score; None selects the only recall by a judge.
 
     Raises `ReportError` if the score is ambiguous or not in the report, if the report keeps no
     rows, and if the score is not a recall or has no claim that was judged by a context.
@@ -145,7 +145,7 @@ def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
 
 
 def _claim(content: str, at: int, row: Row, result: Result, finding: Finding) -> JudgedClaim:
-    # Begins with a letter, so that no spreadsheet reads it as a number.
+    # Begin with a letter, so that no spreadsheet reads it as a number.
     item = f"c{sha256(content.encode()).hexdigest()[:16]}"
     share, credit = 1 / len(result.findings), finding.credit_at()
     target, needs_no_label = finding.target.label, result.retrieved == 0
@@ -204,15 +204,15 @@ def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, l
 
 
 FEWEST = 2
-"""Claims drawn from each stratum, if it has as many: a single claim shows no spread."""
+"""The fewest claims drawn from each stratum, if it has as many, since one claim has no spread."""
 
 
 class ToLabel(NamedTuple):
     """A claim to be labeled, with the texts that a rater needs to decide.
 
-    The rater sets `label` to "supported", "not_supported" or "partial": do the `contexts`, in
-    their order, support the `claim`? `probability` is the chance that the claim had to be drawn;
-    `verdict` is the judge's, empty if it is hidden.
+    The rater sets `label` to "supported", "not_supported" or "partial": do the `contexts`, in their
+    order, support the `claim`? `probability` is the chance with which the claim was drawn;
+    `verdict` is the judge's, or "" if it is hidden.
     """
 
     item: str
@@ -282,9 +282,9 @@ def _cells(drawn: Sequence[ToLabel]) -> list[Sequence[object]]:
 
 
 def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedClaim, float]]:
-    """Return `n` of the claims, or all if there are fewer, each with its chance to be drawn.
+    """Return `n` random claims, or all if there are fewer, each with its chance to be drawn.
 
-    By Pareto sampling, whose actual chances differ by a few percent in strata of a few claims:
+    It uses Pareto sampling, whose actual chances differ by a few percent in strata of a few claims:
     Rosén, "On sampling with probability proportional to size", Journal of Statistical Planning and
     Inference 62(2), 1997. The random numbers depend only on `seed` and the claim, so a larger draw
     has nearly all claims of a smaller one: Ohlsson, "Coordination of samples using permanent random
@@ -293,11 +293,12 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
     by_stratum: defaultdict[str, list[JudgedClaim]] = defaultdict(list)
     for claim in judged.to_be_labeled:
         by_stratum[claim.stratum].append(claim)
-    # Claims are sorted by verdict, so that the order of samples does not change the draw.
+    # Sort claims by verdict, so that the order of samples does not change the draw.
     parts = [claims for _, claims in sorted(by_stratum.items())]
-    # A stratum's share is by the square root of its size: a compromise between proportional, best
-    # for the mean, and equal, best for the agreement on each verdict. Bankier, "Power allocations:
-    # determining sample sizes for subnational areas", American Statistician 42(3), 1988.
+    # The share of a stratum follows the square root of its size, a compromise between proportional
+    # (best for the mean) and equal (best for the agreement on each verdict). Bankier, "Power
+    # allocations: determining sample sizes for subnational areas", American Statistician 42(3),
+    # 1988.
     roots = [sqrt(fsum(claim.share for claim in claims)) for claims in parts]
     counts = allocation(roots, list(map(len, parts)), n, fewest=FEWEST)
     chosen: list[tuple[JudgedClaim, float]] = []
@@ -306,21 +307,21 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
         ranks = {claim.item: _rank(claim.item, chances[claim.item], seed) for claim in claims}
         first = sorted(claims, key=lambda claim: ranks[claim.item])[:count]
         chosen += [(claim, chances[claim.item]) for claim in first]
-    # The claims are sorted by sample, so that a rater reads contexts once; the order within a
-    # sample hides the verdict.
+    # Sort the claims by sample, so that a rater reads contexts once; the order within a sample
+    # hides the verdict.
     return sorted(chosen, key=lambda drawn: (drawn[0].row, drawn[0].item))
 
 
 def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
     """Return chances proportional to the claims' shares, at most 1, that add up to `n`.
 
-    Then all labels of a stratum have the same weight, except those of claims with chance 1.
+    All labels of a stratum then have the same weight, except those of claims with chance 1.
     """
     certain: set[str] = set()
     while True:
         uncertain = [claim for claim in claims if claim.item not in certain]
         left, total = n - len(certain), fsum(claim.share for claim in uncertain)
-        # Shares are sums of floats: a share that is just enough must not fail by rounding.
+        # Shares are sums of floats: a share that is just large enough must not fail by rounding.
         over = {claim.item for claim in uncertain if left * claim.share >= total * (1 - 1e-12)}
         if not over:
             break
@@ -331,7 +332,10 @@ def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
 
 
 def _rank(item: str, chance: float, seed: int) -> float:
-    """Return a claim's random rank, 0.0 for a certain one: the lowest ranks are drawn."""
+    """Return a claim's random rank, 0.0 for a certain claim.
+
+    The claims with the lowest ranks are drawn.
+    """
     # 48 bits are exact in a float and below 1; `hash` and `random` may differ between Pythons.
     number = int.from_bytes(sha256(f"{seed} {item}".encode()).digest()[:6], "big") / 2**48
     return number / (1 - number) * (1 - chance) / chance

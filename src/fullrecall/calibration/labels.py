@@ -1,4 +1,4 @@
-"""Labels: human verdicts on judged claims, and the files that hold them."""
+"""Labels: human verdicts on judged claims, and the files that contain them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from fullrecall.judge.verdicts import label_of
 class Label(NamedTuple):
     """One rater's label of one claim: do the judged contexts support it?
 
-    The claim is named by `item`, as `Report.to_label` gives it, or by its `sample` (as in
+    The claim is identified by `item`, from `Report.to_label`, or by its `sample` (as in
     `Row.label`) and `target`. `label` is None for a claim that was drawn but is not yet labeled.
-    `probability`, in (0, 1], is the chance that the claim had to be drawn; None if it was not
+    `probability`, in (0, 1], is the chance with which the claim was drawn; None if it was not
     drawn. `rater` names the rater if there are several.
     """
 
@@ -39,7 +39,7 @@ HumanLabels: TypeAlias = Iterable[Label] | Mapping[tuple[str, str], object]
 
 
 def as_label(value: object) -> VerdictLabel | None:
-    """Return the label for a word, None for an empty one; raise `InputError` for other values."""
+    """Return the label that a word means, None for "", or raise `InputError`."""
     word = "" if value is None else str(value).strip().lower()
     if not word:
         return None
@@ -54,7 +54,7 @@ def as_label(value: object) -> VerdictLabel | None:
 
 
 def as_labels(labels: HumanLabels) -> tuple[Label, ...]:
-    """Return labels given in any form; raise `InputError` for anything but a label."""
+    """Convert labels in any form; raise `InputError` for a value that is not a label."""
     if isinstance(labels, Mapping):
         for key in labels:
             if not isinstance(key, tuple) or len(key) != 2:  # noqa: PLR2004 - a pair
@@ -64,7 +64,7 @@ def as_labels(labels: HumanLabels) -> tuple[Label, ...]:
 
 
 def as_probability(value: object) -> float:
-    """Return a chance to be drawn; raise `InputError` for anything but a number in (0, 1]."""
+    """Return a chance to be drawn; raise `InputError` unless it is a number in (0, 1]."""
     try:
         # Spreadsheets in many European locales write a decimal comma.
         number = float(value.replace(",", ".") if isinstance(value, str) else value)  # type: ignore[arg-type]
@@ -97,9 +97,9 @@ _TEXTS = ("item", "sample", "claim", "rater")
 def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
     """Return the labels in files that `Report.to_label` wrote and raters filled in.
 
-    The files are CSV, which a spreadsheet may have saved with semicolons and a byte order mark, or
-    JSON Lines. The fields are `label` ("supported", "not_supported", "partial" or empty; also yes
-    and no), and `item`, or `sample` and `claim`; `probability` and `rater` may be left out. With
+    The files are CSV, also as spreadsheets save it, with semicolons and a byte order mark, or JSON
+    Lines. The fields are `label` ("supported", "not_supported", "partial" or empty; also yes and
+    no), and `item`, or `sample` and `claim`; `probability` and `rater` may be left out. With
     several files, each file's name is its rater's name, unless its column `rater` has one. Raises
     `InputError`, with the file and the line, for an invalid label and for a claim that one rater
     labels twice.

@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
         return (self.passage.text or "") if self.passage is not None else ""
 
     def rank_in(self, contexts: Iterable[Context]) -> int | None:
-        """Return the rank of the first context that is this item or has all of its text, or None."""
+        """Return the rank of the first context that is this item or has its whole text, or None."""
         return next((rank for rank, c in enumerate(contexts, start=1) if self._is_in(c)), None)
 
     def _is_in(self, context: Context) -> bool:

@@ -1,7 +1,7 @@
-"""Measures as values; each counts a scorer's findings by its own formula.
+"""Measures as values; each is a formula over a scorer's findings.
 
 `Recall` is a measure, and so are `Recall @ 5`, which counts the first 5 ranks, and
-`nDCG(gain="exponential") @ 10`, which has a parameter of its own. A measure is frozen, prints as
+`nDCG(gain="exponential") @ 10`, which has a parameter of its own. A measure is immutable, prints as
 it is typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`.
 """
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.measures.text import parse_threshold as parse_threshold
 
 DEFAULT_KS = (1, 3, 5, 10)
-"""Where a report reads recall unless told otherwise."""
+"""The ks at which a report shows recall by default."""
 
 
 def __getattr__(name: str) -> object:
@@ -56,7 +56,7 @@ def __getattr__(name: str) -> object:
         if not name.startswith("_"):
             from fullrecall.measures.text import parse
 
-            # The text of an `AttributeError` is lost in `from fullrecall.measures import MRR`.
+            # `from fullrecall.measures import MRR` would lose the text of an `AttributeError`.
             with suppress(ParameterError):
                 raise ImportError(f"{__name__} has no {name}: import {parse(name)!r}") from None
             if "did you mean" in str(error):

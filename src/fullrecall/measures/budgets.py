@@ -1,4 +1,4 @@
-"""Budgets: the calls, tokens, or seconds that may be spent on contexts, as `Recall @ calls(3)`."""
+"""Budgets of calls, tokens, or seconds spent on contexts, as in `Recall @ calls(3)`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from fullrecall.errors import ParameterError
 
 Unit: TypeAlias = Literal["calls", "tokens", "seconds"]
 
-# ASCII only: `\d` matches the digits of every script.
+# ASCII only, since `\d` matches the digits of every script.
 _FORM = r"(?a)(?P<amount>\d+(?:\.\d+)?)(?P<unit>calls?|tokens?|s|seconds?)"
 _WRITTEN = r"(?a)(?P<unit>calls|tokens|seconds)\((?P<amount>\d+(?:\.\d+)?)\)"
 
 
 @dataclass(frozen=True, repr=False)
 class CutBudget:
-    """A cut by cost: a context counts if at most `amount` of `unit` was spent to get it."""
+    """A cut by cost.
+
+    A context counts if at most `amount` of `unit` was spent until it was returned.
+    """
 
     amount: float
     unit: Unit
@@ -32,12 +35,12 @@ class CutBudget:
 
     @property
     def words(self) -> str:
-        """The budget as a sentence has it: "1 call", "4,000 tokens", "2.5 seconds"."""
+        """The budget as words: "1 call", "4,000 tokens", "2.5 seconds"."""
         return f"{self.amount:,.15g} {self.unit[:-1] if self.amount == 1 else self.unit}"
 
 
 Cut: TypeAlias = int | CutBudget
-"""Where a measure stops counting: after so many ranks, or when a budget is spent."""
+"""The place at which a measure stops counting: a number of ranks, or a budget."""
 
 
 def calls(most: int) -> CutBudget:
@@ -51,8 +54,8 @@ def calls(most: int) -> CutBudget:
 def tokens(most: int) -> CutBudget:
     """Return the budget of the first `most` tokens, in the order in which contexts were read.
 
-    A context has a quarter as many tokens as characters, or the `tokens` of its metadata, as
-    `Report.with_tokens` writes them. One that does not fit whole does not count. Raises
+    A context has the `tokens` of its metadata, which `Report.with_tokens` adds, or else a quarter
+    as many tokens as characters. A context that does not fit completely does not count. Raises
     `ParameterError` unless it is a whole number of at least 1.
     """
     return CutBudget(check_k(most, "tokens"), "tokens")
@@ -70,7 +73,7 @@ def seconds(most: float) -> CutBudget:
 
 
 def parse_budget(text: str) -> CutBudget | None:
-    """Return the budget that a text names, such as `3calls`, `4000tokens` or `2s`, or None.
+    """Parse a budget, such as `3calls`, `4000tokens` or `2s`; return None for any other text.
 
     Raises `ParameterError` for an amount out of range.
     """
@@ -85,7 +88,7 @@ def parse_budget(text: str) -> CutBudget | None:
 
 
 _STEPS = (1.0, 1.25, 1.6, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
-"""Round numbers from one power of ten to the next, each about a quarter above the one before."""
+"""Round numbers of one power of ten, each about a quarter above the previous one."""
 
 _FIRST_POWER = {"tokens": 0, "seconds": -3}
 
@@ -93,15 +96,15 @@ _FIRST_POWER = {"tokens": 0, "seconds": -3}
 def budgets_to(unit: Unit, most: float) -> list[CutBudget]:
     """Return the budgets of a curve, ascending; the last one pays for `most`.
 
-    For calls: each number. For tokens (from 1) and seconds (from 0.001): ten round numbers in each
-    power of ten. `most` decides only where they end.
+    For calls, these are all whole numbers; for tokens (from 1) and seconds (from 0.001), ten round
+    numbers in each power of ten. `most` only decides where they end.
     """
     if unit == "calls":
         return [calls(number) for number in range(1, max(1, ceil(most)) + 1)]
     amounts: list[float] = []
     power = _FIRST_POWER[unit]
     while not amounts or amounts[-1] < most:
-        # Amounts are rounded: 1.6 times 10 ** -3 is not the float that prints as 0.0016.
+        # Round the amounts: 1.6 times 10 ** -3 is not the float that prints as 0.0016.
         decade = [round(step * 10.0**power, 9) for step in _STEPS]
         amounts += decade if unit == "seconds" else filter(float.is_integer, decade)
         power += 1

@@ -19,23 +19,23 @@ from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample
 
 CHARACTERS_PER_TOKEN = 4.0
-"""The length of a token without a tokenizer: the usual rule of thumb for English text."""
+"""The characters of a token if there is no tokenizer; the usual estimate for English."""
 
 ESTIMATE = f"characters / {CHARACTERS_PER_TOKEN:g}"
-"""The name of the count of tokens without a tokenizer."""
+"""The name of the token count if there is no tokenizer."""
 
 _UNNAMED = "the contexts' own count"
-"""The name for a tokenizer that the metadata does not name."""
+"""The name of a tokenizer that the metadata does not name."""
 
 _UNKNOWN = float("nan")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Costs:
-    """The cost of each context of some rows, by position: the sum spent until it was returned.
+    """The cost of each context of some rows, summed up to its position.
 
-    Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. `own_tokens` are those of each
-    context alone. NaN is an unknown cost. `calls_made` is the number of calls of each row,
+    Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. `own_tokens` are the tokens of
+    each context alone. An unknown cost is NaN. `calls_made` is the number of calls of each row,
     `counted_by` the number of contexts that each tokenizer counted.
     """
 
@@ -74,7 +74,7 @@ class Costs:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def within(self, budget: CutBudget) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return which contexts a budget pays for, and which rows have known costs."""
+        """Return masks of the contexts that a budget pays for, and of the rows with known costs."""
         costs: Floats = getattr(self, budget.unit)
         unknown = count_sums(np.isnan(costs), self.offsets) > 0
         return costs <= budget.amount, ~unknown
@@ -103,7 +103,10 @@ def _first_calls(record: Retrieval, count: int) -> list[float]:
 
 
 def tokens_of(context: Context) -> float:
-    """Return a context's tokens by its metadata, or else by its text; NaN without both."""
+    """Return a context's tokens from its metadata, or else estimated from its text.
+
+    NaN without both.
+    """
     own = _counted(context)
     if own is not None:
         return own
@@ -127,17 +130,17 @@ def tokenizer_of(context: Context) -> str | None:
 
 
 def _calls_made(sample: Sample, numbers: Sequence[float]) -> int:
-    """Return how many calls were made, also those that failed or returned no new context."""
+    """Return the number of calls made, including those that failed or returned no new context."""
     record = sample.retrieval
     call_counts = 0 if record is None else len(record.calls)
     return int(max([1.0, float(call_counts), *(number for number in numbers if not isnan(number))]))
 
 
 def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> Sequence[float]:
-    """Return how many tokens the reader has read up to each context.
+    """Return the number of tokens read up to each context.
 
-    Lists that were not merged are read call by call, and a context that two calls returned is read
-    twice; any other list is read from its top.
+    Lists that no step merged are read call by call, so that a context that two calls returned is
+    read twice. Any other list is read from the top.
     """
     if sample.ranks is None:
         return list(accumulate(own))
@@ -152,7 +155,7 @@ def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> S
 
 
 def _read_by_call(sample: Sample) -> Sequence[float] | None:
-    """Return the tokens read up to each context, as the calls returned them; None if unknown."""
+    """Return the tokens read up to each context, call by call; None if they are unknown."""
     record, contexts = sample.retrieval, sample.retrieved_contexts
     if record is None or contexts is None or not record.calls:
         return None

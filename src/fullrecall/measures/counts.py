@@ -1,4 +1,4 @@
-"""Measures that need no target: leaks, judged contexts, and counts."""
+"""Measures of leaks and of judged contexts, and counts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ class LeakMeasure(Measure):
     lower_is_better = True
 
     def values(self, outcomes: FoundColumns) -> Floats:
-        """Return 1.0 for each row that leaks, else 0.0; `zero_division`, or NaN, if none can."""
+        """Return 1.0 for each row that leaks, else 0.0.
+
+        `zero_division`, or NaN, for rows that cannot leak.
+        """
         import numpy as np
 
         from fullrecall.measures.paid import leaks_within
@@ -49,14 +52,15 @@ class LeakMeasure(Measure):
 class JudgedMeasure(Measure):
     """The share of the first k contexts that were judged, with any grade.
 
-    Below 1, contexts that look irrelevant may only be unjudged. As Judged@k of ir_measures.
+    Below 1, contexts that count as irrelevant may only be unjudged. Source: Judged@k of
+    ir_measures.
     """
 
     text = "judged"
     needs_target = False
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return judged contexts within k over contexts within k; NaN without judgments by ID."""
+        """Return the share of contexts within k that were judged; NaN without judgments by ID."""
         judged = outcomes.judgments
         positions = judged.positions
         within = positions.kept(positions.values <= outcomes.cut(self.top)[positions.rows])

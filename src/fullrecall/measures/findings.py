@@ -1,7 +1,7 @@
 """The findings of a scorer: for each target, how much of it was retrieved, and at which ranks.
 
-Every measure is computed from findings, and no measure knows which scorer made them. Measures read
-them as columns (`fullrecall.measures.found`); a `Finding` is made when a caller reads it.
+Every measure is computed from findings, whatever scorer made them. Measures read findings as
+columns (`fullrecall.measures.found`); a `Finding` object is created only when a caller reads it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import NamedTuple, TypeAlias
 class Target(NamedTuple):
     """One thing that must be found: a reference ID, a reference context, a claim, an entity.
 
-    `any_of` names it, or its alternatives. `grade` is its relevance, above 0, and its gain in
-    nDCG: 1.0 unless the references are graded. `size` is the characters of a passage, else 1.0.
+    `any_of` has its name, or the names of its alternatives. `grade` is its relevance, above 0, and
+    its gain in nDCG; it is 1.0 unless the references are graded. `size` is the number of characters
+    of a passage, else 1.0.
     """
 
     any_of: tuple[str, ...]
@@ -23,17 +24,17 @@ class Target(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The target for a human reader: its ID or text, alternatives with a bar between them."""
+        """The target for a person to read: its ID or text, with bars between alternatives."""
         return " | ".join(self.any_of)
 
 
 class Evidence(NamedTuple):
     """One place where a context supports a target.
 
-    `rank` is 1-based. `start`, `end` are offsets in the context's text, `target_start`,
-    `target_end` in the target's, half-open, None if the scorer has none. `similarity` is in
-    [0, 1]. `quote` is a judge's quote from the context, `verified` whether it was found there;
-    None without a judge.
+    `rank` is 1-based. `start`, `end` are half-open offsets in the context's text, `target_start`,
+    `target_end` in the target's; None if the scorer gives none. `similarity` is in [0, 1]. `quote`
+    is a judge's quote from the context, `verified` whether it was found there; None without a
+    judge.
     """
 
     rank: int
@@ -47,7 +48,10 @@ class Evidence(NamedTuple):
 
 
 class CreditStep(NamedTuple):
-    """A rise of a target's credit: from this 1-based `rank` on it is `credit`, in (0, 1]."""
+    """A rise of a target's credit.
+
+    From this 1-based `rank` on, the credit is `credit`, in (0, 1].
+    """
 
     rank: int
     credit: float
@@ -56,8 +60,8 @@ class CreditStep(NamedTuple):
 class VerdictPart(NamedTuple):
     """One of several verdicts on a target: for a window, or by a judge of a panel.
 
-    `label` is the verdict's, or empty. It rests on the items of the finding's evidence whose
-    indices are in `evidence`; `together` says whether it needs them all. `vote` counts the judges
+    `label` is the verdict's label, or "". `evidence` has the indices of the items in the finding's
+    evidence on which it rests; `together` is True if it needs all of them. `vote` counts the judges
     of a panel from 1; 0 for a single judge. `fact` is the judged fact of a compound target, empty
     for a verdict on the whole target.
     """
@@ -72,15 +76,15 @@ class VerdictPart(NamedTuple):
 class Finding(NamedTuple):
     """The ranks, credit, and evidence of one target.
 
-    `steps` is the cumulative credit by rank, both strictly increasing; empty for a missed target.
-    `ranks` are the 1-based ranks of all contexts that support the target, ascending, which may be
-    more than those that raised its credit. `evidence` is in rank order. `verdict` is a judge's
-    label, empty without a judge; `agreement` is the share of a panel that gave it, or None.
+    `steps` is the cumulative credit by rank; both increase strictly. It is empty for a missed
+    target. `ranks` are the 1-based ranks of all contexts that support the target, ascending, which
+    may be more than those that raised its credit. `evidence` is in rank order. `verdict` is a
+    judge's label, empty without a judge; `agreement` is the share of a panel that gave it, or None.
     `unverified` is the part of the credit that rests on quotes that were not verified, in [0, 1];
-    `contested` says why a verdict was judged separately. `parts` are the verdicts that make up this
-    one; empty for a single verdict whose contexts are each enough. `support` is the probability
-    that the contexts support the target, if the judge estimates one; `referred` says that the
-    second judge of a cascade decided.
+    `contested` is the reason why a verdict was judged separately. `parts` are the verdicts of which
+    this one consists; empty for a single verdict whose contexts are each enough. `support` is the
+    probability that the contexts support the target, if the judge estimates one; `referred` is True
+    if the second judge of a cascade decided.
     """
 
     target: Target
@@ -96,7 +100,10 @@ class Finding(NamedTuple):
     referred: bool = False
 
     def credit_at(self, k: int | None = None) -> float:
-        """Return the credit earned within the first `k` ranks, in [0, 1]; None: within all."""
+        """Return the credit earned within the first `k` ranks, in [0, 1].
+
+        Within all ranks for None.
+        """
         credit = 0.0
         for rank, reached in self.steps:
             if k is not None and rank > k:
@@ -118,17 +125,17 @@ Findings: TypeAlias = Sequence[Finding]
 
 
 def found_at_once(target: Target, position: int) -> Finding:
-    """Return the finding of a target that one context supports whole; position 0 is a miss."""
+    """Return the finding of a target that one context supports in full; position 0 means a miss."""
     if not position:
         return Finding(target)
     return Finding(target, (CreditStep(position, 1.0),), (position,))
 
 
 def by_rank(findings: Findings, ranks: Sequence[int]) -> Findings:
-    """Return findings with ranks in their own lists, given findings by position in the union.
+    """Convert findings by position in a merged list to findings by rank.
 
-    `ranks[i]` is the rank of the context at position i + 1 in its own list, ascending: several
-    contexts may share one.
+    `ranks[i]` is the rank, in its own list, of the context at position i + 1; ranks ascend, and
+    several contexts may share one.
     """
     ranked = []
     for finding in findings:

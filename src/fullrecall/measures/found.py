@@ -1,8 +1,8 @@
-"""Findings as columns: all data that a measure reads of any number of samples.
+"""Findings as columns: all data that measures read, for any number of samples.
 
-Contexts are named by their position in a sample's list, counted from 1. If several calls were
-united without an order, a context's rank is that in its own call: `ranks` has the rank of each
-position, ascending. Otherwise the position is the rank.
+A context is identified by its 1-based position in a sample's list. If the contexts of several calls
+were merged, a context's rank is that in its own call: `ranks` has the rank of each position,
+ascending. Otherwise the position is the rank.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 Statuses: TypeAlias = NDArray[np.int8]
 
 SCORED, UNDEFINED, UNSCORED, UNJUDGED = range(4)
-"""The code of each status in a column."""
+"""The codes of the statuses in a column."""
 
 _EVERYWHERE = 2**31 - 1
 """A cut beyond all positions."""
 
 
 STEP = np.dtype([("position", np.int32), ("credit", np.float64)])
-"""From a position on, a target has this cumulative credit, in (0, 1]."""
+"""The type of a step: from `position` on, a target has the cumulative `credit`, in (0, 1]."""
 
 
 def steps_of(positions: Integers, credits_: Floats, offsets: Integers) -> Lists:
-    """Return steps as lists: a position and the credit from there on."""
+    """Return steps as lists, from their positions and credits."""
     steps = np.empty(len(positions), STEP)
     steps["position"], steps["credit"] = positions, credits_
     return Lists(steps, offsets)
@@ -57,20 +57,21 @@ def steps_of(positions: Integers, credits_: Floats, offsets: Integers) -> Lists:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FoundColumns:
-    """One scorer's findings over many samples; arrays are not to be written to.
+    """One scorer's findings over many samples; its arrays must not be changed.
 
-    - `status`: of each row, as a code; only scored rows have targets.
+    - `status`: the status of each row, as a code; only scored rows have targets.
     - `retrieved`: the number of contexts of each row.
-    - `first`: for each target of a row the position from which on it is found in full, 0 if never.
-    - `supports`: for each target the positions that support it, or a function that returns them
-      when a measure reads them; None: `first` alone does.
-    - `steps`: the rises of each target's credit; None: from 0 to 1 at `first`.
-    - `grade`, `size`: of each target; None: all are 1.0.
-    - `ranks`: the rank of each position of a row, empty if the position is the rank; None: empty
-      for all rows.
+    - `first`: for each target of a row, the position from which it is found in full, or 0.
+    - `supports`: for each target, the positions that support it, or a function that returns them on
+      demand; None means only `first`.
+    - `steps`: the rises of each target's credit; None means one from 0 to 1 at `first`.
+    - `grade`, `size`: those of each target; None means that all are 1.0.
+    - `ranks`: the rank of each position of a row, empty if the position is the rank; None means
+      empty for all rows.
     - `samples`: the samples' columns that measures read; None if the samples are not known.
-    - `findings`: returns the findings of a row by rank, for measures that count objects.
-    - `judged`: returns the judgments; None: those of the samples.
+    - `findings`: a function that returns the findings of a row by rank, for measures that count
+      objects.
+    - `judged`: a function that returns the judgments; None means those of the samples.
     """
 
     status: Statuses
@@ -93,7 +94,7 @@ class FoundColumns:
         ranks: Sequence[tuple[int, ...] | None],
         statuses: Sequence[int],
     ) -> FoundColumns:
-        """Return the columns of findings made one by one; trivial columns are None."""
+        """Return the columns of findings that were made one by one; trivial columns are None."""
         every = [finding for row in findings for finding in row]
         offsets = offsets_of(map(len, findings))
         first = [finding.rank or 0 for finding in every]
@@ -132,7 +133,7 @@ class FoundColumns:
             np.concatenate([part.status for part in parts]),
             np.concatenate([part.retrieved for part in parts]),
             Lists.joined([part.first for part in parts]),
-            # Joined only when a measure reads it: recall needs `first` alone.
+            # Join these only when a measure reads them; recall needs only `first`.
             supports if has("supports") else None,
             Lists.joined([part.rising for part in parts]) if has("steps") else None,
             np.concatenate([part.weights("grade") for part in parts]) if has("grade") else None,
@@ -155,7 +156,7 @@ class FoundColumns:
 
     @cached_property
     def judgments(self) -> Judgments:
-        """The judged contexts."""
+        """The judged contexts, with their grades."""
         return self.of_samples.judgments if self.judged is None else self.judged()
 
     def selected(self, rows: Integers) -> FoundColumns:
@@ -188,7 +189,7 @@ class FoundColumns:
 
     @cached_property
     def targets(self) -> Integers:
-        """How many targets each row has."""
+        """The number of targets of each row."""
         return self.first.counts
 
     @property
@@ -208,12 +209,12 @@ class FoundColumns:
         return np.ones(len(self.first.values)) if own is None else own
 
     def attainable(self, k: int | None) -> Integers:
-        """Return how many targets of each row `k` ranks can hold, one in each context."""
+        """Return how many targets of each row `k` ranks can hold, one target in each context."""
         return self.targets if k is None else self.targets.clip(max=k * self.lists)
 
     @property
     def _alone(self) -> Lists:
-        """The position where each target is found in full, if any."""
+        """The positions at which targets are found in full; a missed target has none."""
         hits = self.first.values > 0
         return Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
 
@@ -226,7 +227,7 @@ class FoundColumns:
 
     @property
     def supports_follow(self) -> bool:
-        """Whether no target has more than one supporting position, the one where it is found."""
+        """Whether no target has a supporting position other than the one at which it is found."""
         return all(map(np.array_equal, self.supporting, self._alone))
 
     @cached_property
@@ -239,10 +240,10 @@ class FoundColumns:
 
     @cached_property
     def relevant(self) -> Lists:
-        """The positions of each row that support any target, ascending, each once."""
+        """The distinct positions of each row that support any target, ascending."""
         support = self.supporting
         rows = np.repeat(self.row_of_target, support.counts)
-        # Each pair is one number: NumPy would sort pairs as records, with a call for each
+        # Encode each pair as one number: NumPy would sort pairs as records, with a call per
         # comparison.
         width = int(support.values.max(initial=0)) + 1
         keys = distinct(rows * width + support.values)
@@ -251,9 +252,9 @@ class FoundColumns:
         return Lists(positions, offsets_of(counts.astype(np.int64)))
 
     def cut(self, k: int | Integers | None) -> Integers:
-        """Return how many positions of each row are within the first `k` ranks; None: all.
+        """Return the last position that counts in each row for the first `k` ranks.
 
-        `k` is one number for all rows, or one for each.
+        It is beyond all positions if `k` is None. `k` is one number for all rows, or one for each.
         """
         most = np.broadcast_to(np.asarray(_EVERYWHERE if k is None else k), len(self))
         if k is None or self.ranks is None:
@@ -268,7 +269,10 @@ class FoundColumns:
 
     @cached_property
     def lists(self) -> Integers:
-        """How many lists each row unites: at most this many contexts share a rank; at least 1."""
+        """The number of lists merged in each row, at least 1.
+
+        At most so many contexts share a rank.
+        """
         if self.ranks is None:
             return np.ones(len(self), np.int64)
         rows, ranks = self.ranks.rows, self.ranks.values
@@ -276,7 +280,7 @@ class FoundColumns:
         return row_maxima(frequencies, self.ranks.offsets, empty=1)
 
     def rank_of(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the ranks of some positions of some rows; 0, which means no position, stays 0."""
+        """Return the ranks of positions in rows; position 0, which means none, stays 0."""
         if self.ranks is None or not len(self.ranks.values):
             return positions
         united = (self.ranks.counts[rows] > 0) & (positions > 0)
@@ -305,7 +309,7 @@ class FoundColumns:
 
     def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
         """Return each row's sum of its targets' credits within the first `k` ranks, weighted."""
-        # Count whole credits: a sum of floats for each row takes longer.
+        # Count whole credits: summing floats for each row takes longer.
         if self.steps is None and weights is None:
             return self.found_within(k).astype(np.float64)
         credits_ = self.credits(k)
@@ -316,13 +320,13 @@ class FoundColumns:
         return row_sums(values, self.first.offsets)
 
     def relevant_within(self, k: int | Integers | None) -> Lists:
-        """Return the positions of each row within the first `k` ranks that support a target."""
+        """Return the positions in each row, within the first `k` ranks, that support a target."""
         if k is None:
             return self.relevant
         return self.relevant.kept(self.relevant.values <= self.cut(k)[self.relevant.rows])
 
     def relevant_count(self, k: int | Integers | None) -> Integers:
-        """Return how many contexts of each row within the first `k` ranks support a target."""
+        """Return how many contexts in each row, within the first `k` ranks, support a target."""
         return self.relevant_within(k).counts
 
     def rank_weights(self, k: int | None, weight: Callable[[int], float]) -> Lists:
@@ -340,7 +344,7 @@ class FoundColumns:
         return ranks
 
     def placed(self, row: int, findings: Findings) -> list[Finding]:
-        """Return a row's findings with the positions that these columns have."""
+        """Return a row's findings with the positions in these columns."""
         start = int(self.first.offsets[row])
         return [
             finding._replace(
@@ -358,7 +362,7 @@ class FoundColumns:
         return shares.clip(max=1.0)
 
     def counted(self, k: int | None, count: Callable[[int, int], float]) -> Floats:
-        """Return `count(row, contexts)` of each row with a target, 0 of rows without one."""
+        """Return `count(row, contexts)` for each row with a target, 0 for the other rows."""
         values, contexts = np.zeros(len(self)), self.contexts_within(k)
         for row in np.flatnonzero(self.targets).tolist():
             values[row] = count(row, int(contexts[row]))
@@ -367,9 +371,9 @@ class FoundColumns:
     def defined(
         self, values: Floats, otherwise: float | None, *, needs_target: bool = True
     ) -> Floats:
-        """Return the values; rows without a target have `otherwise`, or NaN if it is None.
+        """Return the values, with `otherwise` (NaN if it is None) for rows without a target.
 
-        Unjudged rows have NaN. If no target is needed, only rows without a result have NaN.
+        Unjudged rows get NaN. If no target is needed, only rows without a result get NaN.
         """
         if not needs_target:
             return np.where(self.status <= UNDEFINED, values, np.nan)
@@ -378,7 +382,7 @@ class FoundColumns:
         return np.where(self.targets == 0, valueless, values)
 
     def precisions(self, k: int | None) -> Lists:
-        """Return the precision down to each relevant context within `k`."""
+        """Return the precision at each relevant context within `k`."""
         relevant = self.relevant_within(k)
         hits, contexts = self._above(relevant.rows, relevant.values)
         return Lists(hits / contexts, relevant.offsets)
@@ -386,7 +390,7 @@ class FoundColumns:
     def rising_precisions(self, k: int | None) -> Lists:
         """Return the precision at each rise of a target's credit within `k`, times the rise.
 
-        Of several steps at one rank the last one counts.
+        Of several steps at one rank, the last one counts.
         """
         targets = self.rising.rows
         positions, credits_ = self.rising.values["position"], self.rising.values["credit"]
@@ -402,12 +406,12 @@ class FoundColumns:
         return Lists(rises * hits / contexts, self.offsets_of_rows(rows))
 
     def _above(self, rows: Integers, positions: Integers) -> tuple[Integers, Integers]:
-        """Return how many relevant contexts, and how many contexts, rank at least as high."""
+        """Return how many relevant contexts, and contexts in all, rank at least as high."""
         level = self.level(rows, positions)
         return self.relevant.up_to(rows, level), level
 
     def offsets_of_rows(self, rows: Integers) -> Integers:
-        """Return where the terms of each row begin, given the ascending row of each term."""
+        """Return the offsets of each row's terms, given the ascending row of each term."""
         return offsets_of(np.bincount(rows, minlength=len(self)).astype(np.int64))
 
     def _is_found(self, k: int | None) -> NDArray[np.bool_]:

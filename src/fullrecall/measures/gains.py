@@ -1,4 +1,4 @@
-"""Discounted gains: the gain that each context adds by the grades of its targets."""
+"""Discounted gains: the gain that each context adds, from the grades of its targets."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fullrecall.measures.lists import (
 )
 
 _LARGEST_POWER = 512
-"""The largest grade of a row is lowered to this one before it becomes a power of 2."""
+"""The largest grade of a row after scaling, so that its power of 2 is finite."""
 
 
 def discounted_gains(outcomes: FoundColumns, k: int | None, gain: str) -> tuple[Lists, Lists]:
     """Return the DCG terms of the contexts within `k`, and those of the ideal ranking.
 
-    The `gain` of a target is "linear" or "exponential" in its grade. The ideal
-    ranking has the largest gain first, and each missing target at a rank of its own.
+    The `gain` of a target is "linear" or "exponential" in its grade. The ideal ranking has the
+    largest gain first, and each missing target at its own rank.
     """
     worths = outcomes.weights("grade") if gain == "linear" else exponential_grades(outcomes)
     rows, positions, gains = _gains(outcomes, worths)
@@ -33,14 +33,14 @@ def discounted_gains(outcomes: FoundColumns, k: int | None, gain: str) -> tuple[
 
 
 def added_gains(outcomes: FoundColumns, k: int | None, worths: Floats) -> tuple[Lists, Integers]:
-    """Return the gains of the contexts of each row within `k`, and the rank of each."""
+    """Return the gains of each row's contexts within `k`, and the rank of each."""
     return _ranked(outcomes, k, *_gains(outcomes, worths))
 
 
 def exponential_grades(outcomes: FoundColumns, top: float | None = None) -> Floats:
     """Return (2^grade - 1) / 2^`top` of each target.
 
-    If `top` is None, each row has its own exponent, which keeps powers of huge grades finite.
+    If `top` is None, each row has its own exponent, so that powers of very large grades are finite.
     """
     grades = outcomes.weights("grade")
     lowered = np.full(len(grades), 0.0 if top is None else float(top))
@@ -65,7 +65,7 @@ def _ideal(
     missing = worths * (1.0 - reached)
     rows, gains = np.concatenate([outcomes.row_of_target, rows]), np.concatenate([missing, gains])
     rows, gains = rows[gains > 0], gains[gains > 0]
-    is_sorted = bool((gains == gains[:1]).all())  # within each row, as usual without grades
+    is_sorted = bool((gains == gains[:1]).all())  # each row is in order, as usual without grades
     order = np.argsort(rows, kind="stable") if is_sorted else np.lexsort((-gains, rows))
     rows, gains = rows[order], gains[order]
     nth = Lists(gains, outcomes.offsets_of_rows(rows)).nth - 1
@@ -76,7 +76,7 @@ def _ideal(
 
 
 def _gains(outcomes: FoundColumns, worths: Floats) -> tuple[Integers, Integers, Floats]:
-    """Return the row, position, and gain of each context that adds a gain, in order."""
+    """Return the row, the position, and the gain of each context that adds a gain, in order."""
     targets, positions = outcomes.rising.rows, outcomes.rising.values["position"]
     gains = worths[targets] * rises_of(targets, outcomes.rising.values["credit"])
     rows = outcomes.row_of_target[targets]

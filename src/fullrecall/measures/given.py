@@ -9,9 +9,9 @@ from fullrecall.measures.measure import Measure
 
 
 def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
-    """Return measures; parse those that are text.
+    """Return measures, after parsing those given as text.
 
-    Raises `ParameterError` for anything else, and for a text that is not a measure.
+    Raises `ParameterError` for a value of another kind, or a text that is not a measure.
     """
     measures = []
     for value in values:
@@ -22,7 +22,10 @@ def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
 
 
 def as_shares(values: Iterable[object]) -> tuple[Measure, ...]:
-    """Return measures from 0 to 1; raise `ParameterError` for a count."""
+    """Return measures with values in [0, 1], parsed if given as text.
+
+    Raise `ParameterError` for counts.
+    """
     measures = as_measures(values)
     for measure in measures:
         if measure.is_count:
@@ -31,6 +34,6 @@ def as_shares(values: Iterable[object]) -> tuple[Measure, ...]:
 
 
 def _parsed(text: str) -> Measure:
-    from fullrecall.measures.text import parse  # It loads all measures.
+    from fullrecall.measures.text import parse  # this import loads all measures
 
     return parse(text)

@@ -1,4 +1,4 @@
-"""Relevance judgments: which retrieved contexts were judged, and with which grade."""
+"""Relevance judgments: which retrieved contexts were judged, and their grades."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Judgments:
     """The judged contexts of some rows, by their reference IDs.
 
     - `known`: whether a row has judgments by ID.
-    - `placed`: the 1-based position and the grade of each judged context, ascending; a document
-      that was retrieved twice has its first position.
+    - `placed`: the 1-based position and the grade of each judged context, in order; a document that
+      was retrieved twice has its first position.
     - `grades`: the grades of all judged documents of a row, retrieved or not.
     """
 
@@ -38,7 +38,7 @@ class Judgments:
             known.append(references is not None)
             grades.append(list(grade_of.values()))
             ids = enumerate(sample.retrieved_context_ids or (), start=1)
-            # Each judged document leaves the mapping at its first position.
+            # Each judged document is removed from the mapping at its first position.
             placed.append([(n, grade_of.pop(name)) for n, name in ids if name in grade_of])
         lists = Lists.of(placed, _PLACED), Lists.of(grades, np.float64)
         return cls(np.array(known, np.bool_), *lists)
@@ -51,8 +51,8 @@ class Judgments:
     def irrelevant(self, min_grade: float | None) -> tuple[Lists, Lists]:
         """Return the positions of retrieved irrelevant contexts, and all irrelevant grades.
 
-        Grades from 0 to below `min_grade` are irrelevant; None: grade 0. As in trec_eval, grades
-        below 0 are not judgments.
+        Grades from 0 to below `min_grade` are irrelevant; for None, only grade 0. As in trec_eval,
+        grades below 0 are not judgments.
         """
         placed, all_grades = self.placed.values["grade"], self.grades.values
         return self.positions.kept(_is_irrelevant(placed, min_grade)), self.grades.kept(

@@ -1,4 +1,4 @@
-"""Lists of numbers, one for each row, as two arrays: all values, and where each list begins."""
+"""Lists of numbers, one for each row, as two arrays: all values, and the offsets of the lists."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Lists(NamedTuple):
 
     @property
     def nth(self) -> Integers:
-        """The position of each value in its row, from 1."""
+        """The 1-based position of each value in its row."""
         return np.arange(1, len(self.values) + 1) - self.offsets[self.rows]
 
     @property
@@ -65,7 +65,7 @@ class Lists(NamedTuple):
 
     @property
     def passed(self) -> Floats:
-        """The product, for each value, of 1 - v over the values v before it in its row."""
+        """For each value, the product of 1 - v over the values v before it in its row."""
         products, passed = np.ones(len(self.values)), np.ones(len(self.offsets) - 1)
         for nth in range(int(self.counts.max(initial=0))):
             rows = np.flatnonzero(self.counts > nth)
@@ -75,8 +75,9 @@ class Lists(NamedTuple):
         return products
 
     def up_to(self, rows: Integers, numbers: Integers) -> Integers:
-        """Return how many values of each of these rows, which ascend, are at most its number."""
-        # Each pair of row and number is one number: NumPy compares pairs with a call for each.
+        """Return how many values of each of these ascending rows are at most its number."""
+        # Encode each pair of row and number as one number: NumPy compares pairs with a call for
+        # each.
         width = int(max(self.values.max(initial=0), numbers.max(initial=0))) + 1
         keys = self.rows * width + self.values
         ends: Integers = np.searchsorted(keys, rows * width + numbers, side="right")
@@ -100,7 +101,10 @@ class Lists(NamedTuple):
 
 
 def offsets_of(counts: Iterable[int] | Integers) -> Integers:
-    """Return where lists of these lengths begin, and where the last one ends."""
+    """Return the offsets of lists with these lengths.
+
+    The start of each, and the end of the last.
+    """
     lengths = counts if isinstance(counts, np.ndarray) else np.fromiter(counts, np.int64)
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
@@ -108,13 +112,13 @@ def offsets_of(counts: Iterable[int] | Integers) -> Integers:
 
 
 def narrow(numbers: Integers) -> Integers:
-    """Return whole numbers in 4 bytes each, if they fit."""
+    """Return whole numbers as 4-byte integers if they fit."""
     fit = not len(numbers) or int(numbers.max()) < 2**31
     return numbers.astype(np.int32) if fit else numbers
 
 
 def count_sums(flags: NDArray[Any], offsets: Integers, kind: Any = np.int64) -> NDArray[Any]:
-    """Return the sum of each row's whole numbers, or how many of its flags are true."""
+    """Return the sum of each row's whole numbers, or the number of its true flags."""
     sums = np.concatenate([np.zeros(1, kind), np.cumsum(flags, dtype=kind)])
     return np.diff(sums[offsets])
 
@@ -144,7 +148,7 @@ def row_sums(values: Floats, offsets: Integers) -> Floats:
 
 
 def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct numbers, ascending; fastest if most of them ascend already."""
+    """Return the distinct numbers, ascending; this is fast if most of them already ascend."""
     ascending = np.sort(numbers, kind="stable")
     new = np.ones(len(ascending), np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
@@ -166,20 +170,20 @@ def discounts(ranks: Integers) -> Floats:
 
 
 def by_rank(ranks: Integers, weight: Callable[[int], float]) -> Floats:
-    """Return the weight of each rank, equal to Python's value in every bit."""
-    # A table of Python's values: NumPy may differ in the last bit between processors.
+    """Return the weight of each rank, bit for bit equal to Python's value."""
+    # Use a table of Python's values: NumPy's last bit may differ between processors.
     table = np.fromiter(map(weight, range(1, int(ranks.max(initial=0)) + 1)), np.float64)
     return table[ranks - 1] if len(ranks) else np.zeros(0)
 
 
 def powers(exponents: Floats) -> Floats:
-    """Return 2 to the power of each number, equal to Python's value in every bit."""
+    """Return 2 to the power of each number, bit for bit equal to Python's value."""
     numbers, which = np.unique(exponents, return_inverse=True)
     return np.fromiter((2.0**number for number in numbers.tolist()), np.float64)[which]
 
 
 def rises_of(targets: Integers, credits_: Floats) -> Floats:
-    """Return how far each credit is above the same target's credit before it."""
+    """Return how far each credit is above the previous credit of the same target."""
     rises = credits_.copy()
     same = targets[1:] == targets[:-1]
     rises[1:][same] -= credits_[:-1][same]

@@ -1,4 +1,4 @@
-"""Base of all measures: parameters, `@ k`, thresholds, and the form in which they print."""
+"""The base of all measures: parameters, `@ k`, thresholds, and the text form."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _OWN = "fullrecall.measures"
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Measure:
-    """Base of all measures: a number in [0, 1] from findings and the number retrieved.
+    """Base of all measures, which compute a number in [0, 1] from findings.
 
-    Subclass it, name it, and count. A subclass is a frozen dataclass: its annotated fields are
-    parameters.
+    To define a measure, subclass it with a `text` and a `count`. A subclass becomes a frozen
+    dataclass, whose annotated fields are parameters.
 
         class FoundPerContext(Measure):
             text = "found_per_context"
@@ -34,13 +34,14 @@ class Measure:
 
         result[FoundPerContext() @ 5]
 
-    `count` sees the findings within the cut, as if the retriever had returned no more. With a third
-    argument `sample` it sees the whole sample: its retrieved IDs, and judgments of grade 0. Take
-    `GradedMeasure` as the base for `min_grade`, and `is_count = True` for a number above 1.
+    `count` receives the findings within the cut, as if the retriever had returned no more. If it
+    has a third argument `sample`, it also receives the whole sample, with its retrieved IDs and its
+    judgments of grade 0. Use `GradedMeasure` as the base to get `min_grade`, and `is_count = True`
+    for a number above 1.
 
     - `k`: count the first `k` ranks only, or the contexts that a budget pays for, such as
       `calls(3)`; None counts all retrieved contexts.
-    - `zero_division`: the value without anything to count; None leaves it undefined.
+    - `zero_division`: the value if there is nothing to count; None leaves it undefined.
 
     Raises `ParameterError`, naming the parameter, for a value out of range. The definition of a
     class raises it for a name that is missing, malformed or taken, and for a `count` with other
@@ -54,16 +55,16 @@ class Measure:
     """The name in text form, as in files and on the command line."""
 
     of_sample: ClassVar[bool] = False
-    """Whether it reads the sample alone, and has a value for an unscored sample too."""
+    """Whether it reads only the sample, so that an unscored sample has a value too."""
 
     is_count: ClassVar[bool] = False
-    """Whether it is a number of things, not a share: its mean has no interval."""
+    """Whether it is a count, not a share; the mean of a count has no interval."""
 
     needs_target: ClassVar[bool] = True
-    """Whether it has a value only where there is a target."""
+    """Whether it has a value only for samples with a target."""
 
     plain: ClassVar[bool] = False
-    """Whether its formula takes the plain numbers of one row (`FoundRow`) as well as columns."""
+    """Whether its formula accepts the plain numbers of one row (`FoundRow`) as well as columns."""
 
     lower_is_better: ClassVar[bool] = False
     """Whether a lower mean is better."""
@@ -83,7 +84,7 @@ class Measure:
 
     @cached_property
     def _hash(self) -> int:
-        # The hash is computed once: a measure is the key under which its values are looked up.
+        # The hash is computed once, since values of measures are looked up by it.
         return self._own_hash()  # type: ignore[attr-defined, no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,7 +99,7 @@ class Measure:
     def count(self, findings: Findings, retrieved: int) -> float:
         """Return the value for at least one finding; `retrieved` counts the contexts.
 
-        Your own measures define this. The measures of this package count columns instead.
+        Users' own measures define this; the measures of this package define `formula` instead.
         """
         raise NotImplementedError
 
@@ -109,14 +110,15 @@ class Measure:
         return values_of(self, outcomes)
 
     def values(self, outcomes: FoundColumns) -> Floats:
-        """Return the value of each row in [0, 1]; `zero_division`, or NaN, without a target.
+        """Return the value of each row in [0, 1].
 
-        The value is NaN, too, if it is unknown which contexts a budget pays for.
+        `zero_division`, or NaN, for rows without a target. The value is also NaN if it is unknown
+        which contexts a budget pays for.
         """
         if isinstance(self.k, CutBudget):
             from fullrecall.measures.paid import within
 
-            # Contexts beyond the budget are removed first, so that no formula depends on costs.
+            # Remove the contexts beyond the budget first, so that no formula depends on costs.
             left, is_known = within(outcomes, self.k)
             values: Floats = self.whole.values(left)
             values[~is_known] = float("nan")
@@ -126,11 +128,14 @@ class Measure:
         return counted.defined(values, self.zero_division, needs_target=self.needs_target)
 
     def counted(self, outcomes: FoundColumns) -> FoundColumns:
-        """Return the columns that this measure counts: all, unless it has a `min_grade`."""
+        """Return the columns that this measure counts: all columns, unless it has a `min_grade`."""
         return outcomes
 
     def countable(self, findings: Findings) -> Findings:
-        """Return the findings that this measure counts: all, unless it has a `min_grade`."""
+        """Return the findings that this measure counts.
+
+        All findings, unless it has a `min_grade`.
+        """
         return findings
 
     def __matmul__(self, k: Cut) -> Self:
@@ -152,7 +157,7 @@ class Measure:
         return replace(self, **parameters)
 
     def __ge__(self, least: float) -> Threshold:
-        # `>=` and `<=` make thresholds for a gate: measures have no order, and sorting them needs a
+        # `>=` and `<=` make thresholds for a gate; measures have no order, so sorting them needs a
         # key.
         return Threshold(self, least)
 
@@ -180,22 +185,22 @@ class Measure:
 
     @cached_property
     def top(self) -> int | None:
-        """The `k` of a cut by ranks; None for a budget, and without a cut."""
+        """The `k` of a cut by rank; None for a budget, and without a cut."""
         return self.k if isinstance(self.k, int) else None
 
     @property
     def unit(self) -> Unit | None:
-        """The unit of a budget; None for a cut by ranks, and without a cut."""
+        """The unit of a budget; None for a cut by rank, and without a cut."""
         return self.k.unit if isinstance(self.k, CutBudget) else None
 
     @property
     def of_columns(self) -> bool:
-        """Whether the measure reads columns of findings only, neither samples nor findings."""
+        """Whether the measure reads only columns of findings, not samples or `Finding`s."""
         return self.plain and self.unit is None
 
     @property
     def amount(self) -> float | None:
-        """The number of ranks, calls, tokens or seconds of the cut; None without one."""
+        """The number of ranks, calls, tokens or seconds of the cut; None without a cut."""
         return self.k.amount if isinstance(self.k, CutBudget) else self.k
 
     @property
@@ -214,7 +219,7 @@ class Measure:
 class Threshold:
     """A bound that a mean must reach, such as `Recall @ 10 >= 0.9`, or not exceed (`<=`).
 
-    It has no truth value: `and` between two, which would drop one of them, raises.
+    It has no truth value, so `and` between two thresholds, which would drop one of them, raises.
     """
 
     measure: Measure

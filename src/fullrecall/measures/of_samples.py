@@ -1,4 +1,4 @@
-"""The samples' columns that measures read: forbidden contexts, costs, judgments."""
+"""Columns of samples that measures read: forbidden contexts, costs, judgments."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Forbidden:
     """The forbidden contexts of some rows.
 
-    - `forbids`: whether a row could leak: it forbids a context, or is unanswerable.
-    - `at_stake`: whether the row could leak, and its retrieval shows whether it did.
+    - `forbids`: whether a row can leak, since it forbids a context or is unanswerable.
+    - `at_stake`: whether a row can leak, and its retrieval shows whether it does.
     - `unanswerable`: whether no document answers the question; `empty`: whether no context was
       returned.
     - `positions`: the 1-based positions of its forbidden contexts, ascending; `ranks`: their ranks.
@@ -58,10 +58,10 @@ class Forbidden:
 
 
 def forbidden_positions(sample: Sample) -> Sequence[int] | None:
-    """Return the positions of the forbidden contexts, ascending, or None.
+    """Return the 1-based positions of the forbidden contexts, ascending, or None.
 
-    The result is None if the sample forbids no context, if no retrieval was observed, or if a
-    missing text leaves open whether any context is forbidden.
+    The result is None if the sample forbids no context, if no retrieval was observed, or if it is
+    unknown, because of a missing text, whether any context is forbidden.
     """
     if not sample.forbids or not sample.has_retrieval or sample.retrieval_error is not None:
         return None
@@ -84,10 +84,10 @@ def holds(context: Context, forbidden: Context) -> bool | None:
 
     - They have the same ID.
     - Both have offsets: their ranges in the same document overlap.
-    - Otherwise by text, white space aside: the context has all of the forbidden text, or 32
-      consecutive characters of it; see `fullrecall.samples.prompts.read_in`.
+    - Otherwise, without white space, the context has all of the forbidden text, or 32 consecutive
+      characters of it; see `fullrecall.samples.prompts.read_in`.
 
-    The result is None if a missing text leaves it open.
+    The result is None if a missing text leaves this unknown.
     """
     if forbidden.id is not None and context.id == forbidden.id:
         return True
@@ -116,7 +116,7 @@ def rank_at(sample: Sample, position: int) -> int:
 
 
 class SampleColumns:
-    """The columns of some samples, beside a scorer's findings."""
+    """The columns of some samples that measures read, besides a scorer's findings."""
 
     def samples(self) -> Iterable[Sample]:
         """Return all samples."""
@@ -145,7 +145,7 @@ class SampleColumns:
 
 
 class OneSample(SampleColumns):
-    """The columns of a sample by itself."""
+    """The columns of a single sample."""
 
     def __init__(self, sample: Sample) -> None:
         self._sample = sample

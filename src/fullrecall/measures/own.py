@@ -1,4 +1,4 @@
-"""Checks of a user's own measures: of their classes, and of their values."""
+"""Check a user's own measures: their classes, and their values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from fullrecall.measures.lists import Floats
 
 _ROUNDING = 1e-9
-"""The distance that a value may lie outside its range."""
+"""The largest distance of a value from its range that counts as rounding."""
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def check_class(kind: type[Any]) -> None:
-    """Raise `ParameterError` for a measure that could not be written, parsed, or counted."""
+    """Raise `ParameterError` for a measure that could not be saved, parsed, or computed."""
     text = getattr(kind, "text", None)
     if not isinstance(text, str) or not _NAME.fullmatch(text):
         raise ParameterError(
@@ -45,7 +45,7 @@ def check_class(kind: type[Any]) -> None:
 
 def _checked(measure: Any, value: object) -> float:
     """Return the value of a user's own measure; raise `ParameterError` if it is out of range."""
-    # NumPy's numbers are not all Python floats, but are accepted too.
+    # Accept NumPy's numbers, although not all of them are Python floats.
     is_number = isinstance(value, (int, float)) or hasattr(value, "__float__")
     number = float(value) if is_number else nan  # type: ignore[arg-type]
     most, range_ = (inf, "of at least 0") if measure.is_count else (1.0, "from 0 to 1")

@@ -1,4 +1,4 @@
-"""Findings within a budget: only the contexts that it pays for count."""
+"""Findings within a budget: only the contexts for which it pays count."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDArray[np.bool_]]:
-    """Return the columns of the contexts that a budget pays for, and which rows are known.
+    """Return the columns of the contexts that a budget pays for, and a mask of rows of known cost.
 
-    The contexts keep their order and their ranks move up, as if only they had been retrieved. A
+    The contexts keep their order, and their ranks are those in a list of only these contexts. A
     target that one context finds is found by any paid context that supports it. Other credit counts
-    if all contexts that it rests on are paid for.
+    if all contexts on which it rests are paid for.
     """
     paid, support = _Paid.of(outcomes, budget), outcomes.supporting
     moved = paid.moved(outcomes.row_of_target[support.rows], support.values)
@@ -55,14 +55,17 @@ def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDA
 
 
 def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: CutBudget) -> Floats:
-    """Return whether a budget pays for a forbidden position, NaN if the costs are not known."""
+    """Return 1.0 for each row whose budget pays for a forbidden context, else 0.0.
+
+    NaN without costs.
+    """
     paid = _Paid.of(outcomes, budget)
     left = paid.moved(forbidden.rows, forbidden.values) > 0
     return np.where(paid.is_known, count_sums(left, forbidden.offsets) > 0, np.nan)
 
 
 def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Findings:
-    """Return a row's findings with the positions that these columns have."""
+    """Return a row's findings with the positions in these columns."""
     placed = outcomes.placed(row, findings)
     ranks = [] if outcomes.ranks is None else outcomes.ranks.of_row(row)
     return by_rank(placed, ranks) if ranks else placed
@@ -78,7 +81,7 @@ def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
 
 @dataclass(frozen=True)
 class _Paid:
-    """The new position of each context among those paid for; 0 for a context that is not."""
+    """The new position of each context among those that are paid for; 0 if it is not paid for."""
 
     positions: Lists
     is_known: NDArray[np.bool_]
@@ -93,7 +96,10 @@ class _Paid:
         return cls(Lists(positions, costs.offsets), is_known)
 
     def moved(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the new positions of some positions of some rows, 0 for contexts not paid for."""
+        """Return the new positions of contexts at some positions in rows.
+
+        0 if they are not paid for.
+        """
         new, offsets = self.positions
         inside = positions <= self.positions.counts[rows]
         indices = np.where(inside, offsets[rows] + positions - 1, len(new))
@@ -112,16 +118,16 @@ class _Paid:
 
 
 def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: Lists) -> Lists:
-    """Return the credit steps of each target that the paid contexts still earn.
+    """Return the credit steps that each target still earns by the paid contexts.
 
-    `gone` says which supporting contexts are not paid for; `left` has the new positions of the
-    rest.
+    `gone` marks the supporting contexts that are not paid for; `left` has the new positions of the
+    others.
     """
     steps, support = outcomes.rising, outcomes.supporting
     credits_ = steps.values["credit"]
     moved = paid.moved(outcomes.row_of_target[steps.rows], steps.values["position"])
     is_kept = (moved > 0) & (_resting(steps, support, gone) == 0)
-    # Credits are cumulative: a lost rise is missing from all later credits of its target.
+    # Credits are cumulative, so a lost rise is missing from all later credits of its target.
     lost = np.where(is_kept, 0.0, rises_of(steps.rows, credits_))
     sums = np.concatenate([[0.0], np.cumsum(lost)])
     credits_ = credits_ - (sums[1:] - sums[steps.offsets[:-1]][steps.rows])

@@ -1,4 +1,4 @@
-"""Measures of the order: how high the contexts that support a target rank."""
+"""Measures of the order: how high the relevant contexts rank."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ class APMeasure(GradedMeasure):
     8.8, over all targets, found or not; its mean is MAP. A target that earns its credit in steps
     contributes the precision at each step, times the rise.
 
-    - `denominator`: "targets" divides by all targets, as trec_eval's map_cut does; "k" by as many
-      as k contexts can hold, if that is fewer, as Spark's meanAveragePrecisionAt does.
+    - `denominator`: "targets" divides by all targets, as trec_eval's map_cut does; "k" divides by
+      the number of targets that k contexts can hold, if that is smaller, as Spark's
+      meanAveragePrecisionAt does.
     """
 
     denominator: RecallDenominator = "targets"
@@ -61,9 +62,9 @@ class APMeasure(GradedMeasure):
 class MeanPrecisionMeasure(GradedMeasure):
     """The mean of the precision at the rank of each relevant context among the first k.
 
-    Average precision over the *retrieved* contexts: it shows whether relevant contexts come first,
-    but ignores missing ones, so it may rise when a relevant context falls below k.
-    Source: ragas's context precision.
+    This is average precision over the *retrieved* contexts. It shows whether relevant contexts come
+    first, but ignores missing ones, so it may rise when a relevant context falls below k. Source:
+    ragas's context precision.
     """
 
     text = "mean_precision"
@@ -82,10 +83,10 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
       2^grade - 1, as in reval, and as ranx and ir_measures offer (Burges et al., "Learning to
       rank using gradient descent", ICML 2005).
 
-    A context gains the worth of the targets that it is the first to support, discounted by
-    log2(rank + 1). The ideal is the best order of these gains, with each missing target at a rank
-    of its own, cut at k. If several lists were united, each rank has as many places as there were
-    lists. With one context for each target and one list this is nDCG of Järvelin and Kekäläinen,
+    A context gains the gains of the targets that it is the first to support, discounted by
+    log2(rank + 1). The ideal is the best order of these gains, with each missing target at its own
+    rank, cut at k. If several lists were merged, each rank has as many places as there were lists.
+    With one context for each target and one list this is nDCG of Järvelin and Kekäläinen,
     "Cumulated gain-based evaluation of IR techniques", TOIS 20(4), 2002.
     """
 
@@ -100,7 +101,8 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the discounted gain over that of the ideal order."""
-        # Gains are by context, not by target: a context that supports two targets has one rank.
+        # Gains belong to contexts, not to targets: a context that supports two targets has one
+        # rank.
         row: Any = outcomes
         if isinstance(row, FoundRow):
             added, ideal = row.discounted_gains(self.top)
@@ -185,13 +187,7 @@ class ERRMeasure(Measure):
 
 
 class InterpolatedPrecisionMeasure(GradedMeasure):
-    """The highest precision at any rank by which at least this share of targets is found.
-
-    - `recall`: the share, from 0 to 1; trec_eval's iprec_at_recall_0.10 is `recall=0.1`.
-
-    Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval" (2008), eq. 8.7,
-    with trec_eval's rounding of the share to a number of targets.
-    """
+    """The highest precision at any rank at which at least this share of targets is found."""
 
     recall: float = 0.0
 
@@ -209,12 +205,13 @@ class InterpolatedPrecisionMeasure(GradedMeasure):
 
 
 class BPrefMeasure(GradedMeasure):
-    """How rarely contexts judged irrelevant rank above relevant ones; unjudged ones are ignored.
+    """How rarely contexts judged irrelevant rank above relevant ones, in [0, 1].
 
-    Each relevant context within k counts 1 - min(n, R) / min(N, R), over R targets, where n of N
-    documents judged irrelevant (with a grade from 0 to below `min_grade`) rank above it. Without
-    such a document it is the share of targets that are retrieved. Source: Buckley and Voorhees,
-    "Retrieval evaluation with incomplete information", SIGIR 2004, as in trec_eval's bpref.
+    Ignores unjudged ones. Each relevant context within k counts 1 - min(n, R) / min(N, R), over R
+    targets, where n of N documents judged irrelevant (with a grade from 0 to below `min_grade`)
+    rank above it. If no document is judged irrelevant, it is the share of targets that are
+    retrieved. Source: Buckley and Voorhees, "Retrieval evaluation with incomplete information",
+    SIGIR 2004, as in trec_eval's bpref.
     """
 
     text = "bpref"
@@ -226,7 +223,7 @@ class BPrefMeasure(GradedMeasure):
         rows = relevant.rows
         above = irrelevant.up_to(rows, outcomes.level(rows, relevant.values))
         most = all_irrelevant.counts.clip(max=targets)[rows]
-        # Without judged irrelevant contexts, `most` and `above` are 0: divide by 1 instead.
+        # Without contexts judged irrelevant, `most` and `above` are 0, so divide by 1 instead.
         pairs = above.clip(max=targets[rows]) / most.clip(min=1)
         return outcomes.share(relevant._replace(values=1.0 - pairs).sums, targets)
 

@@ -21,8 +21,9 @@ class RecallMeasure(GradedMeasure):
 
     - `weight`: the weight of a target: "equal" (1 each, the default), its "grade", or its "size",
       the characters of a passage.
-    - `denominator`: "targets" divides by all targets; "k" by as many as k contexts can hold, if
-      that is fewer, so that 1.0 can be reached (k for each list, where several were united).
+    - `denominator`: "targets" divides by all targets; "k" divides by the number of targets that k
+      contexts can hold, if that is smaller, so that 1.0 can be reached (k for each of several
+      merged lists).
 
     Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval" (2008), eq. 8.2,
     with credit for membership and weights for counts.
@@ -45,7 +46,7 @@ class RecallMeasure(GradedMeasure):
         """Return the weighted mean of the credits."""
         if self.denominator == "targets" or self.top is None:
             return recall(outcomes, self.top, self.weight)
-        # Example: 5 contexts hold at most 5 of 20 targets, so plain recall@5 could not exceed 0.25.
+        # For example, 5 contexts hold at most 5 of 20 targets, so recall@5 could not exceed 0.25.
         return outcomes.share(outcomes.credit_sums(self.top), outcomes.attainable(self.top))
 
 

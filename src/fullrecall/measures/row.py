@@ -8,11 +8,11 @@ from math import fsum, log2
 
 
 class Terms(list[float]):
-    """The terms that are summed for a row's value."""
+    """The terms whose sum is a row's value."""
 
     @property
     def counts(self) -> int:
-        """How many terms there are."""
+        """The number of terms."""
         return len(self)
 
     @property
@@ -22,9 +22,9 @@ class Terms(list[float]):
 
 
 class FoundRow:
-    """The positions of a sample's targets, each of grade and size 1, found by at most one context.
+    """The positions of a sample's targets of grade and size 1, each found by at most one context.
 
-    It has those attributes of `FoundColumns` that the formulas of `plain` measures read.
+    It has the attributes of `FoundColumns` that the formulas of `plain` measures read.
     """
 
     grade = size = None
@@ -65,7 +65,7 @@ class FoundRow:
         return self._found[0] if self._found else 0
 
     def precisions(self, k: int | None) -> Terms:
-        """Return the precision down to each relevant context within `k`."""
+        """Return the precision at each relevant context within `k`."""
         within = self._found[: self.found_within(k)]
         return Terms([hits / position for hits, position in enumerate(within, start=1)])
 

@@ -1,4 +1,4 @@
-"""Measures of the first k contexts, in any order."""
+"""Measures of the first k contexts that ignore their order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PrecisionMeasure(GradedMeasure):
     """The share of the first k contexts that support a target.
 
     - `denominator`: "retrieved" divides by the number of contexts, at most k; "k" always divides by
-      k, as trec_eval's P_k does (k for each list, where several were united).
+      k, as trec_eval's P_k does (k for each of several merged lists).
     """
 
     denominator: Denominator = "retrieved"
@@ -32,7 +32,7 @@ class PrecisionMeasure(GradedMeasure):
         check_choice(self.denominator, "denominator", get_args(Denominator))
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return relevant contexts among the first k, over the denominator."""
+        """Return the number of relevant contexts among the first k, divided by the denominator."""
         divisor = outcomes.contexts_within(self.top)
         # trec_eval's P_k counts the missing ranks of a list shorter than k as misses.
         if self.top is not None and self.denominator == "k":
@@ -89,7 +89,7 @@ class HitMeasure(GradedMeasure):
 class AllFoundMeasure(GradedMeasure):
     """1.0 if every target is found in full within the first k contexts, else 0.0.
 
-    It suits multi-hop questions, which need all parts at once.
+    It suits multi-hop questions, which need all of their parts.
     """
 
     text = "all_found"

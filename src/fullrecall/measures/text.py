@@ -21,7 +21,7 @@ MEASURES: dict[str, Measure] = {
     for value in vars(sys.modules[f"fullrecall.measures.{module}"]).values()
     if isinstance(value, Measure)
 }
-"""Each measure by its name in text form. Add your own to have `parse` read it."""
+"""Each measure by its name in text form. `parse` also reads measures that users add here."""
 
 SPELLINGS: dict[str, Measure] = {
     # trec_eval and ir_measures: P divides by k, even if fewer contexts were retrieved.
@@ -58,14 +58,15 @@ SPELLINGS: dict[str, Measure] = {
 }
 """The measure for each name in another tool."""
 
-# As texts: compiled when a measure is first parsed, which many programs never do.
+# As texts, since a pattern is compiled when a measure is first parsed, which many programs never
+# do.
 _FORM = r"(?P<name>[\w.-]+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?"
 
 _CUT_NAME = r"(?P<name>.+?)_(?P<k>\d+)"
-"""trec_eval's `P_5`."""
+"""A name with k in trec_eval: `P_5`."""
 
 _LEVEL = r"-l(\d+)$"
-"""The least grade in ranx, as `recall@5-l2`."""
+"""The least grade in ranx, as in `recall@5-l2`."""
 
 _SHARE = r"(?i)iprec(?:_at_recall_|@)(?P<recall>[\d.]+)|rbp(?P<p>\.\d+)"  # trec_eval; ranx
 
@@ -73,7 +74,7 @@ _SHARE = r"(?i)iprec(?:_at_recall_|@)(?P<recall>[\d.]+)|rbp(?P<p>\.\d+)"  # trec
 def parse(text: str) -> Measure:
     """Return the measure that `text` names, as `Measure.name` or Python writes it.
 
-    Reads the names of trec_eval, ir_measures, ranx and Spark too: `P@5`, `ndcg_cut_10`, `mrr`,
+    It also reads the names of trec_eval, ir_measures, ranx and Spark: `P@5`, `ndcg_cut_10`, `mrr`,
     `precisionAt(5)`. Raises `ParameterError` for another name, parameter or value, naming the
     choices.
     """
@@ -101,8 +102,11 @@ def parse(text: str) -> Measure:
 
 
 def _named(name: str) -> Measure | None:
-    """Return the measure of a name, or None; this package's names come before other tools'."""
-    # `MEASURES` is read at each call: users add their own measures to `MEASURES`.
+    """Return the measure with this name, or None.
+
+    Names of this package precede those of other tools.
+    """
+    # Read `MEASURES` at each call, since users add their own measures to it.
     for names in (MEASURES, SPELLINGS):
         by_key = {_key(each): measure for each, measure in names.items()}
         key = _key(name)
@@ -129,7 +133,7 @@ def parse_threshold(text: str) -> Threshold:
 
 def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
-    # An annotation is a type, or its text where annotations are postponed: both contain "float".
+    # An annotation is a type, or its text if annotations are postponed; both contain "float".
     numeric = {each.name for each in fields(measure) if "float" in str(each.type)}
     for part in filter(None, map(str.strip, inside.split(","))):
         name, sign, value = (piece.strip() for piece in part.partition("="))
@@ -142,9 +146,9 @@ def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
 
 
 def parse_cut(text: str) -> Cut:
-    """Return the k that `text` names: a number of contexts, or a budget.
+    """Parse a k: a number of contexts, or a budget.
 
-    Raises `ParameterError` for another text.
+    Raises `ParameterError` for any other text.
     """
     budget = parse_budget(text)
     # `int` alone would also accept 1_0, +5, and the digits of other scripts.

@@ -1,4 +1,4 @@
-"""Reports as web pages: one file each, which makes no request and works without a server."""
+"""Reports as web pages: single files that make no requests and need no server."""
 
 from __future__ import annotations
 

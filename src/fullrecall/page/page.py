@@ -26,13 +26,13 @@ from fullrecall.stats.summary import Summary, named_leaks
 from fullrecall.stats.summary import notes as summary_notes
 
 _NAMED = 4
-"""Scores that are named."""
+"""The most scores that are named."""
 
 
 def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns) -> list[Line]:
-    """Return the first lines of a page for a choice: the means of one report, or the changes.
+    """Return the first lines of a page for a choice of measures: the means, or the changes.
 
-    Each line is an emphasized word, and a sentence.
+    Each line has an emphasized word and a sentence.
     """
     labels, measures = subject.labels(choice), subject.choices[choice]
     if summary is not None:
@@ -47,9 +47,10 @@ def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns
 
 
 def leak_verdicts(subject: Subject) -> list[Line]:
-    """Return a line for each report in which forbidden contexts were retrieved: they come first.
+    """Return a line for each report in which forbidden contexts were retrieved.
 
-    Contexts for unanswerable questions do not count here: most retrievers always return some.
+    These lines come first on a page. Contexts for unanswerable questions are left out, since most
+    retrievers always return some.
     """
     verdicts = []
     for name, report in subject.reports.items():
@@ -75,7 +76,7 @@ def _mean_verdicts(estimates: Mapping[str, Estimate], turns: Turns) -> list[Line
 
 
 def cost_sentence(subject: Subject, summary: Summary | None) -> str:
-    """Return the cost of a question, if known, and other differences between the reports."""
+    """Return sentences on the cost of a question, if known, and on differences of the reports."""
     comparison, drift = subject.comparison, []
     cost: object = None if summary is None else summary.cost
     if comparison is not None:
@@ -85,11 +86,11 @@ def cost_sentence(subject: Subject, summary: Summary | None) -> str:
 
 
 MOST_ROWS = 10_000
-"""Samples that a page holds."""
+"""The most samples of a page."""
 
 
 def check_size(report: Evaluation) -> None:
-    """Raise `ReportError` for a report of more samples than a page holds."""
+    """Raise `ReportError` for a report with more samples than a page may have."""
     if len(report) > MOST_ROWS:
         raise ReportError(
             f"a page holds at most {MOST_ROWS:,} samples, got {len(report):,}: write that of "
@@ -125,7 +126,7 @@ def comparison_page(
 ) -> str:
     """Return the page of `comparison` as HTML; see `Comparison.to_html`.
 
-    `names` are the names of the two reports, `among` is a table that includes further reports.
+    `names` are the names of the two reports; `among` is a table with further reports.
     """
     check_size(comparison.before)
     check_size(comparison.after)
@@ -149,7 +150,7 @@ def diagnosed(
     corpus: Any = None,
     retriever: Any = None,
 ) -> Diagnosis:
-    """Return why targets were missed, at the k of the measure that the page opens with.
+    """Return the diagnosis of a report, at the k of the measure with which the page opens.
 
     `corpus` and `retriever` are those of `diagnose`.
     """
@@ -174,7 +175,8 @@ def _page(
         )
     causes = Causes(diagnosis, subject.columns)
     first = subject.first_shown(causes.labels.values())
-    # The report is read once for all choices: each pass over a report on disk makes its rows again.
+    # Read the report once for all choices, since each pass over a saved report creates its rows
+    # again.
     samples = [(rows, reading_of(subject, nth, rows)) for nth, rows in enumerate(subject.rows)]
     readings = [reading for _, reading in samples]
     turns = [turns_of(readings, choice) for choice in range(len(subject.choices))]
@@ -194,8 +196,7 @@ def _page(
         samples=len(samples),
         unscored=unscored(readings),
         turns=turns[first],
-        # The page has verdicts for every choice, since the script that switches them computes
-        # no intervals.
+        # The page has verdicts for every choice, since its script computes no intervals.
         verdicts=[
             [*leaks, *verdict(subject, summary, nth, turn)] for nth, turn in enumerate(turns)
         ],
@@ -211,7 +212,7 @@ def _page(
 
 
 def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
-    """Return the data that the script needs on the reports, their scores, and the causes."""
+    """Return the data on reports, scores, and causes that the script needs."""
     return {
         "sides": list(subject.reports),
         "choices": subject.choice_labels,

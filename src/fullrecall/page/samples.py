@@ -2,8 +2,8 @@
 
 The script reads the index at once, to sort and filter the table. It reads blocks of details,
 contexts and texts when a sample is opened or searched. Each text and each context is stored once,
-for any number of samples, and named by its number. Names are short because a page repeats them for
-each of thousands of samples; `page.js` explains each name.
+for any number of samples, and identified by its number. Keys are short because a page repeats them
+for thousands of samples; `page.js` explains each key.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from fullrecall.samples.sample import Sample
 from fullrecall.table.row import Row
 
 PER_BLOCK = 200
-"""Samples, contexts, or texts that are read together."""
+"""The number of samples, contexts, or texts in a block."""
 
 _QUESTION_SHOWN = 300
-"""Characters of a question that the table can show; the details have all of it."""
+"""The most characters of a question in the table; the details have the whole question."""
 
-# The encoder is made once: `json.dumps` with options makes an encoder for each call (2.2 µs a
-# value, not 1.4).
+# Make the encoder once: `json.dumps` with options makes one for each call (2.2 µs a value instead
+# of 1.4).
 _encoded = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 class Samples:
     """The samples of a page, in the order in which they are added.
 
-    Causes are those of the report on the `last` side.
+    Causes are those of the last report.
     """
 
     def __init__(self, causes: Causes, last: int) -> None:
@@ -46,7 +46,7 @@ class Samples:
     def add(self, rows: ComparedRows, reading: SampleReading) -> dict[str, Any]:
         """Add a sample; return its entry in the index.
 
-        The entry has the status for each report and score, and for each choice the value and the
+        The entry has the status for each report and score, and, for each choice, the value and the
         number of missed targets.
         """
         row = next(row for row in rows if row is not None)
@@ -98,17 +98,17 @@ class Samples:
                 yield f"{name}-{nth}", items[start : start + PER_BLOCK]
 
     def _text(self, text: str | None) -> int | None:
-        """Return the number of a text; None for None."""
+        """Return the number of a text; None for no text."""
         return None if text is None else self._texts.setdefault(text, len(self._texts))
 
     def _context(self, context: Context) -> int:
-        """Return the number of a context; contexts that differ only by their score share one."""
+        """Return the number of a context; contexts that differ only in score share one."""
         metadata = metadata_text(context.metadata)
         key = (context.text, context.id, context.source, metadata, context.start, context.end)
         return self._contexts.setdefault(key, len(self._contexts))
 
     def _side(self, row: Row, side: int, cells: Sequence[ResultCell]) -> dict[str, Any]:
-        """Return a sample in one report."""
+        """Return the data of a sample in one report."""
         sample, record = row.sample, row.sample.retrieval
         contexts = sample.contexts
         scores = [_rounded(context.score) for context in contexts or ()]
@@ -137,7 +137,7 @@ class Samples:
                 target["y"] = 1
             miss = misses.get(finding.target.label)
             if miss is not None:
-                # The number of the cause, the sentence, the rank.
+                # the number of the cause, the sentence, the rank
                 detail = self._text(miss.detail or None)
                 target |= _without_none(u=self._causes.number(miss), d=detail, x=miss.rank)
             targets.append(target)
@@ -153,7 +153,7 @@ class Samples:
         target = finding.target
         steps = [[rank, _rounded(credit)] for rank, credit in ranked.steps]
         if steps == [[rank, 1.0] for rank in finding.ranks[:1]]:
-            steps = []  # The script's default is left out.
+            steps = []  # leave out the script's default
         contexts = sample.retrieved_contexts or ()
         evidence = [self._evidence(each, contexts) for each in finding.evidence]
         return _without_none(
@@ -196,7 +196,7 @@ def metadata_text(metadata: Mapping[str, Any]) -> str | None:
         return None
     try:
         lines = [f" {_encoded(str(name))}: {_encoded(value)}" for name, value in metadata.items()]
-    except (TypeError, ValueError):  # The value contains itself, or has keys that are not str.
+    except (TypeError, ValueError):  # the value contains itself, or has keys that are not str
         return str(metadata)
     return "{\n" + ",\n".join(lines) + "\n}"
 

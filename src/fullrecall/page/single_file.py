@@ -1,4 +1,4 @@
-"""The HTML around the data: one file that makes no request and runs only its own script."""
+"""Build a page: one HTML file that makes no requests and runs only its own script."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from fullrecall.show.text import replaced
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# `<`, `>` and `&` can end or begin markup in HTML, the separators end lines in old scripts, the
-# overrides would reorder the page's source, and UTF-8 cannot encode half an emoji.
+# Characters to escape. `<`, `>` and `&` may be markup in HTML; the separators end lines in old
+# scripts; the overrides would reorder the page's source; UTF-8 cannot encode a lone surrogate.
 _UNSAFE_IN_SCRIPT = re.compile(
     "[<>&\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
 
 
 def script_json(value: Any) -> str:
-    """Return `value` as JSON that cannot end its `<script>`, nor a line of it."""
+    """Return `value` as JSON that cannot end its `<script>`, or a line of it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _UNSAFE_IN_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -39,19 +39,19 @@ def rendered(blocks: Sequence[tuple[str, Any]], **values: Any) -> str:
 def document(
     template: str, script: str, style: str, blocks: Sequence[tuple[str, Any]], **values: Any
 ) -> str:
-    """Return one HTML file with a script, a style, and the script's data by element ID.
+    """Return one HTML file with a script, its data in elements with IDs, and a style.
 
-    `template` is the text of a template, which may extend a file of this package; `style` follows
-    the style that all pages share.
+    `template` is the text of a template, which may extend a file of this package. `style` is added
+    to the style that all pages share.
     """
     from markupsafe import Markup
 
     from fullrecall import __version__
 
     style = _file("page.css") + style
-    # Scripts and styles are allowed only by their hashes, so an inline script that an escaping
-    # error let in would not run. A page under this policy cannot make requests, and its script
-    # cannot turn strings into markup.
+    # Scripts and styles are allowed only by hash, so that an inline script that an escaping error
+    # lets in does not run. Under this policy, a page cannot make requests, and its script cannot
+    # turn strings into markup.
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
@@ -77,7 +77,7 @@ def _hash(code: str) -> str:
 def _environment() -> Environment:
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    # Strict: a misspelled name raises an error instead of printing an empty text.
+    # Strict, so that a misspelled name raises an error instead of printing an empty text.
     environment = Environment(
         loader=FunctionLoader(_file),
         autoescape=True,

@@ -1,7 +1,7 @@
-"""The subject of a page: its reports and scores, the values of each sample, and causes of misses.
+"""The subject of a page: its reports, scores, samples' values, and causes of misses.
 
-Several scores may look for the same document, so a document that was not retrieved is a miss of
-each of them: counts of different scores do not add up.
+Several scores may search for the same document, and a document that was not retrieved is then a
+miss of each of them. So misses of different scores must not be added.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from fullrecall.stats.pairs import Gap
 from fullrecall.table.row import Row
 
 ComparedRows: TypeAlias = "tuple[Row | None, ...]"
-"""One sample in each report of a page, None where a report does not have it."""
+"""One sample in each report of a page; None if a report does not have it."""
 
 
 class Column(NamedTuple):
-    """A column of the page, which shows one score.
+    """A column of the page for one score.
 
     `letter` is its short name, `positions[side]` the index of its results in a row of that side's
     report, and `measures[choice]` its measure for a choice of the reader.
@@ -60,7 +60,7 @@ class Subject:
 
     @property
     def choice_labels(self) -> list[str]:
-        """The measures of each choice as text; several where headlines differ."""
+        """The measures of each choice as text; several if the scores' headlines differ."""
         return [" / ".join(dict.fromkeys(map(_label, measures))) for measures in self.choices]
 
     def labels(self, choice: int) -> list[str]:
@@ -68,9 +68,9 @@ class Subject:
         return [column.method.label(column.measures[choice]) for column in self.columns]
 
     def first_shown(self, diagnosed: Iterable[str]) -> int:
-        """Return the choice that a page opens with: the `diagnosed` measures, by their labels.
+        """Return the choice with which a page opens: the `diagnosed` measures, given by label.
 
-        If no diagnosed measure is offered, it is the headlines, or else the first choice.
+        If no choice has a diagnosed measure, it is that of the headlines, or else the first.
         """
         labels, choices = set(diagnosed), self.choices
         for nth in range(len(choices)):
@@ -81,7 +81,7 @@ class Subject:
 
     @property
     def families(self) -> dict[Family, list[int]]:
-        """The offered measures, each without its k, with the choices that read it."""
+        """The offered measures without their ks, each with the choices that have it."""
         families: dict[Family, list[int]] = {}
         for nth, measures in enumerate(self.choices):
             for family in dict.fromkeys(Family(each.whole, each.unit) for each in measures):
@@ -90,7 +90,7 @@ class Subject:
 
 
 class Family(NamedTuple):
-    """A measure without its k, and the unit of its budgets; None for ranks."""
+    """A measure without its k, and the unit of its budgets (None for ranks)."""
 
     measure: Measure
     unit: Unit | None
@@ -121,7 +121,7 @@ def _label(measure: Measure) -> str:
 
 
 class Misses(NamedTuple):
-    """How many of the `targets` were not found in full within a measure's k."""
+    """The number of targets, and how many of them were not found in full within a measure's k."""
 
     missed: int
     targets: int
@@ -130,7 +130,7 @@ class Misses(NamedTuple):
 class ResultCell(NamedTuple):
     """One score of one sample in one report, with its value and its misses for each choice.
 
-    `result` is the scorer's result, `compared` its result over the compared targets only.
+    `result` is the scorer's result, `compared` the result over only the compared targets.
     """
 
     result: Result
@@ -140,9 +140,9 @@ class ResultCell(NamedTuple):
 
 
 class SampleReading(NamedTuple):
-    """One sample: for each report, a cell of each score; no cell if the report lacks the sample.
+    """One sample, with a cell for each score in each report; no cells if a report lacks it.
 
-    `gaps` give, for each score, the reason why it is not compared.
+    `gaps` has, for each score, the reason why it is not compared, or None.
     """
 
     sides: Sequence[Sequence[ResultCell]]
@@ -185,11 +185,11 @@ def _misses(result: Result, measure: Measure) -> Misses:
 
 
 class Turns(NamedTuple):
-    """Counts of samples that miss targets, for one choice.
+    """The numbers of samples that miss targets, for one choice.
 
     Of the `scored` samples, `missing` miss a target in the last report. Of the `compared` samples,
-    which the first report has too, `newly` miss one only in the last report, `mended` only in the
-    first, `still` in both.
+    which the first report has too, `newly` miss a target only in the last report, `mended` only in
+    the first, and `still` in both.
     """
 
     missing: int
@@ -202,7 +202,7 @@ class Turns(NamedTuple):
 
 def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
     """Return the counts of samples that miss targets, for a choice."""
-    # Samples are counted here, since the page shows them without its script too.
+    # Count samples here, since the page also shows these numbers without its script.
     now = [_fails(each.sides[-1], choice) for each in readings]
     before = [_fails(each.sides[0], choice) if each.sides[1:] else None for each in readings]
     fails = Counter(zip(before, now, strict=True))
@@ -227,14 +227,14 @@ def unscored(readings: Sequence[SampleReading]) -> int:
 
 def _fails(cells: Sequence[ResultCell], choice: int) -> bool | None:
     """Return whether any score misses a target; None if no score has a value."""
-    # An unmeasured target is not a missed one.
+    # an unmeasured target is not a missed one
     if all(cell.values[choice] is None for cell in cells):
         return None
     return any(cell.misses[choice].missed for cell in cells)
 
 
 class CauseShare(NamedTuple):
-    """How many misses of one score have a cause: `missed` of `total`.
+    """The misses of one score that have a cause: `missed` of `total`.
 
     `label` is the score's name in the diagnosis, such as `id_recall@5`.
     """

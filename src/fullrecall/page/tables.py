@@ -1,4 +1,4 @@
-"""The tables and charts of a page as sheets: scores or changes by each choice, and over k."""
+"""The tables and charts of a page: scores or changes for each choice, and curves over k."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from fullrecall.stats.estimates import Estimate, ScoreSummary
 from fullrecall.stats.summary import Summary, mean_cell
 
 STYLES = 6
-"""Colors of lines; each has a dash of its own, so that color is not needed to tell them."""
+"""The number of colors of lines; each has its own dash, so that color is not needed to distinguish
+them.
+"""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 370, 12, 208
-"""In units of a chart, which has 420 by 252; the chart and its text scale with the page."""
+"""The margins of a chart of 420 by 252 units; the chart and its text scale with the page."""
 
 _TICK_WIDTH = 22
 
@@ -53,7 +55,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves of one measure over ascending `ks` or budgets; y always goes from 0 to 1.
+    """Curves of one measure over ascending `ks` or budgets, with y from 0 to 1.
 
     `counted` labels the x axis.
     """
@@ -65,7 +67,7 @@ class Chart:
     def x(self, k: float) -> float:
         """Return the x coordinate of a k, on a logarithmic axis.
 
-        The first ranks, where curves rise, get as much room as later ones.
+        So the first ranks, where curves rise, get as much room as the later ones.
         """
         share = log2(k / self.ks[0]) / log2(self.ks[-1] / self.ks[0])
         return round(_LEFT + share * (_RIGHT - _LEFT), 1)
@@ -88,7 +90,7 @@ class Chart:
 
     @property
     def labeled(self) -> list[float]:
-        """The ks that have room for their number; always includes the last."""
+        """The ks whose number has room on the axis; the last is always included."""
         kept = [self.ks[-1]]
         for k in reversed(self.ks[:-1]):
             if self.x(kept[-1]) - self.x(k) >= _TICK_WIDTH:
@@ -97,7 +99,7 @@ class Chart:
 
 
 def chart(curves: Iterable[Curve], unit: Unit | None = None) -> Chart | None:
-    """Return the chart of `curves`; None for fewer than two ks, which make no line."""
+    """Return the chart of `curves`; None for fewer than two ks, which would draw no line."""
     kept = [c for c in curves if any(figure.mean is not None for figure in c.figures.values())]
     ks = sorted({k for curve in kept for k in curve.figures})
     return Chart(unit or "k, the contexts", ks, kept) if len(ks) > 1 else None
@@ -109,10 +111,10 @@ def path(points: Sequence[Point]) -> str:
 
 
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""The largest end of the axis of differences."""
+"""The possible ends of the axis of differences."""
 
 _BEFORE = 5
-"""The style of the report before a change: a quiet dashed line."""
+"""The number of the style for the report before a change: a quiet dashed line."""
 
 _LISTS = {"retrieved": "Retrieved", "kept": "Kept", "read": "In the prompt"}
 
@@ -148,7 +150,7 @@ def tables(
 def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[SampleReading]) -> Sheet:
     """Return the scores of one report for each choice."""
     scores = list(summary)
-    # Otherwise the last column would have only dashes.
+    # Otherwise, the last column would have only dashes.
     gaps = any(score.unscored for score in scores)
     unjudged = any(score.unjudged for score in scores)
     percent = f"{CONFIDENCE:.0%} interval"
@@ -199,7 +201,7 @@ def _changes_sheet(subject: Subject, comparison: Comparison) -> Sheet:
 
 
 _LONGEST_HEAD = 24
-"""Characters of a report's name at the head of a column."""
+"""The most characters of a report's name in a column head."""
 
 
 def _overview(
@@ -227,7 +229,7 @@ def _change_cells(change: Difference, end: float) -> list[Cell]:
 
 
 def _panels(subject: Subject, summary: Summary) -> Iterator[ChartPanel]:
-    """Yield a chart for each measure that is offered at several ks, with a curve for each score."""
+    """Yield a chart for each measure offered at several ks, with a curve for each score."""
     for family, numbers in subject.families.items():
         curves = []
         for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True)):
@@ -243,7 +245,7 @@ def _panels(subject: Subject, summary: Summary) -> Iterator[ChartPanel]:
 
 
 def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[ChartPanel]:
-    """Yield a chart for each measure at several ks and each score: before and after."""
+    """Yield a chart for each score and each measure offered at several ks, before and after."""
     for family, numbers in subject.families.items():
         for score, column in zip(comparison, subject.columns, strict=True):
             changes = {k: score[cut] for k, cut in family.amounts(column.measures).items()}
@@ -275,9 +277,9 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
 
 
 def _funnel_sheet(summary: Summary) -> Sheet | None:
-    """Return how many references by ID each list has, and how many it lost.
+    """Return a table of the references, by ID, that each list has and has lost.
 
-    None if no record has two of the lists, or no list dropped a reference.
+    Returns None if no record has two of the lists, or no list lost a reference.
     """
     if summary.funnel is None:
         return None
@@ -301,7 +303,7 @@ def _bar(value: float | None, interval: Interval | None, low: float, high: float
 
 
 def _end(differences: Sequence[Difference]) -> float:
-    """Return the end of an axis that covers all differences with their intervals."""
+    """Return the end of an axis that includes all differences with their intervals."""
     reach = [0.0]
     for each in differences:
         values = (each.difference, *(each.interval or ())[:2])

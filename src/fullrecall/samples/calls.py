@@ -1,4 +1,4 @@
-"""One call of a retriever, and the calls that were its stages."""
+"""One call of a retriever, with the calls of its earlier stages."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from fullrecall.samples.identifiers import as_list
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a retriever, or one step that made a list from another list; immutable.
+    """One call of a retriever, or a step that makes a list from another list; immutable.
 
     - `source`: the name of the retriever, tool, index, or reranker that was called.
-    - `query`: the text that it was asked.
-    - `contexts`: the contexts that it returned, best first, copied at that moment; empty if it
-      returned no contexts, None if it failed or its result could not be read as contexts.
+    - `query`: the text with which it was called.
+    - `contexts`: the contexts that it returned, best first, copied when it returned; empty if it
+      returned none, None if it failed or its result cannot be read as contexts.
     - `error`: why it failed.
-    - `children`: the calls whose contexts it took: the stages before it.
+    - `children`: the calls whose contexts it received, which are the stages before it.
     - `recovered`: whether it failed, and a retry or a fallback succeeded in its place.
-    - `reorders`: whether its order serves the model's attention (LongContextReorder): the rank of
-      a context is that in the list that it took.
+    - `reorders`: whether it only reorders contexts for the model's attention (LongContextReorder);
+      ranks are then those in the list that it received.
 
     Raises `ValueError` for values of another kind.
     """
@@ -54,7 +54,7 @@ class Call:
 
     @property
     def ranked(self) -> tuple[Context, ...] | None:
-        """The contexts by rank; a step that only reorders keeps the ranks of the list it took."""
+        """The contexts by rank; a step that only reorders keeps the ranks of its input list."""
         if not self.reorders or self.contexts is None or len(self.children) != 1:
             return self.contexts
         before = self.children[0].ranked or ()
@@ -67,16 +67,16 @@ class Call:
         )
 
     def walk(self) -> Iterator[Call]:
-        """Yield this call and every call below it, each after the calls whose contexts it took."""
+        """Yield this call and every call below it; each call follows its children."""
         for child in self.children:
             yield from child.walk()
         yield self
 
 
 class Stage(NamedTuple):
-    """One call as a stage of a pipeline: its name among the sample's stages, and its contexts.
+    """One call as a stage of a pipeline: its name, unique in the sample, and its contexts.
 
-    `into` names the stage that took these contexts, None if the final list did.
+    `into` is the name of the stage that received these contexts; None for the final list.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Stage(NamedTuple):
 
 
 def failures(calls: Iterable[Call]) -> list[Call]:
-    """Return the outermost failed calls that were not recovered; the cause may be below them."""
+    """Return the outermost failed calls that were not recovered; the cause may be further below."""
     return [call for call in failed_calls(calls) if not call.recovered]
 
 
@@ -99,7 +99,7 @@ def failed_calls(calls: Iterable[Call]) -> list[Call]:
 
 @dataclass(slots=True, eq=False)
 class StageNode:
-    """A call of a pipeline; `name` is that of its stage, or empty."""
+    """A call of a pipeline; `name` is the name of its stage, or ""."""
 
     call: Call
     above: StageNode | None
@@ -108,15 +108,12 @@ class StageNode:
 
     @property
     def into(self) -> str | None:
-        """The name of the next stage that took its contexts."""
+        """The name of the next stage that received its contexts."""
         return None if self.above is None else self.above.name or self.above.into
 
 
 def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> list[StageNode]:
-    """Return every call, after the calls whose contexts it took; stages have names.
-
-    A call that returned `contexts`, the final list, is not a stage.
-    """
+    """Return every call as a node, after its children; stages have names."""
     nodes = [node for call in calls for node in _nodes(call, None)]
     answered = [call for call in calls if call.contexts]
     answered = answered or [call for call in calls if call.contexts is not None]
@@ -141,14 +138,14 @@ def _nodes(call: Call, above: StageNode | None) -> Iterator[StageNode]:
 
 
 def optional_text(value: object, name: str) -> str | None:
-    """Return a text or None; raise `ValueError`, naming the field, for anything else."""
+    """Return a text or None; raise `ValueError`, naming the field, for any other value."""
     if value is not None and not isinstance(value, str):
         raise ValueError(f"{name} must be a str, got {shown(value)}")
     return value
 
 
 class KnownContexts:
-    """Contexts that a record writes once; elsewhere it writes their positions."""
+    """Contexts that a saved record writes only once; elsewhere it has their positions."""
 
     def __init__(self, contexts: Sequence[Context]) -> None:
         self._contexts = contexts
@@ -180,7 +177,7 @@ _NO_CONTEXTS = KnownContexts(())
 
 
 def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
-    """Return a call as plain JSON values, its contexts by their positions among the known ones."""
+    """Return a call as plain JSON values, with the positions of known contexts."""
     fields = {
         "source": call.source,
         "query": call.query,
@@ -194,7 +191,10 @@ def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
 
 
 def call_of(value: object, known_contexts: KnownContexts = _NO_CONTEXTS) -> Call:
-    """Return a call, or a mapping of `plain_call`, as a call; `ValueError` for anything else."""
+    """Convert a call, or a mapping by `plain_call`, to a `Call`.
+
+    Raise `ValueError` for other values.
+    """
     if isinstance(value, Call):
         return value
     names = Call.__slots__
@@ -212,5 +212,8 @@ def call_of(value: object, known_contexts: KnownContexts = _NO_CONTEXTS) -> Call
 
 
 def identity(context: Context) -> tuple[str | None, str | None]:
-    """Return the key of equal contexts: ID and text, since chunks may share their document's ID."""
+    """Return the ID and the text, the key of equal contexts.
+
+    Chunks may share their document's ID.
+    """
     return context.id, context.text

@@ -1,4 +1,4 @@
-"""A piece of text that was retrieved, or should have been."""
+"""A piece of text that a retriever returned, or should have returned."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 ID: TypeAlias = "str | int | UUID"
-"""An ID as users have it; IDs are compared as `str`, so `1` and `"1"` are equal."""
+"""An ID as users write it. IDs are compared as `str`, so `1` and `"1"` are equal."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Context:
     """A piece of text that a retriever returned, or should have returned.
 
-    Either `id` or `text` may be absent, not both. `source` is the ID of the document that the text
-    was cut from, `start` and `end` the half-open character range in it. `SpanRecall` uses them if
-    both sides have them. Raises `ValueError` for values of another kind.
+    `id` or `text` may be None, but not both. `source` is the ID of the document from which the text
+    was cut, `start` and `end` are the half-open character range in it. `SpanRecall` compares ranges
+    if both sides have them. Raises `ValueError` for values of another kind.
     """
 
     text: str | None
@@ -63,7 +63,10 @@ class Context:
         _put_end(self, end)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the given fields as plain values; `Context(**fields)` makes an equal context."""
+        """Return the given fields as plain values.
+
+        `Context(**fields)` restores an equal context.
+        """
         return {
             name: value
             for name, value in zip(_CONTEXT_FIELDS, _values(self), strict=True)
@@ -80,15 +83,15 @@ ContextLike: TypeAlias = Context | str | Mapping[str, Any]
 """A `Context`, a bare text, or a mapping with the fields of one."""
 
 _CONTEXT_FIELDS = ("text", "id", "score", "metadata", "source", "start", "end")
-# Setting the slots of a frozen object takes three quarters of the time of `object.__setattr__`, and
-# every retrieved context pays for it.
+# Setting the slots of a frozen object in this way takes three quarters of the time of
+# `object.__setattr__`; it is done for every retrieved context.
 _put_text, _put_id, _put_score, _put_metadata, _put_source, _put_start, _put_end = (
     Context.__dict__[name].__set__ for name in _CONTEXT_FIELDS
 )
 CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
 """The fields of a context."""
 _values = attrgetter(*_CONTEXT_FIELDS)
-# A public class checks its arguments in one more call; contexts made here skip it.
+# A public class checks its arguments in one more call; contexts that are made here skip it.
 _new: Any = object.__new__
 _fill = Context.__init__
 _CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
@@ -102,7 +105,7 @@ def known_context(
     score: float | None,
     metadata: Mapping[str, Any],
 ) -> Context:
-    """Return a context of values that are checked already; it keeps `metadata` without a copy."""
+    """Return a context from checked values; it keeps `metadata` without a copy."""
     context: Context = _new(Context)
     _put_text(context, text)
     _put_id(context, id)
@@ -114,12 +117,12 @@ def known_context(
 
 
 def as_context(value: object) -> Context:
-    """Return a `Context`, text, or mapping as a context; `ValueError` for an invalid value."""
+    """Convert a `Context`, a text or a mapping; raise `ValueError` for an invalid value."""
     if isinstance(value, Context):
         return value
     if isinstance(value, str):
         return Context(value)
-    if type(value) is dict and value.keys() <= CONTEXT_KEYS:  # Saved contexts have this form.
+    if type(value) is dict and value.keys() <= CONTEXT_KEYS:  # saved contexts have this form
         context: Context = _new(Context)
         _fill(context, **value)
         return context
@@ -127,7 +130,7 @@ def as_context(value: object) -> Context:
         fields: dict[str, Any] = {
             _CONTEXT_NAMES.get(str(name), str(name)): content for name, content in value.items()
         }
-        fields.pop("type", None)  # LangChain's dumped documents carry `"type": "Document"`.
+        fields.pop("type", None)  # LangChain's dumped documents have `"type": "Document"`
         unknown = fields.keys() - CONTEXT_KEYS
         if unknown:
             raise ValueError(
@@ -147,15 +150,15 @@ def as_context(value: object) -> Context:
 def as_contexts(
     value: object, convert: Callable[[object], Context] = as_context
 ) -> tuple[Context, ...]:
-    """Return a list of contexts; `ValueError` names the first item that `convert` refuses."""
-    # These are contexts of another sample or call.
+    """Convert a list of contexts; a `ValueError` names the first item that `convert` refuses."""
+    # These contexts come from another sample or call.
     if type(value) is tuple and set(map(type, value)) <= {Context}:
         return value
     return tuple(each_of(as_list(value, ordered=True), convert))
 
 
 def as_number(value: object, name: str) -> float:
-    """Return a finite number; `ValueError`, which names `name`, for anything else."""
+    """Return a finite number; raise a `ValueError` that names `name` for any other value."""
     if type(value) is float and isfinite(value):
         return value
     if isinstance(value, (str, bool)):
@@ -170,7 +173,7 @@ def as_number(value: object, name: str) -> float:
 
 
 def as_metadata(value: object) -> dict[str, Any]:
-    """Return a mapping as a dict, None as an empty dict; `ValueError` for anything else."""
+    """Return a mapping as a dict, None as an empty dict; raise `ValueError` for any other value."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -179,7 +182,7 @@ def as_metadata(value: object) -> dict[str, Any]:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as a message lists them."""
+    """Return names, quoted and sorted, for a message."""
     return ", ".join(repr(name) for name in sorted(names))
 
 

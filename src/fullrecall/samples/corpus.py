@@ -1,4 +1,4 @@
-"""A corpus by digests: its fingerprint, and whether a label still names its text."""
+"""A corpus as digests: its fingerprint, and whether labels still name their texts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fullrecall.samples.fields import LABELS, STALE
 from fullrecall.samples.sample import Sample
 
 ANCHORS = "anchors"
-"""The key of a sample's metadata that holds, by reference ID, a digest and a quote of its text."""
+"""The key of a sample's metadata with, by reference ID, a digest and a quote of its text."""
 
 
 class Document(NamedTuple):
-    """One text with the ID that its chunks have as their `source`.
+    """One text, with the ID that its chunks have as their `source`.
 
-    `source` is set for a text that is itself a chunk: the ID of the document it was cut from.
+    If the text is itself a chunk, `source` is the ID of the document from which it was cut.
     """
 
     id: str
@@ -26,13 +26,13 @@ class Document(NamedTuple):
 
 
 def text_digest(text: str) -> str:
-    """Return a digest of a text's words, 16 hex digits; white space does not count."""
+    """Return a digest of a text's words, 16 hex digits; white space has no effect."""
     return _hash(" ".join(text.split()))
 
 
 @dataclass(frozen=True)
 class CorpusIndex:
-    """A corpus, read by its IDs, with its fingerprint and digests.
+    """An index of a corpus by ID, with its fingerprint and digests.
 
     - `fingerprint`: 16 hex digits of all IDs and texts, in any order.
     - `digests`: the digest of each text, by its ID. `sources`: the documents of the chunks.
@@ -48,7 +48,7 @@ class CorpusIndex:
     def of(
         cls, documents: Iterable[Document], samples: Iterable[Sample] | None = ()
     ) -> CorpusIndex:
-        """Read a corpus once, and keep only the texts that the samples' spans are in.
+        """Read a corpus once; keep only the texts in which the samples have spans.
 
         If `samples` is None, all texts are kept.
         """
@@ -71,24 +71,24 @@ class CorpusIndex:
 
 
 def anchors_of(sample: Sample) -> Mapping[str, Mapping[str, Any]]:
-    """Return the digest and the quote of each reference that has them, by its ID."""
+    """Return the digest and the quote of each reference, by its ID, from the metadata."""
     anchors = sample.metadata.get(ANCHORS)
     kept = anchors.items() if isinstance(anchors, Mapping) else ()
     return {name: anchor for name, anchor in kept if isinstance(anchor, Mapping)}
 
 
 def origin_of(sample: Sample) -> Mapping[str, Any]:
-    """Return a test set's record of how a sample was made and judged."""
+    """Return a test set's record of how a sample was created and judged."""
     origin = sample.metadata.get("testset")
     return origin if isinstance(origin, Mapping) else {}
 
 
 def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LABELS) -> str | None:
-    """Return why a sample's references are stale: their texts changed or are gone; or None.
+    """Return why a sample's references are stale (their text changed or is gone), or None.
 
     A group of alternatives is stale if one of them has other words, or if the corpus has none of
-    them. Other words are noticed if the reference has a digest, or offsets in a text. References of
-    grade 0 are never stale. `fields` says which of `LABELS` are checked.
+    them. Other words are detected if the reference has a digest, or offsets in a text. References
+    of grade 0 are never stale. `fields` are the `LABELS` that are checked.
     """
     by_id = LABELS[0] in fields and _stale_id(sample, index)
     return by_id or (_stale_span(sample, index) if LABELS[1] in fields else None)
@@ -132,8 +132,8 @@ def _has_moved(context: Context, index: CorpusIndex) -> bool:
 
 
 def _hash(text: str) -> str:
-    # Half an emoji is legal in JSON input. With 64 bits, the chance that any two of a million texts
-    # share a digest is 3 in 100 million.
+    # A lone surrogate is legal in JSON input. With 64 bits, the chance that any two of a million
+    # texts share a digest is 3 in 100 million.
     from hashlib import sha256  # not before: it loads OpenSSL
 
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The fields of a sample: how each is read from a user's value, and its names in other tools."""
+"""The fields of a sample: how users' values are converted, and their names in other tools."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from fullrecall.samples.retrieval import Retrieval
 
 def _truth(value: object) -> bool:
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"  # The value is a cell of a CSV file.
+        return value.strip().lower() == "true"  # the value is a cell of a CSV file
     if type(value).__name__ in ("bool", "bool_") or (type(value) is int and value in (0, 1)):
         return bool(value)
     raise ValueError(f"expected true or false, got {shown(value)}")
 
 
 def _contexts(value: object) -> tuple[Context, ...]:
-    from fullrecall.samples.hits import recorded_contexts  # It knows many libraries.
+    from fullrecall.samples.hits import recorded_contexts  # this module knows many libraries
 
     return recorded_contexts(value)
 
@@ -49,7 +49,7 @@ def _one_text(value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Sequence) and len(value) == 1 and isinstance(value[0], str):
-        return value[0]  # Ragas's old `ground_truths` is a list of one answer.
+        return value[0]  # Ragas's old `ground_truths` is a list of one answer
     several = isinstance(value, Sequence) and len(value) > 1
     hint = ": several samples, written by columns, are one Sample for each row" if several else ""
     raise ValueError(f"expected one str, got {type(value).__name__} {shown(value)}{hint}")
@@ -64,7 +64,7 @@ class SampleField(NamedTuple):
 
     - `convert`: the function that converts a user's value.
     - `other_names`: those of ragas (old), LangChain, LlamaIndex, deepeval, TREC.
-    - `to_json`: the function that converts it to plain JSON values, where it needs one.
+    - `to_json`: the function that converts it to plain JSON values; None if it needs none.
     """
 
     convert: Callable[[Any], object]
@@ -76,7 +76,7 @@ LABELS = ("reference_context_ids", "reference_contexts")
 """The fields of a sample that name texts of a corpus."""
 
 STALE = "stale label"
-"""The beginning of the reason for a sample whose label no longer names its text."""
+"""The beginning of the reason if a sample's label no longer names its text."""
 
 
 SAMPLE_FIELDS: dict[str, SampleField] = {
@@ -111,7 +111,7 @@ SAMPLE_FIELDS: dict[str, SampleField] = {
     "retrieval": SampleField(_retrieval, to_json=Retrieval.to_dict),
     "metadata": SampleField(as_metadata),
 }
-"""Each field of a `Sample`, once."""
+"""Each field of a `Sample` with its declaration."""
 
 _OTHER_NAMES = {other: name for name, field in SAMPLE_FIELDS.items() for other in field.other_names}
 
@@ -129,11 +129,14 @@ _CARRIED = frozenset(
         "reference_answer_by",
     }
 )
-"""Columns of ragas and LlamaIndex data sets that no scorer uses: kept in `metadata`."""
+"""Columns of ragas and LlamaIndex datasets that no scorer uses; they become metadata."""
 
 
 def translated(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields by their own names; raise `InputError` for unknown or contradicting names."""
+    """Translate names of other tools to fields.
+
+    Raise `InputError` for unknown or conflicting names.
+    """
     known = (SAMPLE_FIELDS, _OTHER_NAMES, _CARRIED)
     unknown = [name for name in arguments if not any(name in names for names in known)]
     if unknown:

@@ -1,4 +1,4 @@
-"""The names of fields in the results of other libraries, and the values of these fields."""
+"""The names of the fields in other libraries' results, and how their values are read."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ LISTS = (
     ("value",),  # Azure AI Search
     ("data",),
 )
-"""The fields in which a result keeps its rows: one name inside of another."""
+"""The fields in which a result has its rows, as paths of names."""
 
 INNER = ("document", "node", "payload", "_source", "properties", "fields", "entity")
-"""The fields of a row that hold the user's own: Qdrant, Elasticsearch, Weaviate, Vespa, Milvus."""
+"""The fields of a row in which Qdrant, Elasticsearch, Weaviate, Vespa and Milvus have the user's
+own fields.
+"""
 
 IDS = (
     "id",
@@ -64,16 +66,16 @@ TEXTS = (
 )
 
 SCORES = ("score", "_score", "relevance", "relevance_score", "_relevance_score")
-"""Distances are not scores: a smaller one is better."""
+"""The names of scores. Distances are left out, since a smaller distance is better."""
 
 METADATA = ("metadata", "meta", "payload", "_source", "properties", "fields")
 
 MOST_SHOWN = 12
-"""Fields of a context that an error names."""
+"""The most fields of a context that an error names."""
 
 
 def values_by_path(metadata: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the values of metadata by their names, those of nested metadata by a dotted path."""
+    """Yield the values of metadata with their names; nested values have a dotted path."""
     for name, value in metadata.items():
         if isinstance(value, Mapping):
             yield from values_by_path(value, f"{path}{name}.")
@@ -82,21 +84,24 @@ def values_by_path(metadata: Mapping[str, Any], path: str = "") -> Iterator[tupl
 
 
 def at_path(holder: Any, path: str) -> Any:
-    """Return the field at a dotted path; a field whose name has dots comes first."""
+    """Return the field at a dotted path, unless a field has the whole path as its name."""
     value = field_of(holder, path)
     return nested(holder, path.split(".")) if value is None else value
 
 
 def nested(holder: Any, path: Sequence[str]) -> Any:
-    """Return the field at a path of names, one inside of another; None without it."""
+    """Return the field at a path of nested names; None if it is missing."""
     for name in path:
         holder = field_of(holder, name)
     return holder
 
 
 def is_list(value: object) -> bool:
-    """Return whether a value may be a list of documents: ordered, not a text, not a model."""
-    # A model's iterator yields its fields, a set has no order, and a text is one item.
+    """Return whether a value may be a list of documents.
+
+    Ordered, and neither a text nor a model.
+    """
+    # The iterator of a model yields its fields, a set has no order, and a text is one item.
     return (
         isinstance(value, Iterable)
         and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping, AbstractSet))
@@ -105,7 +110,7 @@ def is_list(value: object) -> bool:
 
 
 def whole_number(value: object) -> int | None:
-    """Return a whole number, NumPy's too; None for anything else."""
+    """Return a whole number, also one of NumPy; None for any other value."""
     if isinstance(value, (bool, str)):
         return None
     try:
@@ -115,13 +120,13 @@ def whole_number(value: object) -> int | None:
 
 
 def first_field(row: object, names: Sequence[str]) -> Any:
-    """Return the first value that a row has under one of the names; None without any."""
+    """Return the first value that a row has under these names; None if it has none."""
     values = (field_of(row, name) for name in names)
     return next((value for value in values if value is not None and value != ""), None)
 
 
 def field_of(row: object, name: str) -> Any:
-    """Return the field of a mapping or an object; None without it."""
+    """Return the field of a mapping or an object; None if it is missing."""
     if row is None or isinstance(row, (str, bytes, int, float)):
         return None
     if isinstance(row, Mapping):
@@ -130,11 +135,11 @@ def field_of(row: object, name: str) -> Any:
     if isinstance(row, (list, tuple)) and not hasattr(row, "_fields"):
         return None
     value = getattr(row, name, None)
-    return None if callable(value) else value  # A method with the name is not a field.
+    return None if callable(value) else value  # a method with this name is not a field
 
 
 def _opened(text: str) -> Any:
-    """Return the object of a text of JSON, as some drivers return such a column; else the text."""
+    """Parse the JSON object that some drivers return as a text; return any other text unchanged."""
     import json
 
     try:
@@ -145,12 +150,12 @@ def _opened(text: str) -> Any:
 
 
 def has_fields(value: object) -> bool:
-    """Return whether a value may be an object or a mapping: not a plain value, not a list."""
+    """Return whether a value may be an object or a mapping: neither a plain value nor a list."""
     return value is not None and not isinstance(value, (str, bytes, int, float, list, tuple, bool))
 
 
 def is_numeric(value: object) -> bool:
-    """Return whether a value is a number, of any library; a text or a flag is none."""
+    """Return whether a value is a number of any library; texts and booleans are not."""
     if isinstance(value, (bool, str)):
         return False
     try:
@@ -161,8 +166,8 @@ def is_numeric(value: object) -> bool:
 
 
 def unreadable(row: object) -> str:
-    """Return the message for a row that is no context."""
-    # The message has only the type and the names: a thousand samples then share one reason.
+    """Return the message for a row that cannot be read as a context."""
+    # The message has only the type and the names, so that a thousand samples share one reason.
     size, way = "", 'return {"id": …, "text": …}, or pass id_key='
     if isinstance(row, (tuple, list)) and not any(isinstance(cell, Mapping) for cell in row):
         size = f" of {len(row)}"

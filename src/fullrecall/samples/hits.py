@@ -1,8 +1,8 @@
 """Read the results of other libraries' retrievers as contexts, by the names of their fields.
 
-No library is imported, except narwhals for a data frame. An object, or a mapping, is read if its
-fields name its ID, its text and its score without doubt. Rows without names are read by the values
-of their columns.
+No library is imported, except narwhals for a data frame. An object or a mapping is read if it is
+clear which fields are its ID, its text and its score. Rows without names are read by the values of
+their columns.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def contexts_of(
 ) -> tuple[Context, ...]:
     """Return a retriever's result as contexts, in its order.
 
-    Takes lists and other iterables of texts, whole numbers and UUIDs (which are IDs), mappings,
-    `Context`s and objects with an ID, a text and a score; rows of a database, with names or
-    without: (id, text), (id, score), (id, text, score); pairs of one of these and its score;
-    mappings of IDs to scores, in trec_eval's order; data frames; results and answers for one query
+    It accepts lists and other iterables of texts, of whole numbers and UUIDs (which are IDs), of
+    mappings, `Context`s and objects with an ID, a text and a score, and of pairs of one of these
+    and its score; rows of a database, with names or without: (id, text), (id, score), (id, text,
+    score); mappings of IDs to scores, in trec_eval's order; data frames; and results for one query
     that contain such a list.
 
     - `id_key`: the place of each item's ID. Default: the usual names.
-    - `strings_are_ids`: read strings as IDs, not as texts, where all of them look like IDs.
+    - `strings_are_ids`: read strings as IDs, not as texts, if all of them look like IDs.
 
     Raises `InputError`, naming the item, for a result that cannot be read, and for None.
     """
@@ -89,9 +89,9 @@ def contexts_of(
 
 
 def recorded_contexts(value: object) -> tuple[Context, ...]:
-    """Return a sample's retrieved contexts: contexts, texts, or hits as a search returned them.
+    """Convert a sample's retrieved contexts, given as contexts, texts, or hits of a search.
 
-    Raises `ValueError`, naming the item, for anything else.
+    Raises `ValueError`, naming the item, for any other value.
     """
     if isinstance(value, Mapping):
         return contexts_of(value)
@@ -104,7 +104,7 @@ def _recorded(item: object) -> Context:
 
 
 def _is_context(row: object, names: AbstractSet[str] = CONTEXT_KEYS) -> bool:
-    """Return whether a mapping has only fields of a `Context`, called by `names`."""
+    """Return whether a mapping has only fields of a `Context`, under these `names`."""
     # A column of a database may hold the metadata as a text.
     return (
         isinstance(row, Mapping)
@@ -114,15 +114,15 @@ def _is_context(row: object, names: AbstractSet[str] = CONTEXT_KEYS) -> bool:
 
 
 def context_of(row: object, id_key: IdKey | None = None) -> Context:
-    """Return one row of a result as a context; `ValueError` for a row that cannot be read.
+    """Convert one row of a result to a context.
 
-    `id_key` is the place of its ID.
+    `id_key` is the place of its ID. Raises `ValueError` for a row that cannot be read.
     """
     if id_key is not None:
         return _identified(row, id_key)
     if isinstance(row, (Context, str)) or _is_context(row):
         return as_context(row)
-    # Only plain tuples are rows: a named tuple names its own score field.
+    # Only plain tuples are rows; a named tuple names its own score field.
     if type(row) is tuple and len(row) == 2 and is_numeric(row[1]):  # noqa: PLR2004 - a pair
         return replace(context_of(row[0]), score=float(row[1]))
     if isinstance(row, UUID):
@@ -152,11 +152,11 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
 
 
 def _identified(row: Any, id_key: IdKey) -> Context:
-    """Return a row as a context with the ID that `id_key` names."""
+    """Convert a row to a context with the ID at `id_key`."""
     own_id = id_at(row, id_key)
     try:
         return replace(context_of(row), id=own_id)
-    except ValueError:  # The row has no text, and no ID except the named one.
+    except ValueError:  # the row has no text, and no ID but this one
         return Context(id=own_id)
 
 
@@ -181,17 +181,17 @@ def _are_scores(result: object) -> TypeGuard[Mapping[Any, float]]:
 
 
 def _ranked(scores: Mapping[Any, float]) -> list[tuple[Any, float]]:
-    """Return IDs with their scores, best first, equal scores in trec_eval's order."""
+    """Return IDs with their scores, best first; equal scores are in trec_eval's order."""
     return sorted(scores.items(), key=lambda each: (each[1], str(each[0])), reverse=True)
 
 
 def _listed(result: Any) -> Iterable[object] | None:
-    """Return the list that an answer has under one of the usual names, or the answer itself."""
+    """Return the list in an answer under one of the usual names, or the answer itself."""
     for path in LISTS:
         value = nested(result, path)
         if is_list(value):
             return value  # type: ignore[no-any-return]
-    if isinstance(result, Mapping):  # The answer contains another answer.
+    if isinstance(result, Mapping):  # the answer contains another answer
         inner = [_rows(part) for part in result.values() if isinstance(part, Mapping)]
         rows = [listed for listed in inner if listed is not None]
         return rows[0] if len(rows) == 1 else None
@@ -203,7 +203,7 @@ def _listed(result: Any) -> Iterable[object] | None:
 
 
 def _named(row: object) -> object:
-    """Return a row by lower-case names; a database row without usual names becomes a tuple."""
+    """Return a row with lower-case names; a database row without usual names becomes a tuple."""
     is_mapping = isinstance(row, Mapping)
     if not is_mapping and not (hasattr(row, "keys") and hasattr(row, "__getitem__")):
         return row
@@ -223,7 +223,7 @@ _KNOWN = frozenset({*IDS, *TEXTS, *INNER})
 def _are_unnamed(items: Sequence[Any]) -> bool:
     """Return whether all items are rows of texts and numbers, without names."""
     kinds = set(map(type, items))
-    if kinds == {list}:  # JSON has written a tuple as a list.
+    if kinds == {list}:  # JSON has written tuples as lists
         return all(any(type(cell) is float for cell in item) for item in items)
     return kinds == {tuple} and all(_is_cell(cell) for item in items for cell in item)
 
@@ -233,11 +233,11 @@ def _is_cell(value: object) -> bool:
 
 
 def _of_columns(rows: Sequence[Any]) -> tuple[Context, ...]:
-    """Return rows without names as contexts, by the values of their columns.
+    """Convert rows without names to contexts, by the values of their columns.
 
-    The first column of whole numbers or of texts that look like IDs has the IDs; another column of
-    numbers has the scores, and the only other column of texts the texts. Raises `InputError` if
-    that leaves a choice.
+    The first column of whole numbers, or of texts that look like IDs, has the IDs. Another column
+    of numbers has the scores, and the only other column of texts has the texts. Raises `InputError`
+    if this is ambiguous.
     """
     if len(set(map(len, rows))) > 1:
         raise InputError("expected rows of one width", field="retrieved_contexts")
@@ -272,7 +272,10 @@ def _ambiguous(rows: Sequence[Any]) -> InputError:
 
 
 def _columns(result: Mapping[str, Any]) -> list[object]:
-    """Return Chroma's columns as rows: a list of IDs for each query, and texts beside them."""
+    """Convert Chroma's columns to rows.
+
+    It has a list of IDs for each query, and a list of texts.
+    """
     columns = {"id": result["ids"], "text": result.get("documents")}
     columns["metadata"] = result.get("metadatas")
     if all(map(is_list, columns["id"])):
@@ -298,7 +301,7 @@ def _text(row: object) -> str | None:
 
 
 def _metadata(row: object, inner: object) -> dict[str, Any]:
-    """Return the metadata of a row, and the other fields of a mapping that may name a document."""
+    """Return the metadata of a row, with the fields of a mapping that may name a document."""
     fields = row if isinstance(row, Mapping) else {}
     own = next((name for name in IDS if fields.get(name) not in (None, "")), None)
     metadata = {

@@ -1,4 +1,4 @@
-"""The IDs of retrieved contexts: read at a path, by a template, or by a function."""
+"""Read the IDs of retrieved contexts at a path, by a template, or by a function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ function that returns the ID. In a template, `{source:name}` is the last part of
 
 
 def check_id_key(id_key: object) -> None:
-    """Raise `ParameterError` for a value that is not an `IdKey`; None is the default."""
+    """Raise `ParameterError` unless a value is an `IdKey`, or None for the default."""
     if id_key is None or callable(id_key):
         return
     paths = (id_key,) if isinstance(id_key, str) else id_key
@@ -52,7 +52,7 @@ def _is_path(path: object) -> bool:
 
 
 def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
-    """Return the ID of an item; `at(path)` reads a field. The ID is None if a field is missing.
+    """Return the ID of an item, whose fields `at(path)` reads; None if a field is missing.
 
     Raises `ValueError` if a function raises, and for a part that is not an ID.
     """
@@ -68,7 +68,7 @@ def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
 
 
 def _filled(template: str, at: Callable[[str], Any]) -> str | None:
-    """Return a template with its values, missing ones left out; None if the first is missing."""
+    """Fill a template, leaving out missing values; return None if the first value is missing."""
     pieces = re.split("[{}]", template)  # text, path, text, path, …
     paths = zip(pieces[::2], pieces[1::2], strict=False)
     parts = [(before, _formed(path, at)) for before, path in paths]
@@ -78,9 +78,9 @@ def _filled(template: str, at: Callable[[str], Any]) -> str | None:
 
 
 def _formed(path: str, at: Callable[[str], Any]) -> Any:
-    """Return the value at a path, in the form that a template asks for: `source:name`, `page:+1`.
+    """Return the value at a path, in the form that a template requests: `source:name`, `page:+1`.
 
-    Raises `ValueError` for a number that is asked for and is not one.
+    Raises `ValueError` if the form needs a number and the value is not a number.
     """
     value = at(path)
     plain_path, _, form = path.rpartition(":")
@@ -104,7 +104,7 @@ _FORMS = ("name", "+1")
 def id_at(item: Any, id_key: IdKey) -> Any:
     """Return an item's value at `id_key`; raise `ValueError` if it has none.
 
-    A path begins with a field of the item, else with a key of its metadata.
+    A path begins with a field of the item, or else with a key of its metadata.
     """
     holders = [item, *(field_of(item, own) for own in (*METADATA, *INNER))]
     if isinstance(item, Context):
@@ -119,14 +119,14 @@ def id_at(item: Any, id_key: IdKey) -> Any:
         return value
     if callable(id_key):
         raise ValueError(f"id_key returned None for a context: {shown(item)}")
-    # The names alone, so that a thousand samples have one reason.
+    # Only the names, so that a thousand samples share one reason.
     paths = [*islice(field_paths(item), MOST_SHOWN)]
     has = f"it has {', '.join(map(repr, paths))}" if paths else unreadable(item)
     raise ValueError(f"a context has nothing at {id_key!r}: {has}")
 
 
 def field_paths(holder: Any) -> Iterator[str]:
-    """Yield the paths of a context's texts and numbers, as `id_key` takes them."""
+    """Yield the paths at which a context has texts or whole numbers, in the form of `id_key`."""
     if isinstance(holder, Context):
         source = {} if holder.source is None else {"source": holder.source}
         holder = {**source, **holder.metadata}
@@ -137,7 +137,7 @@ def field_paths(holder: Any) -> Iterator[str]:
 
 
 def ids_alone() -> InputError:
-    """Return the error for an `id_key` if only the IDs of retrieved contexts are known."""
+    """Return the error for an `id_key` if only the IDs of the retrieved contexts are known."""
     return InputError(
         f"{parameter('id_key')} reads a field of the retrieved contexts, and here are only their "
         "IDs: leave it out, or give retrieved_contexts with their fields",
@@ -149,5 +149,5 @@ def named_by(id_key: IdKey, context: Context) -> Context:
     """Return a context with the ID at `id_key`; without an ID if it has no such field."""
     try:
         return replace(context, id=as_id(id_at(context, id_key)))
-    except ValueError:  # The context has no such field, as a tool's text or a note.
+    except ValueError:  # the context has no such field, as a tool's text or a note
         return replace(context, id=None)

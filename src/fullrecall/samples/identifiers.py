@@ -1,8 +1,8 @@
-"""The values that may be a context's ID, and the one form in which IDs are compared.
+"""Convert the values that may be a context's ID to the form in which IDs are compared.
 
 Frameworks return `int`, `str` and `UUID` for the same document, so IDs are compared as `str`.
-Floats are refused rather than guessed at: `1.0` is nearly always an int column that a data frame
-with gaps has turned into floats, and `"1.0" != "1"` would silently score 0.
+Floats are refused: `1.0` nearly always comes from a column of ints that a data frame converted to
+floats because of gaps, and `"1.0" != "1"` would silently score 0.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from fullrecall._util.values import shown
 
 
 def as_id(value: object) -> str:
-    """Return `value` as an ID; a blank value gives `""`."""
+    """Return `value` as an ID; a blank value gives "".
+
+    Raises `ValueError` for a value that cannot be an ID.
+    """
     if isinstance(value, str):
         return value
     if not isinstance(value, bool):  # A bool is an int: True would be the ID "1".
@@ -39,7 +42,7 @@ _MOST_UNCASED = 20
 
 
 def looks_like_id(value: object) -> bool:
-    """Return whether a value is an ID by its look: a whole number, a UUID, or a short word.
+    """Return whether a value looks like an ID: a whole number, a UUID, or a short word.
 
     A word has no whitespace, at most 200 characters, no mark that ends a sentence, and at most 20
     letters of scripts without case, which write sentences without a space.
@@ -58,7 +61,7 @@ def looks_like_id(value: object) -> bool:
 
 def is_uuid(value: object) -> bool:
     """Return whether a value is a UUID."""
-    from uuid import UUID  # It looks for a library of the system.
+    from uuid import UUID  # this import looks for a library of the system
 
     return isinstance(value, UUID)
 
@@ -67,16 +70,16 @@ _SENTENCE_MARKS = frozenset("。，、！？；।؟۔။།")
 
 
 _MOST_ITEMS = 5_000_000
-"""Items of one list: an endless one would take all memory."""
+"""The most items of one list; an endless one would take all memory."""
 
 
 def as_list(value: object, *, ordered: bool) -> list[object]:
-    """Return a list-like `value` as a list.
+    """Convert a list-like value to a list.
 
     Raises `ValueError` for a bare `str` (its characters would pass for items), for bytes, for
-    mappings, and for sets where the order is the rank.
+    mappings, and, if `ordered`, for sets.
     """
-    # This is nearly always so, and the checks below take longer than the copy.
+    # Nearly always true; the checks below take longer than the copy.
     if type(value) is list:
         return value.copy()
     if type(value) is tuple:
@@ -89,7 +92,7 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
         )
     for name in ("tolist", "to_list", "to_pylist", "as_py"):  # NumPy, polars, Arrow
         items = read() if callable(read := getattr(value, name, None)) else None
-        if type(items) is list:  # An array without dimensions gives a number.
+        if type(items) is list:  # an array without dimensions gives a number
             return items
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise ValueError(f"expected a list, got {type(value).__name__} {shown(value)}")
@@ -99,7 +102,7 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
 
 
 def bounded(items: Iterable[Any]) -> list[Any]:
-    """Return items as a list; raise `ValueError` for more than any retriever returns."""
+    """Return items as a list; raise `ValueError` for more items than any retriever returns."""
     listed = list(islice(items, _MOST_ITEMS + 1))
     if len(listed) > _MOST_ITEMS:
         raise ValueError(f"expected a list, got more than {_MOST_ITEMS:,} items: does it end?")
@@ -108,7 +111,7 @@ def bounded(items: Iterable[Any]) -> list[Any]:
 
 def as_listed_ids(value: object) -> tuple[str | None, ...]:
     """Return retrieved IDs in rank order; None for a context without an ID, or with a blank one."""
-    is_plain = type(value) is list or type(value) is tuple  # These checks come before a copy.
+    is_plain = type(value) is list or type(value) is tuple  # checked before a copy
     ids: Any = value if is_plain else as_list(value, ordered=True)
     texts = as_texts(ids)
     if texts is not None and all(texts):
@@ -117,19 +120,19 @@ def as_listed_ids(value: object) -> tuple[str | None, ...]:
 
 
 def as_texts(items: Sequence[object]) -> Sequence[str] | None:
-    """Return items that are all `str`, or all `int` as `str`; None for any other items."""
+    """Return items that are all `str`, or all `int`, as `str`; None for any other items."""
     try:
         "".join(items)  # type: ignore[arg-type]
     except TypeError:
         try:
             return list(map(str, items)) if set(map(type, items)) == {int} else None
-        except ValueError:  # This may be a number of thousands of digits.
+        except ValueError:  # such as a number of thousands of digits
             return None
     return items  # type: ignore[return-value]
 
 
 def is_texts(items: Sequence[object]) -> TypeGuard[Sequence[str]]:
-    """Return whether all items are `str`, faster than a check of each type."""
+    """Return whether all items are `str`; this is faster than a check of each type."""
     try:
         "".join(items)  # type: ignore[arg-type]
     except TypeError:
@@ -138,7 +141,7 @@ def is_texts(items: Sequence[object]) -> TypeGuard[Sequence[str]]:
 
 
 def each_of(items: Iterable[object], convert: Callable[[object], Any]) -> list[Any]:
-    """Return the converted items; `ValueError` names the position of one that cannot be."""
+    """Convert each item; a `ValueError` names the position of one that cannot be converted."""
     converted = []
     for position, item in enumerate(items):
         try:

@@ -1,4 +1,4 @@
-"""How much of a context was in the prompts sent to a model."""
+"""Measure how much of a context was in the prompts sent to a model."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Literal, TypeAlias
 from fullrecall.samples.context import Context
 
 Read: TypeAlias = Literal["yes", "partly", "no"]
-"""Whether the model's prompt had the text of a context: all of it, a part of it, none of it."""
+"""Whether a model's prompt had all of a context's text, a part of it, or none."""
 
 
 def read_in(contexts: Iterable[Context], prompts: Iterable[str]) -> tuple[Read | None, ...]:
     """Return for each context whether the prompts have its text; None for one without text.
 
-    White space does not count, and a prompt may have the text unchanged or escaped, as in JSON, XML
-    or HTML. "yes": a prompt has all of it, or several prompts together have all of it in parts, as
-    a synthesizer sends a text too long for one; each part but the last has at least 32 characters.
-    "partly": a prompt has some 32 consecutive characters of it, counted from its beginning in steps
-    of 16; a shorter text is "yes" or "no".
+    White space is ignored. A prompt may have the text unchanged or escaped, as in JSON, XML or
+    HTML. "yes" means that a prompt has all of it, or that several prompts have it in parts, as a
+    synthesizer sends a text that is too long for one; each part but the last has at least 32
+    characters. "partly" means that a prompt has 32 consecutive characters of it, which begin at a
+    multiple of 16; a shorter text is "yes" or "no".
     """
     folded = [FoldedPrompt(prompt) for prompt in prompts]
     return tuple(read_of(context, folded) for context in contexts)
@@ -34,10 +34,10 @@ class FoldedPrompt:
         self._ends = [0] * len(self.forms)
 
     def has(self, text: str) -> bool:
-        """Return whether the prompt has a text; fastest for texts in the prompt's order."""
+        """Return whether the prompt has a text; this is fastest for texts in the prompt's order."""
         for number, form in enumerate(self.forms):
-            # Search from the end of the text before, then from the beginning: together one pass
-            # over the prompt.
+            # Search from the end of the previous text, then from the beginning: for texts in order,
+            # this is one pass over the prompt.
             end = self._ends[number]
             at = form.find(text, end)
             if at < 0:
@@ -60,7 +60,7 @@ def read_of(context: Context, prompts: Sequence[FoldedPrompt]) -> Read | None:
 
 
 _RUN = 32
-"""Characters in common that are not chance; `SpanRecall` has the same."""
+"""The fewest common characters that are not chance, as in `SpanRecall`."""
 
 
 def _in_part(text: str, prompts: Sequence[Sequence[str]]) -> Read:
@@ -71,7 +71,7 @@ def _in_part(text: str, prompts: Sequence[Sequence[str]]) -> Read:
 
 
 def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
-    """Return whether each part of a text is in another prompt than the part before it."""
+    """Return whether a text is split into parts that are in different prompts, in order."""
     at, last = 0, None
     while at < len(text):
         longest, where = 0, None
@@ -89,7 +89,7 @@ def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
 
 
 def _common_length(text: str, at: int, prompt: str, least: int) -> int:
-    """Return how many characters from `at` on are in a prompt, if more than `least`, else 0."""
+    """Return how many characters from `at` on are in a prompt; 0 if not more than `least`."""
     lengths = range(least + 1, len(text) - at + 1)
     if not lengths or text[at : at + lengths[0]] not in prompt:
         return 0
@@ -99,9 +99,9 @@ def _common_length(text: str, at: int, prompt: str, least: int) -> int:
 
 
 def unescaped(text: str) -> Iterator[str]:
-    """Yield a text with its escapes undone once and twice, as long as there are any.
+    """Yield a text with its escapes undone once, and then twice, if it has escapes.
 
-    Escapes are those of JSON, of printed objects, of HTML and XML.
+    The escapes are those of JSON, of printed objects, of HTML and of XML.
     """
     for _ in range(2):
         before = text
@@ -110,7 +110,7 @@ def unescaped(text: str) -> Iterator[str]:
             if re.search(_SURROGATES, text):
                 text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if "&" in text:
-            from html import unescape  # A small evaluation reads no prompts.
+            from html import unescape  # a small evaluation reads no prompts
 
             text = unescape(text)
         if text == before:
@@ -118,7 +118,7 @@ def unescaped(text: str) -> Iterator[str]:
         yield text
 
 
-# As texts: compiled when a prompt is first read, which many programs never do.
+# A text, since a pattern is compiled when a prompt is first read, which many programs never do.
 _ESCAPE = r"(?s)\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))"
 _SURROGATES = "[\ud800-\udfff]"
 

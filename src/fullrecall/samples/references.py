@@ -1,4 +1,4 @@
-"""A sample's references, converted to one form from each form that users write."""
+"""Convert a sample's references to one form, from each form that users write."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from fullrecall.samples.identifiers import as_id, as_list, as_texts, each_of, is
 
 
 class Claim(NamedTuple):
-    """One claim of a reference answer; an answer must make it if it is `vital`."""
+    """One claim of a reference answer; `vital` is True if an answer must make the claim."""
 
     text: str
     vital: bool = True
 
 
 class Reference(NamedTuple):
-    """One thing that must be retrieved: any one of `any_of` serves.
+    """One target: at least one of the IDs in `any_of` must be retrieved.
 
-    `grade` is its relevance: at `min_grade` or above it counts in recall, and nDCG gains by it.
+    `grade` is its relevance: it counts in recall if it is at least `min_grade`, and is the gain in
+    nDCG.
     """
 
     any_of: tuple[str, ...]
@@ -31,7 +32,7 @@ class Reference(NamedTuple):
 ReferenceIds: TypeAlias = (
     "Iterable[ID | Iterable[ID] | Mapping[str, Any] | Reference] | Mapping[Any, float]"
 )
-"""IDs; `{id: grade}`; or a list in which an item may be an any-of group of IDs."""
+"""IDs, `{id: grade}`, or a list whose items may be any-of groups of IDs."""
 
 
 class SingleIds(NamedTuple):
@@ -59,15 +60,15 @@ class SingleIds(NamedTuple):
 
 
 _PIECE = 50_000
-"""IDs that are compared in one call of C, which cannot be interrupted."""
+"""The number of IDs that are compared in one call of C, which cannot be interrupted."""
 
 
 def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
     """Return distinct references, without blank ones, each with its highest grade.
 
-    Returns single IDs if no reference has alternatives.
+    Returns `SingleIds` if no reference has alternatives.
     """
-    is_list = type(value) is list  # This is nearly always true, and the other checks take longer.
+    is_list = type(value) is list  # nearly always true; the other checks take longer
     if not is_list and isinstance(value, Mapping):
         references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
     else:
@@ -101,9 +102,9 @@ def _reference(item: object) -> Reference:
 
 
 def _one_or_many(value: object) -> list[object]:
-    """Return references as a list; one text, number, or UUID is a list of one.
+    """Return references as a list; a single text, number, or UUID becomes a list of one.
 
-    Raises `ValueError` for a text that may be several IDs: as one, it would never be found.
+    Raises `ValueError` for a text that may be several IDs, since it would never be found as one.
     """
     if isinstance(value, str) and any(mark in value for mark in ",;|\n"):
         text = shown(value)
@@ -113,7 +114,10 @@ def _one_or_many(value: object) -> list[object]:
 
 
 def _members(items: list[object]) -> tuple[str, ...]:
-    """Return the IDs of an any-of group; `ValueError` if one may be the page number of another."""
+    """Return the IDs of an any-of group.
+
+    Raise `ValueError` if one may be a page number of another.
+    """
     if len({isinstance(item, str) for item in items}) > 1:
         raise ValueError(
             f"{shown(items)} mixes texts and numbers: write a document and its page as one ID, "
@@ -127,7 +131,7 @@ def _grade(value: object) -> float:
 
 
 def plain_references(references: Sequence[Reference]) -> object:
-    """Return references in the plainest form that `Sample` reads back."""
+    """Return references in the simplest form that `Sample` accepts."""
     single = SingleIds.of(references)
     if single is None:
         return [{"any_of": list(any_of), "grade": grade} for any_of, grade in references]
@@ -136,7 +140,7 @@ def plain_references(references: Sequence[Reference]) -> object:
 
 
 def as_reference_contexts(value: object) -> tuple[tuple[Context, ...], ...]:
-    """Return any-of groups of contexts, without blank texts."""
+    """Convert reference contexts to any-of groups, without blank texts."""
     is_one = isinstance(value, (str, Context))
     groups = each_of([value] if is_one else as_list(value, ordered=False), _group)
     return tuple(group for group in groups if group)
@@ -150,7 +154,7 @@ def _group(item: object) -> tuple[Context, ...]:
 
 
 def as_claims(value: object) -> tuple[Claim, ...]:
-    """Return distinct claims; a repeated claim is vital if any repetition is."""
+    """Return distinct claims; a repeated claim is vital if any of its repetitions is."""
     vital: dict[str, bool] = {}
     for claim in each_of(as_list(value, ordered=False), _claim):
         if claim.text.strip():
@@ -182,7 +186,7 @@ def plain_claims(claims: Iterable[Claim]) -> list[object]:
 
 
 def as_entities(value: object) -> tuple[str, ...]:
-    """Return distinct texts, without blank ones."""
+    """Return distinct texts that are not blank."""
     texts = each_of(as_list(value, ordered=False), _text)
     return tuple(dict.fromkeys(text for text in texts if text.strip()))
 
@@ -194,7 +198,7 @@ def _text(item: object) -> str:
 
 
 def as_forbidden_ids(value: object) -> tuple[str, ...]:
-    """Return distinct IDs; `ValueError` for a blank one."""
+    """Return distinct IDs; raise `ValueError` for a blank one."""
     return tuple(dict.fromkeys(each_of(as_list(value, ordered=False), _id)))
 
 
@@ -206,7 +210,7 @@ def _id(value: object) -> str:
 
 
 def as_forbidden_contexts(value: object) -> tuple[Context, ...]:
-    """Return contexts; `ValueError` for one without an ID, a range, or a text."""
+    """Convert forbidden contexts; raise `ValueError` for one without an ID, a range, or a text."""
     return tuple(each_of(as_list(value, ordered=False), _forbidden_context))
 
 
@@ -218,7 +222,7 @@ def _forbidden_context(item: object) -> Context:
 
 
 def as_superseded(value: object) -> Mapping[str, str]:
-    """Return old IDs with the last successor of each."""
+    """Return the superseded IDs, each with its final successor."""
     if not isinstance(value, Mapping):
         raise ValueError(f'expected a mapping {{"old": "new"}}, got {shown(value)}')
     successors = {_id(old): _id(new) for old, new in value.items()}

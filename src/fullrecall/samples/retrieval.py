@@ -1,8 +1,8 @@
 """The record of a retrieval: the calls for a question, and their contexts.
 
-A `Retrieval` is one or several `Call`s and the list that they ended with. Several calls that no
-step merges are united without an invented order: a context's rank is its rank within its own
-call, and does not depend on the order of the calls.
+A `Retrieval` has one or more `Call`s, and their final list. If no step merges the lists of several
+calls, they are merged without inventing an order: a context's rank is that within its own call, and
+does not depend on the order of the calls.
 """
 
 from __future__ import annotations
@@ -32,17 +32,21 @@ from fullrecall.samples.identifiers import as_list
 from fullrecall.samples.prompts import Read
 
 View: TypeAlias = Literal["contexts", "retrieved", "read"]
-"""One of the three lists of a record: the contexts kept, all retrieved, those in the prompt."""
+"""The name of one of a record's three lists: the kept contexts, all retrieved contexts, or those in
+the prompt.
+"""
 
 FailedCalls: TypeAlias = Literal["unscored", "score"]
-"""How to treat a sample with a failed call: unscored, or scored by the contexts of other calls."""
+"""How a sample with a failed call is treated: it is unscored, or scored by the other calls'
+contexts.
+"""
 
 
 def by_id(contexts: Iterable[Context]) -> list[Context]:
-    """Return contexts with all chunks of one ID joined, at the rank of the first."""
+    """Join the contexts that share an ID, such as chunks, at the rank of the first."""
     groups: dict[object, list[Context]] = {}
     for position, context in enumerate(contexts):
-        own = position if context.id is None else context.id  # An ID is a str, never an int.
+        own = position if context.id is None else context.id  # an ID is a str, never an int
         groups.setdefault(own, []).append(context)
     return [group[0] if len(group) == 1 else _joined(group) for group in groups.values()]
 
@@ -59,24 +63,24 @@ class Retrieval:
     """The record of one question's retrieval: the calls, and their final list; immutable.
 
     - `contexts`: the final list; empty if no context was retrieved, None if no retrieval was
-      observed. Its order is the rank, unless `ranks` says otherwise.
+      observed. Its order is the rank, unless `ranks` is given.
     - `calls`: the outermost calls, each with its stages; empty if only the list is known.
-    - `ranks`: the 1-based rank of each context within its own call, ascending, if several calls
-      were united; None if the list itself is ranked.
+    - `ranks`: the 1-based rank of each context within its own call, ascending, if the lists of
+      several calls were merged; None if the list itself is ranked.
     - `response`: the application's answer.
     - `read`: for each final context, whether the model's prompt had it: "yes", "partly" or "no";
-      None for one without text. None as a whole if no prompt was seen.
-    - `error`: why this cannot be measured: the retriever failed, or one of several calls did.
+      None for a context without text; None for all if no prompt was observed.
+    - `error`: the reason why this cannot be measured, such as a failed call.
     - `retrieved`: all retrieved contexts, in the order of the calls, whether or not a later step
       dropped them; None if only the final list is known.
     - `call_numbers`: for each final context the 1-based number of the call that first returned it,
       failed calls included; None if that is unknown.
-    - `seconds`: for each final context the end of that call, in seconds since the beginning; None
-      if that is unknown, for one context or for all.
+    - `seconds`: for each final context, the end of that call in seconds since the beginning; None
+      if it is unknown, for one context or for all.
     - `other_ids`: by the ID of a context, the IDs that the same document had at other steps. A
       reference may name any of them.
-    - `part_ids`: by the ID of a context, those of the documents that a step merged in it. A
-      reference may name them, or the whole.
+    - `part_ids`: by the ID of a context, the IDs of the documents that a step merged into it. A
+      reference may name these, or the whole.
 
     Raises `ValueError` for values of another kind.
     """
@@ -89,7 +93,7 @@ class Retrieval:
     error: str | None
     retrieved: tuple[Context, ...] | None
     call_numbers: tuple[int, ...] | None
-    # Two runs that retrieved the same are equal, however long they took.
+    # Runs that retrieved the same are equal, however long they took.
     seconds: tuple[float | None, ...] | None = field(compare=False)
     other_ids: Mapping[str, tuple[str, ...]]
     part_ids: Mapping[str, tuple[str, ...]]
@@ -132,13 +136,13 @@ class Retrieval:
     def of_calls(
         cls, *searches: tuple[str, Any], tool: str = "search", response: str | None = None
     ) -> Retrieval:
-        """Return the record of an agent's searches, from a query and a list for each, in order.
+        """Return the record of an agent's searches, each given as a query and a list, in order.
 
             Retrieval.of_calls(("oslo", ["d7", "d1"]), ("oslo opera", ["d2"]))
 
-        A list may be any result of a retriever; texts that look like IDs are IDs. A context has
-        its best rank within a call, and the number of the first call that returned it.
-        Raises `InputError` for a list that cannot be read, and for other arguments.
+        A list may be any result of a retriever; texts that look like IDs are IDs. A context gets
+        its best rank within a call, and the number of the first call that returned it. Raises
+        `InputError` for a list that cannot be read, and for other arguments.
         """
         from fullrecall.samples.hits import contexts_of
 
@@ -156,7 +160,7 @@ class Retrieval:
                 first.setdefault(key, number)
                 if key not in best or rank < best[key][0]:
                     best[key] = rank, context
-        ordered = sorted(best, key=lambda key: best[key][0])  # Equal ranks keep the calls' order.
+        ordered = sorted(best, key=lambda key: best[key][0])  # equal ranks keep the calls' order
         return cls(
             [best[key][1] for key in ordered],
             calls=calls,
@@ -167,7 +171,7 @@ class Retrieval:
         )
 
     def named(self, wanted: Collection[str]) -> Retrieval:
-        """Return the same record with documents under the wanted ones of their IDs."""
+        """Return the same record, with the wanted one of each document's IDs."""
         names: dict[str | None, tuple[str, ...]] = {}
         for own_id, other_ids in self.other_ids.items():
             if own_id not in wanted:
@@ -196,13 +200,13 @@ class Retrieval:
         return self._changed(renamed, **fields, other_ids=None, part_ids=None)
 
     def changed(self, change: Callable[[Context], Context]) -> Retrieval:
-        """Return the same record with each of its contexts changed."""
+        """Return the same record, with `change` applied to each of its contexts."""
         return self._changed(lambda contexts: tuple(map(change, contexts)))
 
     def _changed(
         self, change: Callable[[Iterable[Context]], tuple[Context, ...]], **fields: Any
     ) -> Retrieval:
-        """Return the same record with each of its lists of contexts changed, and these fields."""
+        """Return the same record with `change` applied to each list, and with these fields."""
 
         def all_changed(contexts: tuple[Context, ...] | None) -> tuple[Context, ...] | None:
             return None if contexts is None else change(contexts)
@@ -226,12 +230,12 @@ class Retrieval:
         return replace(self, seconds=(round(seconds, 6),) * len(self.contexts))
 
     def view(self, name: View) -> Retrieval | None:
-        """Return the same record with another of its three lists; None if that is not known.
+        """Return the same record with another of its lists as the final one; None if unknown.
 
         - "contexts": the final list, as it is.
         - "retrieved": all retrieved contexts, each at its best rank within its call.
-        - "read": the final contexts that the model's prompt had whole, with their ranks; one
-          without a text cannot be looked up and is left out.
+        - "read": the final contexts whose whole text was in the model's prompt, with their ranks;
+          contexts without a text are left out.
 
         Raises `ParameterError` for another name.
         """
@@ -257,7 +261,7 @@ class Retrieval:
             (best.get(identity(context), position), context)
             for position, context in enumerate(self.retrieved, start=1)
         ]
-        # Sorting is by rank alone: equal ranks keep their order.
+        # Sort by rank alone, so that equal ranks keep their order.
         ranked.sort(key=lambda pair: pair[0])
         ranks = None if len(sources) < 2 else [rank for rank, _ in ranked]  # noqa: PLR2004
         return Retrieval(
@@ -270,9 +274,9 @@ class Retrieval:
 
     @property
     def line(self) -> str:
-        """Return a note on the calls; empty for one ranked list of one call.
+        """Return a note on the calls; "" for one ranked list of one call.
 
-        One line, such as "union of 3 calls, 1 failed; 4 of 6 in the prompt".
+        The note is one line, such as "union of 3 calls, 1 failed; 4 of 6 in the prompt".
         """
         parts = []
         failed = len(failures(self.calls))
@@ -298,7 +302,7 @@ class Retrieval:
         return "; ".join(parts)
 
     def at(self, indices: Sequence[int]) -> Retrieval:
-        """Return the same record with only the final contexts at these positions, from 0."""
+        """Return the same record with only the final contexts at these 0-based positions."""
         values = {name: getattr(self, name) for name in ("contexts", *_EACH_ONE)}
         fields: dict[str, Any] = {
             name: None if of is None else [of[index] for index in indices]
@@ -307,7 +311,10 @@ class Retrieval:
         return replace(self, **fields)
 
     def collapsed(self) -> Retrieval:
-        """Return the same record with final contexts of one ID joined, at the rank of the first."""
+        """Return the same record.
+
+        Final contexts that share an ID are joined at the first's rank.
+        """
         first: dict[object, int] = {}
         for position, context in enumerate(self.contexts or ()):
             first.setdefault(position if context.id is None else context.id, position)
@@ -318,10 +325,10 @@ class Retrieval:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The calls as the stages of a pipeline, each before the one that took its contexts.
+        """The calls as the stages of a pipeline.
 
-        A call that returned the final list is not a stage. Stages of one name are numbered from
-        the second on: "search", "search 2".
+        Each precedes the stage that received its contexts. A call that returned the final list is
+        not a stage. Stages of one name are numbered from the second on: "search", "search 2".
         """
         nodes = stage_nodes(self.calls, self.contexts)
         return tuple(
@@ -329,10 +336,10 @@ class Retrieval:
         )
 
     def at_stage(self, name: str) -> tuple[Context, ...] | None:
-        """Return the contexts of the stage of this name; None if no call has the name.
+        """Return the contexts of the stage with this name; None if no call has it.
 
-        Here the call that returned the final list has a name too: in other samples, a later step
-        may have made another list from its contexts.
+        Here, the call that returned the final list has a name too, since in other samples a later
+        step may have made another list from its contexts.
         """
         for node in stage_nodes(self.calls, self.contexts):
             if node.name == name or (node.is_final and node.call.source == name):
@@ -340,7 +347,7 @@ class Retrieval:
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values that `from_dict` reads back.
+        """Return plain JSON values, from which `from_dict` restores the record.
 
         `dropped` has the retrieved contexts that are not in the final list. Elsewhere a number
         replaces a context: its 0-based position in the final list followed by `dropped`.
@@ -369,7 +376,7 @@ class Retrieval:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Retrieval:
-        """Return the retrieval that `to_dict` wrote; raises `ValueError` for anything else."""
+        """Restore the retrieval that `to_dict` wrote; raise `ValueError` for any other value."""
         unknown = plain.keys() - set(_FIELDS)
         if unknown:
             raise ValueError(
@@ -390,10 +397,10 @@ class Retrieval:
 
 @runtime_checkable
 class Retriever(Protocol):
-    """A retriever for `evaluate`, `diagnose` and `testset`, which take a plain function too.
+    """A retriever for `evaluate`, `diagnose` and `testset`, which also accept a plain function.
 
-    An asynchronous object without a usable `retrieve` has an attribute `asynchronous = True`: then
-    only `aretrieve` is called, always in one event loop.
+    An asynchronous object without a usable `retrieve` sets `asynchronous = True`; then only
+    `aretrieve` is called, always in one event loop.
     """
 
     def retrieve(self, sample: Any, /) -> Retrieval:
@@ -411,7 +418,7 @@ def _one_each(
     contexts: tuple[Context, ...] | None,
     check: Callable[[Any, str], Any],
 ) -> tuple[Any, ...] | None:
-    """Return one checked value for each context, equal values checked once; None for None."""
+    """Return one checked value for each context, or None for None; check equal values once."""
     if values is None:
         return None
     listed = as_list(values, ordered=True)
@@ -451,6 +458,6 @@ _EACH_ONE = ("ranks", "read", "call_numbers", "seconds")
 """The fields that have a value for each final context."""
 
 _BY_ID = ("other_ids", "part_ids")
-"""The fields that have other IDs by the ID of a context."""
+"""The fields that map the ID of a context to other IDs."""
 
 _FIELDS = (*Retrieval.__slots__, "dropped")

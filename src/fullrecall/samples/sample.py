@@ -43,24 +43,24 @@ class Sample:
     - `retrieved_contexts`: the contexts that the retriever returned, best first. The order is the
       rank. `retrieved_context_ids`: the same as IDs, with or without the texts.
     - `reference_context_ids`: IDs; `{id: grade}`; or a list whose items may be any-of groups
-      (`[["a", "b"], ["c"]]`), graded as `{"any_of": ["a", "b"], "grade": 2}`.
-      `reference_contexts`: texts; an item may be an any-of group, a list of texts.
+      (`[["a", "b"], ["c"]]`), graded as `{"any_of": ["a", "b"], "grade": 2}`. `reference_contexts`:
+      texts; an item may be an any-of group, a list of texts.
     - `reference`: the reference answer. `reference_claims`, `reference_entities`: its parts.
     - `forbidden_ids`: IDs that must not be retrieved: no access, another tenant, out of date.
-      `forbidden_contexts`: the same as texts, or as character ranges of a document.
-      `superseded`: `{"old": "new"}`; the old ID is forbidden, and references to it name the new.
-    - `answerable`: False says that no document answers the question: any retrieved context is a
+      `forbidden_contexts`: the same as texts, or as character ranges of a document. `superseded`:
+      `{"old": "new"}`; the old ID is forbidden, and references to it name the new.
+    - `answerable`: False means that no document answers the question: any retrieved context is a
       leak, and recall is undefined.
-    - `judged`: False says that no document was judged for this question, as for a query that only a
-      TREC run has: without references it is unjudged, not unscored.
+    - `judged`: False means that no document was judged for this question, as for a query that only
+      a TREC run has. Without references, the sample is then unjudged, not unscored.
     - `response`: the generator's answer. `group`: samples that are not independent share it.
     - `retrieval`: the record of the retrieval, if there is one: a `Retrieval` or a mapping with its
-      fields. It has the contexts; `retrieved_contexts` is then left out.
+      fields. It has the contexts, so leave out `retrieved_contexts`.
     - `metadata`: any other data of the sample. The mapping is copied, but its values are shared
       with the caller: do not change them in place.
 
-    Takes the names that other tools use for these fields too (`Sample.names()` lists them) and
-    raises `InputError`, naming the field, for unknown names and for values of the wrong form.
+    It also accepts the names that other tools use for these fields (`Sample.names()` lists them)
+    and raises `InputError`, naming the field, for unknown names and for values of the wrong form.
     """
 
     id: str | None = None
@@ -82,10 +82,11 @@ class Sample:
     retrieval: Retrieval | None = None
     metadata: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
-    single_ids: ClassVar[SingleIds | None] = None  # Each instance sets its own value.
+    single_ids: ClassVar[SingleIds | None] = None  # each instance sets its own value
     """The reference IDs without any-of groups; None if there are groups or no references."""
 
-    # Type checkers need a parameter for each field; Python takes the names of other tools too.
+    # Type checkers need a parameter for each field; at run time, names of other tools are accepted
+    # too.
     if TYPE_CHECKING:
 
         def __init__(
@@ -118,7 +119,7 @@ class Sample:
         def __init__(self, /, **arguments: Any) -> None:
             if not arguments.keys() <= SAMPLE_FIELDS.keys():
                 arguments = translated(arguments)
-            values = self.__dict__  # The instance is frozen; defaults are on the class.
+            values = self.__dict__  # the instance is frozen; defaults are on the class
             problems: dict[str, str] = {}
             for name, value in arguments.items():
                 if value is not None:
@@ -141,7 +142,7 @@ class Sample:
 
         @cached_property
         def reference_context_ids(self) -> tuple[Reference, ...] | None:
-            """The references; single IDs are converted on each reading."""
+            """The references; single IDs are converted to `Reference`s at each reading."""
             return None if self.single_ids is None else self.single_ids.references
 
     def _part_single_ids(self) -> None:
@@ -150,9 +151,9 @@ class Sample:
             self.__dict__["single_ids"] = self.__dict__.pop("reference_context_ids")
 
     def _unite(self) -> None:
-        """Unite the contexts, their IDs, and the record of their retrieval.
+        """Merge the contexts, their IDs, and the record of their retrieval.
 
-        Raises `InputError` if they differ.
+        Raises `InputError` if they contradict each other.
         """
         values, contexts = self.__dict__, self.retrieved_contexts
         if contexts is not None and self.retrieved_context_ids is not None:
@@ -179,7 +180,7 @@ class Sample:
             values["retrieved_context_ids"] = tuple([context.id for context in contexts])
 
     def _check_forbidden(self) -> None:
-        """Point references to their successors; raise `InputError` for one that is forbidden."""
+        """Replace references by their successors; raise `InputError` for one that is forbidden."""
         references = [context for group in self.reference_contexts or () for context in group]
         contradicting = [text for text in self.forbidden_contexts or () if text in references]
         if contradicting:
@@ -202,17 +203,17 @@ class Sample:
 
     @classmethod
     def names(cls) -> dict[str, tuple[str, ...]]:
-        """Return each field with the other names under which `Sample` takes it."""
+        """Return each field with the other names that `Sample` accepts for it."""
         return {name: field.other_names for name, field in SAMPLE_FIELDS.items()}
 
     def with_retrieval(self, retrieval: Retrieval | Iterable[ContextLike]) -> Sample:
         """Return this sample with another retrieval: a `Retrieval`, or a list of contexts.
 
-        `response` is that of the retrieval, if it has one. Raises `InputError` for items that
+        If the retrieval has a `response`, the sample gets it. Raises `InputError` for items that
         are not contexts.
         """
-        # The sample is copied without `__init__`: everything but the retrieval is already checked,
-        # and this runs for each question.
+        # Copy without `__init__`: everything but the retrieval is checked already, and this runs
+        # for each question.
         sample = object.__new__(Sample)
         values = sample.__dict__
         values.update((name, own) for name, own in vars(self).items() if name not in _RETRIEVED)
@@ -230,7 +231,7 @@ class Sample:
     def at_stage(self, name: str) -> Sample:
         """Return this sample as if the stage `name` had returned the final list.
 
-        Without that stage in the sample, it has no retrieval, with an error as the reason.
+        If the sample lacks that stage, the result has no retrieval, but an error as the reason.
         """
         contexts = None if self.retrieval is None else self.retrieval.at_stage(name)
         if contexts is not None:
@@ -238,10 +239,10 @@ class Sample:
         return self.with_retrieval(Retrieval(error=f"the sample has no stage {name!r}"))
 
     def in_view(self, name: View) -> Sample:
-        """Return this sample as if another list of its record had been the final one.
+        """Return this sample as if a list of its record were the final one.
 
-        `name` is as in `Retrieval.view`. Without a record of that list, it has no retrieval, with
-        an error as the reason. Raises `ParameterError` for another name.
+        `name` is as in `Retrieval.view`. If the sample has no record of that list, the result has
+        no retrieval, but an error as the reason. Raises `ParameterError` for another name.
         """
         if name == "contexts":
             return self
@@ -252,7 +253,10 @@ class Sample:
         )
 
     def collapsed(self) -> Sample:
-        """Return this sample with retrieved contexts of one ID as one, at the rank of the first."""
+        """Return this sample.
+
+        Retrieved contexts that share an ID are joined at the first's rank.
+        """
         if self.retrieval is not None:
             record = self.retrieval.collapsed()
             return self if record is self.retrieval else self.with_retrieval(record)
@@ -262,8 +266,8 @@ class Sample:
     def identified(self, id_key: IdKey) -> Sample:
         """Return this sample with the IDs that its retrieved contexts have at `id_key`.
 
-        In the record of a retrieval, a context without the field keeps no ID. Raises `InputError`
-        for any other context without it, and for IDs that have no contexts beside them.
+        In a record, a context without the field has no ID. Raises `InputError` for any other
+        context without the field, and for a sample with IDs but without contexts.
         """
         if self.retrieval is not None:
             record = self.retrieval.changed(lambda context: named_by(id_key, context))
@@ -283,12 +287,12 @@ class Sample:
 
     @property
     def retrieval_error(self) -> str | None:
-        """Why there is no retrieval to measure; None without a failure."""
+        """The reason why there is no retrieval to measure; None without a failure."""
         return None if self.retrieval is None else self.retrieval.error
 
     @property
     def ranks(self) -> tuple[int, ...] | None:
-        """The rank of each retrieved context, ascending; None where rank and position are equal."""
+        """The rank of each retrieved context, ascending; None if ranks equal positions."""
         return None if self.retrieval is None else self.retrieval.ranks
 
     @property
@@ -302,7 +306,7 @@ class Sample:
         return tuple(dict.fromkeys((*(self.forbidden_ids or ()), *(self.superseded or {}))))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the given fields as JSON values; `Sample(**fields)` makes an equal sample."""
+        """Return the given fields as JSON values; `Sample(**fields)` restores an equal sample."""
         fields: dict[str, Any] = {}
         for name, field in SAMPLE_FIELDS.items():
             value = getattr(self, name)
@@ -355,11 +359,11 @@ _ONLY_IDS = frozenset(
     {"id", "user_input", "group", "retrieved_context_ids", "reference_context_ids", "single_ids",
      "metadata"}
 )  # fmt: skip
-"""The fields of a sample that has only its IDs, a question, and a group."""
+"""The fields of a sample that has only IDs, a question, and a group."""
 
 
 def _identified(contexts: tuple[Context, ...], ids: tuple[str | None, ...]) -> tuple[Context, ...]:
-    """Return `contexts` with the IDs that were given beside them."""
+    """Return `contexts` with the IDs that were given separately."""
     if len(ids) != len(contexts):
         raise InputError(
             f"{len(contexts)} retrieved_contexts but {len(ids)} retrieved_context_ids: pass one "

@@ -320,7 +320,7 @@ _UNVERIFIED = "the judge's quote is not evidence, or is not in a context that it
 
 
 class _VerdictCredit(NamedTuple):
-    """A verdict's credit, the rank that finds its target, the rank that proves it, and its ranks."""
+    """A verdict's credit, the rank that finds its target, the rank of its proof, and its ranks."""
 
     credit: float = 0.0
     found_at: int | None = None

@@ -1,4 +1,4 @@
-"""Rows with the same findings, counted once: enough for every measure that reads only columns."""
+"""Count rows with the same findings once, which is enough for measures that read only columns."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _WIDEST = 64
 """The most numbers of a row that are compared with those of other rows."""
 
 _FEWER = 16
-"""Rows are counted only where at most one of so many differs from all rows before it."""
+"""Rows are counted only if at most one in so many differs from all rows before it."""
 
 
 class DistinctRows(NamedTuple):
-    """Distinct rows: each represents all rows with the same findings, with their number."""
+    """Distinct rows; each represents all rows with the same findings, with their number."""
 
     columns: FoundColumns
     counts: Integers
 
     @classmethod
     def of(cls, columns: FoundColumns) -> DistinctRows | None:
-        """Return the distinct rows of columns; None if there are too many of them."""
+        """Return the distinct rows of columns; None if there are too many."""
         numbers = _numbers(columns)
         if numbers is None:
             return None
@@ -32,7 +32,7 @@ class DistinctRows(NamedTuple):
         _, first, which, counts = np.unique(
             numbers @ factors, return_index=True, return_inverse=True, return_counts=True
         )
-        # Different rows may have the same product, if rarely.
+        # Different rows may, rarely, have the same product.
         is_few = len(first) * _FEWER <= len(numbers)
         if not is_few or not np.array_equal(numbers[first][which], numbers):
             return None
@@ -40,7 +40,7 @@ class DistinctRows(NamedTuple):
 
 
 def _numbers(columns: FoundColumns) -> Integers | None:
-    """Return all numbers of each row, padded with -1; None for too many."""
+    """Return all numbers of each row, padded with -1; None if there are too many."""
     own = [columns.status, columns.retrieved, columns.targets]
     lists = _lists(columns)
     widths = [int(each.counts.max(initial=0)) for each in lists]
@@ -53,13 +53,13 @@ def _numbers(columns: FoundColumns) -> Integers | None:
     for each, width in zip(lists, widths, strict=True):
         numbers[each.rows, start + each.nth - 1] = each.values
         start += width
-    if len(lists) == 1:  # Only the positions of the targets differ: their order does not matter.
+    if len(lists) == 1:  # Only targets' positions differ, in any order.
         numbers[:, len(own) :].sort(axis=1)
     return numbers
 
 
 def _lists(columns: FoundColumns) -> list[Lists]:
-    """Return each row's whole numbers after their counts; floats by their bits."""
+    """Return each row's whole numbers after their counts; floats as their bits."""
     targets = columns.first.offsets
     lists = [columns.first]
     given = [weights for weights in (columns.grade, columns.size) if weights is not None]

@@ -11,7 +11,7 @@ from fullrecall.samples.sample import Sample
 
 
 class Funnel(NamedTuple):
-    """How many references each list has, over samples whose records have the same lists.
+    """The number of references in each list, over samples whose records have the same lists.
 
     `found` counts references by ID in each list, in the order "retrieved", "kept", "read"; its
     shares are recall over all references together, not a mean over samples or a scorer's score.
@@ -33,7 +33,7 @@ class Funnel(NamedTuple):
 
 
 def funnel_counts(sample: Sample) -> Counter[Any]:
-    """Return a sample's counts for the funnel, empty unless its record has two of the lists.
+    """Return a sample's counts for the funnel; empty unless its record has at least two lists.
 
     A key has the names of the sample's lists, and one of "samples", "references", or a list.
     """

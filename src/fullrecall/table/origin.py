@@ -1,4 +1,7 @@
-"""The origin of a report's scores: the corpus that labels were compared with, the list scored."""
+"""The origin of a report's scores.
+
+The corpus with which labels were compared, and the scored list.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,16 @@ from fullrecall.samples.retrieval import View
 
 
 class Origin(NamedTuple):
-    """The fingerprint of the corpus, None without one, and which list was scored."""
+    """The fingerprint of the corpus, or None, and the name of the scored list."""
 
     corpus: str | None = None
     view: View = "contexts"
 
     @classmethod
     def common(cls, origins: Iterable[Origin]) -> Self:
-        """Return the origin of the parts of one report: without a corpus if theirs differ.
+        """Return the common origin of a report's parts; without a corpus, if their corpora differ.
 
-        Raises `ReportError` for parts of different lists.
+        Raises `ReportError` for parts that scored different lists.
         """
         corpora, views = map(set, zip(*origins, strict=True))
         if len(views) > 1:

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from fullrecall.table.verdicts import VerdictSums
 
 TIED = "fullrecall.tied_ranks"
-"""The key of a sample's metadata that has the first and the last rank of each tie in its run."""
+"""The key of a sample's metadata with the first and the last rank of each tie in its run."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnResults:
-    """Results that can be computed from columns, the reference IDs, and the notes of some rows.
+    """Results that are computed from columns, the reference IDs, and the notes of some rows.
 
-    Other rows without a target have a note that says so.
+    Other rows without a target have the note that they have no references.
     """
 
     method: Method
@@ -57,11 +57,11 @@ class ColumnResults:
 
 
 Results: TypeAlias = Sequence[Result] | ColumnResults
-"""The results of one score: made one by one, or made from its columns when they are read."""
+"""The results of one score: objects, or columns from which they are computed when read."""
 
 
 def result_of(method: Method, sample: Sample, columns: FoundColumns, row: int, note: str) -> Result:
-    """Return the result of a row of columns: its targets are the sample's reference IDs."""
+    """Return the result of a row of columns; its targets are the sample's reference IDs."""
     status = tuple(Status)[int(columns.status[row])]
     references = [each for each in sample.reference_context_ids or () if each.grade > 0]
     blank = [Finding(Target(*each)) for each in references[: columns.targets[row]]]
@@ -78,7 +78,7 @@ def result_of(method: Method, sample: Sample, columns: FoundColumns, row: int, n
 class Part(SampleColumns, ABC):
     """Rows with their columns, samples, and results.
 
-    Subclasses answer from columns if possible, without making samples and results.
+    If possible, subclasses answer from columns, without creating samples and results.
     """
 
     @abstractmethod
@@ -90,11 +90,11 @@ class Part(SampleColumns, ABC):
         """Return the columns of the score at this index."""
 
     def outcomes(self, score: int) -> FoundColumns:
-        """Return the columns of the score at this index, with samples and findings to read."""
+        """Return the columns of the score at this index, with access to samples and findings."""
         return replace(
             self.columns(score),
             samples=self,
-            findings=partial(self._ranked, score),  # A `partial` can be pickled.
+            findings=partial(self._ranked, score),  # a `partial` can be pickled
         )
 
     def _ranked(self, score: int, row: int) -> Any:
@@ -110,7 +110,7 @@ class Part(SampleColumns, ABC):
         """Return the result of a row."""
 
     def kept_results(self, score: int) -> Sequence[Result] | None:  # noqa: ARG002 - in memory
-        """Return the kept results of a score; None if reading makes them."""
+        """Return the kept result objects of a score; None if they are created when read."""
         return None
 
     @abstractmethod
@@ -119,7 +119,7 @@ class Part(SampleColumns, ABC):
 
     @abstractmethod
     def may_have(self, *columns: str) -> bool:
-        """Return whether any sample may have a value in one of these columns of a file."""
+        """Return whether any sample may have a value in one of these columns of a saved report."""
 
     @cached_property
     def has_texts(self) -> bool:
@@ -149,7 +149,7 @@ class Part(SampleColumns, ABC):
         """Return whether any result of this score may have verdicts."""
 
     def distinct(self, score: int) -> DistinctRows | None:  # noqa: ARG002 - others know it
-        """Return the rows with the same findings, counted once; None if that is not known."""
+        """Return the distinct rows by findings, with their numbers; None if they are not known."""
         return None
 
     def notes(self, score: int) -> Counter[str]:
@@ -184,7 +184,7 @@ class Part(SampleColumns, ABC):
         return int(due.sum()), int((due & own.empty).sum())
 
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
-        """Return which rows lack a value of a measure; see `Table.gaps`."""
+        """Return a mask of the rows that lack a value of a measure; see `Table.gaps`."""
         unscored: NDArray[np.bool_] = self.columns(score).status == UNSCORED
         if not measure.of_sample:
             return unscored
@@ -193,7 +193,7 @@ class Part(SampleColumns, ABC):
     def retrievals(self) -> Counter[str]:
         """Count the samples with a retrieval of several calls ("united") or a "failed" call.
 
-        Includes the records' counts for the funnel; see `fullrecall.table.funnel`.
+        It also has the records' counts for the funnel; see `fullrecall.table.funnel`.
         """
         counts: Counter[str] = Counter()
         for sample in self.samples() if self.may_have("retrieval") else ():
@@ -205,7 +205,7 @@ class Part(SampleColumns, ABC):
         return counts
 
     def tied(self, k: int) -> int:
-        """Return how many samples have equal scores on both sides of rank `k`."""
+        """Return the number of samples with documents of one score on both sides of rank `k`."""
         if not self.may_have("metadata"):
             return 0
         return sum(straddles(metadata, k) for metadata in self.cells("metadata"))
@@ -219,14 +219,14 @@ class Part(SampleColumns, ABC):
         return False
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
-        """Return a number for the targets of each row; see `Table.target_digests`."""
+        """Return a digest of the targets of each row; see `Table.target_digests`."""
         findings = [result.findings for result in self.results(score)]
         hashes = [_target_hash(finding.target) for row in findings for finding in row]
         return count_sums(_mixed(hashes), offsets_of(map(len, findings)), np.uint64)
 
 
 class MemoryPart(Part):
-    """Rows in memory: columns, with samples and results that are kept or made when read."""
+    """Rows in memory: columns, with samples and results that are kept or created when read."""
 
     def __init__(
         self, samples: Sequence[Sample], scores: Sequence[FoundColumns], kept: Sequence[Results]
@@ -237,7 +237,7 @@ class MemoryPart(Part):
 
     @classmethod
     def of(cls, samples: Sequence[Sample], results: Sequence[Sequence[Result]]) -> MemoryPart:
-        """Return the part of samples with the results of each, made one by one."""
+        """Return the part of samples with the results of each, which were computed one by one."""
         columns = [list(column) for column in zip(*results, strict=True)]
         return cls(samples, [columns_of(column) for column in columns], columns)
 
@@ -254,7 +254,7 @@ class MemoryPart(Part):
         return fields if any(sample.metadata for sample in samples) else fields - {"metadata"}
 
     def may_have(self, *columns: str) -> bool:
-        """Return whether any sample has a value in one of these columns of a file."""
+        """Return whether any sample has a value in one of these columns of a saved report."""
         fields = ("retrieved_contexts" if column == "contexts" else column for column in columns)
         return not self._filled.isdisjoint(fields)
 
@@ -286,7 +286,7 @@ class MemoryPart(Part):
         return kept.result(self.sample(row), self.columns(score), row)
 
     def kept_results(self, score: int) -> Sequence[Result] | None:
-        """Return the results of a score if they were made one by one, else None."""
+        """Return the results of a score if they were computed one by one, else None."""
         kept = self.kept[score]
         return None if isinstance(kept, ColumnResults) else kept
 
@@ -295,14 +295,14 @@ class MemoryPart(Part):
         return not isinstance(self.kept[score], ColumnResults)
 
     def unusual(self, score: int) -> Iterable[int]:
-        """Return the rows with a note, and those whose results do not follow from the columns."""
+        """Return rows with a note, and rows whose results do not follow from the columns."""
         kept = self.kept[score]
         if not isinstance(kept, ColumnResults):
             return range(len(self))
         return sorted({*np.flatnonzero(self.columns(score).status != SCORED).tolist(), *kept.notes})
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
-        """Return a number for the targets of each row; see `Table.target_digests`."""
+        """Return a digest of the targets of each row; see `Table.target_digests`."""
         columns, kept = self.columns(score), self.kept[score]
         names = _target_names(self.kept_samples)
         # References of grade 0, and rows without a result, have a name but no target.
@@ -313,7 +313,7 @@ class MemoryPart(Part):
 
 
 def straddles(metadata: Any, k: int) -> bool:
-    """Return whether equal scores in a sample's metadata, a mapping or JSON, straddle rank `k`."""
+    """Return whether a tie in metadata, a mapping or JSON, includes rank `k` and the next."""
     if isinstance(metadata, str):
         import json
 
@@ -323,7 +323,7 @@ def straddles(metadata: Any, k: int) -> bool:
 
 
 def _target_names(samples: Sequence[Sample]) -> Sequence[str]:
-    """Return the IDs of all references; an empty list if some have alternatives."""
+    """Return the IDs of all references; [] if any reference has alternatives."""
     if isinstance(samples, IdSamples):
         return samples.references.names if samples.sizes is None else []
     single = [sample.single_ids for sample in samples]
@@ -334,7 +334,7 @@ class Selection(Part):
     """Rows of several parts, in any order."""
 
     def __init__(self, parts: Sequence[Part], rows: Integers) -> None:
-        """Take rows by number, counted through all `parts`."""
+        """Take rows by number, counted over all `parts`."""
         starts = offsets_of(map(len, parts))
         self._parts = parts
         self._owners = np.searchsorted(starts, rows, side="right") - 1
@@ -351,7 +351,7 @@ class Selection(Part):
         return [columns[owner][row] for owner, row in pairs]
 
     def may_have(self, *columns: str) -> bool:
-        """Return whether any sample may have a value in one of these columns of a file."""
+        """Return whether any sample may have a value in one of these columns of a saved report."""
         return any(part.may_have(*columns) for part in self._parts)
 
     def columns(self, score: int) -> FoundColumns:
@@ -378,7 +378,7 @@ class Selection(Part):
         return any(part.judged(score) for part in self._parts)
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
-        """Return a number for the targets of each row; see `Table.target_digests`."""
+        """Return a digest of the targets of each row; see `Table.target_digests`."""
         digests = np.zeros(len(self), np.uint64)
         for owner in np.unique(self._owners).tolist():
             own = self._owners == owner
@@ -387,20 +387,23 @@ class Selection(Part):
 
 
 def _target_hash(target: Target) -> int:
-    """Return a number for a target, valid within one process only."""
-    # The same number as for columns of IDs, which make no targets: both forms of a report must
-    # agree.
+    """Return a hash of a target, valid within one process only."""
+    # It must equal the hash from columns of IDs, which create no targets, since both forms of a
+    # report must agree.
     is_name = target[1:] == (1.0, 1.0) and len(target.any_of) == 1
     return hash(target.any_of[0] if is_name else target)
 
 
 def name_hashes(names: Sequence[str]) -> NDArray[np.uint64]:
-    """Return the numbers of targets that have one name, grade 1, and size 1."""
+    """Return the digests of targets that have one name, grade 1, and size 1."""
     return _mixed(list(map(hash, names)))
 
 
 def _mixed(hashes: Sequence[int]) -> NDArray[np.uint64]:
-    """Mix hashes before they are summed: without this, two pairs could have the same sum."""
+    """Mix the bits of hashes before they are summed.
+
+    Otherwise two pairs could have the same sum.
+    """
     mixed = np.array(hashes, np.int64).astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(29))

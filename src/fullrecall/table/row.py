@@ -1,4 +1,4 @@
-"""Views of a table: one sample with its results."""
+"""Views of a table's rows: one sample with its results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RowResults(tuple[Result, ...]):
-    """The results of a row, by the order of the scorers or by the name of a score."""
+    """The results of a row, by index in the order of the scorers, or by the name of a score."""
 
     __slots__ = ()
 
@@ -25,7 +25,7 @@ class RowResults(tuple[Result, ...]):
     @overload
     def __getitem__(self, key: slice) -> tuple[Result, ...]: ...
     def __getitem__(self, key: SupportsIndex | slice | str) -> Result | tuple[Result, ...]:
-        """Return a result, or a slice; raise `ParameterError` for an unknown name of a score."""
+        """Return a result or a slice; raise `ParameterError` for an unknown name of a score."""
         if not isinstance(key, str):
             return _at(self, key)
         by_name = {result.method.name: result for result in self}
@@ -34,7 +34,7 @@ class RowResults(tuple[Result, ...]):
         return by_name[key]
 
 
-_at = tuple.__getitem__  # `super()` takes twice the time.
+_at = tuple.__getitem__  # `super()` takes twice the time
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -54,19 +54,19 @@ class Row:
     if not TYPE_CHECKING:  # Type checkers would accept any attribute.
 
         def __getattr__(self, name: str) -> Any:
-            """Make the sample when it is first read."""
+            """Create the sample when it is first read."""
             if name != "sample" or "_part" not in vars(self):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             sample = self.__dict__["sample"] = self._part.sample(self._index)
             return sample
 
     def __getstate__(self) -> dict[str, Any]:
-        # The part is left out: pickling one row would pickle all of them.
+        # Leave out the part: otherwise, pickling one row would pickle all of them.
         return {"position": self.position, "sample": self.sample, "results": self.results}
 
     @property
     def label(self) -> str:
-        """The sample's ID, or `#position` without one."""
+        """The sample's ID, or `#position` if it has none."""
         return self.sample.id or f"#{self.position}"
 
     def __repr__(self) -> str:
@@ -78,7 +78,7 @@ class Row:
 
 
 def row_view(position: int, results: Iterable[Result], part: Part, index: int) -> Row:
-    """Return a row of a part, whose sample is made when it is first read."""
+    """Return a row of a part; its sample is created when it is first read."""
     row = object.__new__(Row)
     own = row.__dict__
     own["position"], own["results"] = position, RowResults(results)

@@ -1,4 +1,4 @@
-"""The one container of results: rows in parts, columns of each score, views of a row."""
+"""The one container of results: rows in parts, columns of each score, and views of rows."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ from fullrecall.table.row import Row, row_view
 from fullrecall.table.views import ScoreView
 
 _MOST_BYTES = 2**24
-"""Bytes of the values of measures that are kept."""
+"""The most bytes of measures' values that are kept."""
 
 _MOST_PENDING = 4_096
-"""Rows that wait to become columns."""
+"""The most rows that wait to become columns."""
 
 _MOST_VIEWS = 10_000
-"""Rows of a table whose views are kept: pages and diagnoses look at each of them several times."""
+"""The largest table whose views of rows are kept: pages and diagnoses read each of them several
+times.
+"""
 
 
 class Counted(NamedTuple):
-    """Values of a measure with their gaps and statuses, and how many rows each represents.
+    """Values of a measure, with their gaps, their statuses, and the number of rows of each.
 
-    `counts` is None if each represents one row.
+    `counts` is None if each value is of one row.
     """
 
     values: Floats
@@ -46,7 +48,7 @@ class Counted(NamedTuple):
 
 
 class Table(Sequence[Row]):
-    """Samples with the results of some scorers, as columns; grows by parts or row by row.
+    """Samples with the results of some scorers, as columns; parts and rows can be added.
 
     Each part keeps its rows in memory or in files. As a sequence, a table has views of rows.
     """
@@ -105,7 +107,7 @@ class Table(Sequence[Row]):
         return self._parts
 
     def values(self, score: int, measure: Measure) -> Floats:
-        """Return a measure's value for each row, in [0, 1], NaN for a row without one."""
+        """Return a measure's value for each row, in [0, 1]; NaN for a row without one."""
         return _joined(self.values_by_part(score, measure))
 
     def values_by_part(self, score: int, measure: Measure) -> Iterator[Floats]:
@@ -118,8 +120,8 @@ class Table(Sequence[Row]):
     ) -> Iterator[tuple[Part, FoundColumns, list[Counted]]]:
         """Yield each part with its findings, and the values of each measure.
 
-        Rows with the same findings are counted once if the part knows them. If rows share groups,
-        there is a value for each row.
+        If the part knows its distinct rows, each of them has one value. If rows share groups, each
+        row has its own value.
         """
         is_grouped = self.group_codes is not None
         for part_index, part in enumerate(self.parts):
@@ -140,7 +142,7 @@ class Table(Sequence[Row]):
         return _joined((part.columns(score).status for part in self.parts), np.int8)
 
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
-        """Return which rows lack a value of a measure because they could not be scored.
+        """Return a mask of the rows without a value because they could not be scored.
 
         A row without forbidden contexts cannot leak, so its leak is not a gap.
         """
@@ -148,7 +150,7 @@ class Table(Sequence[Row]):
 
     @property
     def tokenizers(self) -> list[str]:
-        """The tokenizers, or the estimate, that counted contexts' tokens, most frequent first."""
+        """The tokenizers that counted contexts' tokens, or the estimate, by frequency."""
         counted_by: Counter[str] = Counter()
         for part in self.parts:
             if part.has_texts:
@@ -161,7 +163,7 @@ class Table(Sequence[Row]):
         return sum(due for due, _ in counts), sum(empty for _, empty in counts)
 
     def changed(self, change: Callable[[Sample], Sample]) -> Table:
-        """Return the same results with each sample changed, all in memory."""
+        """Return the same results, in memory, with `change` applied to each sample."""
         table = Table(self.methods)
         for part in self.parts:
             if not part.has_texts:
@@ -183,15 +185,15 @@ class Table(Sequence[Row]):
         return self.cells("id")
 
     def labels(self, rows: Iterable[int]) -> list[str]:
-        """Return the IDs of some samples, `#position` for a sample without one."""
+        """Return the IDs of samples; `#position` for a sample without one."""
         asked = list(rows)
-        ids = self.ids if asked else []  # These are labels of all samples, maybe of millions.
+        ids = self.ids if asked else []  # this reads the IDs of all samples, perhaps millions
         return [ids[row] or f"#{row + 1}" for row in asked]
 
     def same_cells(self, other: Table, name: str) -> bool:
         """Return whether another table is known to have the same "id" or "user_input" in each row.
 
-        Columns of files are compared; False if the parts of the tables have other lengths.
+        Columns of files are compared. Returns False if the parts of the tables differ in length.
         """
         pairs = zip(self.parts, other.parts, strict=True)
         return self.has_parts_of(other) and all(own.same_cells(each, name) for own, each in pairs)
@@ -201,14 +203,14 @@ class Table(Sequence[Row]):
         return list(map(len, self.parts)) == list(map(len, other.parts))
 
     def target_digests(self, score: int) -> NDArray[np.uint64]:
-        """Return a number for the targets of each row: the same for equal targets, in any order.
+        """Return a digest of the targets of each row, the same for equal targets in any order.
 
         It is valid within one process only.
         """
         return _joined((part.target_digests(score) for part in self.parts), np.uint64)
 
     def other_targets(self, score: int, other: Table, other_score: int) -> NDArray[np.bool_]:
-        """Return in which rows the targets of a score differ from those in another table."""
+        """Return a mask of the rows in which the targets of a score differ between two tables."""
         return _joined(
             (
                 np.zeros(len(part), np.bool_)
@@ -226,7 +228,7 @@ class Table(Sequence[Row]):
 
     @property
     def has_distinct_ids(self) -> bool:
-        """Whether each sample is known to have an ID of its own."""
+        """Whether it is known that no two samples share an ID, and each has one."""
         ranges = [part.id_range for part in self.parts]
         named = sum(each.ids for each in ranges if each is not None)
         return named == len(self) and are_apart(ranges)
@@ -235,7 +237,7 @@ class Table(Sequence[Row]):
     def groups(self) -> list[Group | None]:
         """The group of each row, None for a row without one.
 
-        Rows of one group or of one sample ID are not independent, and share a group.
+        Rows with one group or one sample ID are not independent, so they share a group.
         """
         if self._all_stand_alone():
             return [None] * self._size
@@ -249,7 +251,7 @@ class Table(Sequence[Row]):
         return self._group_codes
 
     def tied(self, k: int) -> int:
-        """Return how many samples have equal scores on both sides of rank `k`."""
+        """Return the number of samples with documents of one score on both sides of rank `k`."""
         return sum(part.tied(k) for part in self.parts)
 
     @property
@@ -263,7 +265,7 @@ class Table(Sequence[Row]):
         return self._parts[part_index].sample(index)
 
     def result(self, row: int, score: int) -> Result:
-        """Return the result of a row; its measures are read from the columns."""
+        """Return the result of a row, whose measures are read from the columns."""
         part_index, index = self._located(row)
         return self._views_of(part_index)[score].result(index)
 
@@ -276,12 +278,12 @@ class Table(Sequence[Row]):
         return Table(self.methods, [Selection(self.parts, rows)])
 
     def _all_stand_alone(self) -> bool:
-        """Return whether a quick look shows that no samples share a group or an ID."""
+        """Return whether a quick check shows that no samples share a group or an ID."""
         self._settle()
         if self._stand_alone is None:
             self._stand_alone = not self.has_groups and (
                 are_apart([part.id_range for part in self._parts])
-                # Part by part: memory holds hashes of the IDs, not a list of all of them.
+                # Part by part: only hashes of the IDs are in memory, not a list of all of them.
                 or not may_repeat(name for part in self._parts for name in part.cells("id"))
             )
         return self._stand_alone
@@ -296,7 +298,7 @@ class Table(Sequence[Row]):
         return values
 
     def _measured(self, part_index: int, score: int, measure: Measure) -> Floats:
-        # Another thread may replace `_last` meanwhile.
+        # another thread may replace `_last` meanwhile
         part, last = self._parts[part_index], self._last
         if last is None or last[0] != (part_index, score):
             # A copy: values that several measures share are cached on it, and freed with it.
@@ -305,7 +307,7 @@ class Table(Sequence[Row]):
 
     def _views_of(self, part_index: int) -> list[ScoreView]:
         """Return the views of the scores of a part; the last part's views are kept."""
-        last = self._last_views  # Another thread may replace `_last_views` meanwhile.
+        last = self._last_views  # another thread may replace `_last_views` meanwhile
         if last is None or last[0] != part_index:
             views = [
                 ScoreView(
@@ -317,7 +319,7 @@ class Table(Sequence[Row]):
         return last[1]
 
     def _row(self, part_index: int, index: int) -> Row:
-        """Return the view of a row; in a small table, the same one each time."""
+        """Return the view of a row; in a small table, always the same object."""
         if self._size > _MOST_VIEWS:
             return self._new_row(part_index, index)
         row = self._starts[part_index] + index
@@ -340,7 +342,7 @@ class Table(Sequence[Row]):
         return part_index, row - self._starts[part_index]
 
     def _settle(self) -> None:
-        """Make columns of the rows that were appended since."""
+        """Convert the rows that were appended to columns."""
         if self._pending:
             pending, self._pending = self._pending, []
             samples, results = zip(*pending, strict=True)

@@ -1,4 +1,4 @@
-"""The tokens of contexts, as another tokenizer counts them."""
+"""Count the tokens of contexts with another tokenizer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from fullrecall.table.table import Table
 
 
 def with_tokens(table: Table, count: Callable[[str], int], tokenizer: str) -> Table:
-    """Return a table whose contexts say how many tokens they have; see `Report.with_tokens`."""
+    """Return a table with the number of tokens in each context's metadata.
+
+    See `Report.with_tokens`.
+    """
     if not isinstance(tokenizer, str) or not tokenizer.strip():
         raise ParameterError(
             f'must be a name such as "cl100k_base", got {tokenizer!r}', "tokenizer"

@@ -1,4 +1,4 @@
-"""Sums over judged results, exact, and so the same for any order of parts."""
+"""Exact sums over judged results, which do not depend on the order of parts."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Referred(NamedTuple):
 
 @dataclass(frozen=True)
 class VerdictSums:
-    """The credit of all verdicts, the part on unverified quotes, and the share of a second judge.
+    """Sums over verdicts: their credit, that on unverified quotes, and the second judge's share.
 
-    `calls` and `tokens` are those of the rows with a target that the second judge decided.
+    `calls` and `tokens` are those of rows in which the second judge decided a target.
     """
 
     credit: Fraction
@@ -71,12 +71,12 @@ class VerdictSums:
 
     @property
     def cascade(self) -> Referred | None:
-        """The referred targets; None without any."""
+        """The targets that the second judge decided; None if there are none."""
         if not self.referred:
             return None
         return Referred(self.referred, self.verdicts, self.calls, self.tokens)
 
 
 def _exact_sum(values: Iterable[float]) -> Fraction:
-    # As a float it equals `math.fsum` of all values together.
+    # Converted to a float, this equals `math.fsum` of all values.
     return sum((Fraction(value) * n for value, n in Counter(values).items()), Fraction(0))

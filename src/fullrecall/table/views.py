@@ -1,4 +1,4 @@
-"""Results as views: numbers are read from columns, and other fields are made when read."""
+"""Results as views: numbers are read from columns, and other fields are created when read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fullrecall.table.part import Part
 
 
 class ScoreView(ResultSource):
-    """One score of a part: its results are views, and its measures are Python numbers."""
+    """One score of a part; its results are views, and its measures are Python numbers."""
 
     def __init__(
         self, part: Part, score: int, method: Method, read: Callable[[Measure], Floats]
@@ -27,7 +27,7 @@ class ScoreView(ResultSource):
         self._kept = part.kept_results(score)
 
     def result(self, row: int) -> Result:
-        """Return the result of a row; a kept result is the same object each time."""
+        """Return the result of a row; a kept result is always the same object."""
         if self._kept is not None:
             return self._kept[row].viewed(self, row)
         return result_view(self, row, self._method, self._statuses[row], self._retrieved[row])

@@ -321,7 +321,7 @@ class _Ids:
 
 
 def tail(hits: int, count: int, share: float) -> float:
-    """Return Hoeffding's bound on the chance of at least `hits` of `count` events of mean `share`."""
+    """Return Hoeffding's bound on the chance of `hits` of `count` events of mean `share`."""
     seen = hits / count
     if seen <= share:
         return 1.0
