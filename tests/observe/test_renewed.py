@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from typing import Any
 from uuid import UUID
 
@@ -178,3 +179,64 @@ def test_a_cut_text_to_answer_from_is_the_document_that_it_quotes(program: Any, 
     cut = f"<source>{str(found[1].text)[:60]}"
     program.function("answer", [cut], "x", answers=True)
     assert program.ids() == ["b"]
+
+
+def test_a_cut_of_a_merged_document_is_the_part_that_it_was_cut_from(
+    program: Any, docs: Any
+) -> None:
+    """A text cut from a merged document is only those of its parts that it has words of."""
+    found = program.retrieve(docs["a"], docs["b"], docs["c"])
+    whole = Context(" ".join(each.text for each in found), id=made(1))
+    merged = program.function("merge", found, [whole], kind="reranker")
+    first = Context(whole.text[:40], id=made(2))
+    second = Context(whole.text[: len(found[0].text) + 40], id=made(3))
+    program.function("cut", merged, [first], kind="reranker")
+    program.function("cut", merged, [second], kind="reranker")
+    named = program.retrieval().named({"a", "b", "c"})
+    assert [each.id for each in named.contexts or ()] == ["a", "b"]
+
+
+def test_a_merged_document_that_was_cut_by_hand_is_its_part(program: Any, docs: Any) -> None:
+    """A cut outside any step is a document, not the merged one that it is a part of."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"])
+        merged = Context(f"{found[0].text}\n{found[1].text}", id=made(1))
+        program.function("merge", found, [merged], kind="reranker")
+        cut = [Context(merged.text[:40], id=made(2))]
+        call.returns(program.function("rerank", cut, cut, kind="reranker"))
+    assert program.ids() == ["a"]
+
+
+def test_a_merged_document_with_words_before_it_has_all_of_its_parts(
+    program: Any, docs: Any
+) -> None:
+    """A merged document that gets a number beside one of its parts is the merged one."""
+    found = program.retrieve(docs["a"], docs["b"])
+    merged = Context(f"{found[0].text}\n{found[1].text}", id=made(1))
+    both = program.function("merge", found, [merged, found[0]], kind="reranker")
+    numbered = [Context(f"[1] {merged.text}", id=made(2))]
+    program.function("number", both, numbered, kind="reranker")
+    assert recall(program.retrieval(), "a", "b") == 1.0
+
+
+def test_documents_that_were_merged_twice_are_one(program: Any, docs: Any) -> None:
+    """An attempt that is repeated merges the same documents into the same one."""
+    for number in (1, 2):
+        found = program.retrieve(docs["a"], docs["b"])
+        merged = Context(f"{found[0].text}\n{found[1].text}", id=made(number))
+        program.function("merge", found, [merged], kind="reranker")
+    numbered = Context(f"[1] {merged.text}", id=made(3))
+    program.function("answer", [numbered], "x", answers=True)
+    record = program.retrieval()
+    assert record.error is None
+    assert [context.text for context in record.contexts] == [numbered.text]
+
+
+def test_a_text_that_was_escaped_twice_is_its_document(program: Any) -> None:
+    """A copy in markup in markup, under a new ID, is the document."""
+    (found,) = program.retrieve(Context("Tom <tom@example.org> paints fences & walls.", id="t"))
+    for number in (1, 2):
+        found = Context(f"<source>{escape(found.text)}</source>", id=made(number))
+    program.function("answer", [found], "x", answers=True)
+    record = program.retrieval()
+    assert (record.error, len(record.contexts), recall(record, "t")) == (None, 1, 1.0)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import unescape
 from typing import TypeAlias
 
 from fullrecall.observe.step import DocumentCopy, Step
 from fullrecall.observe.words import PassageIndex, words_of
+from fullrecall.samples.prompts import unescaped
 
 _MADE = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
 """An ID that a framework generates for a document without one."""
@@ -22,15 +22,17 @@ _NO_CHANCE = 16
 class TrackedDocument:
     """One document with all its copies; `origin` is the step that retrieved it.
 
-    `sources` are that step, and the other retrievers and tools that returned the document
-    independently. `parts` are the documents that were merged into it: it also counts as each of
-    them.
+    `sources` are that step, first, and the retrievers and tools that returned it by themselves.
+    `pieces` are the documents that were merged into it, with the words that it has of each.
+    `parts` are these and their own parts: it counts as each of them too.
     """
 
-    def __init__(self, copy: DocumentCopy, parts: Sequence[TrackedDocument] = ()) -> None:
+    def __init__(self, copy: DocumentCopy, pieces: Sequence[_Variant] = ()) -> None:
         self.id = copy.id
         self.ids: tuple[str, ...] = () if copy.id is None else (copy.id,)
         self.text = copy.text
+        self.pieces = pieces
+        parts = [part for _, part in pieces]
         self.parts: tuple[TrackedDocument, ...] = tuple(
             dict.fromkeys(own for part in parts for own in (part, *part.parts))
         )
@@ -121,13 +123,13 @@ class TrackedDocuments:
         if named is not None:
             return named  # A copy without a text has the text known for its ID.
         document = self._known(copy, view, nth)
+        pieces = view.pieces(copy.text) if document is None else []
+        if document is None and len(pieces) < 2:  # noqa: PLR2004 - one is no merging
+            document = pieces[0][1] if pieces else view.alone_with_id(copy.id)
         if document is None:
-            parts = view.standing_in(copy.text)
-            document = None if len(parts) > 1 else view.overlapping(copy.text)
-        if document is None and len(parts) < 2:  # noqa: PLR2004 - one is no merging
-            document, parts = view.alone_with_id(copy.id), []
+            document = self._made_of(pieces, copy)
         if document is None:
-            document = TrackedDocument(copy, parts)
+            document = TrackedDocument(copy, pieces)
             self._by_text.setdefault(copy.text, document)
         else:
             document.also_known_as(copy)
@@ -171,6 +173,13 @@ class TrackedDocuments:
     def with_text(self, text: str) -> TrackedDocument | None:
         """Return the first document with this text."""
         return self._by_text.get(text)
+
+    def _made_of(self, pieces: Sequence[_Variant], copy: DocumentCopy) -> TrackedDocument | None:
+        """Return the document that was merged of these pieces before, as by an earlier attempt."""
+        merged = self._by_text.get(copy.text)
+        if merged is None or not is_made(copy):
+            return None
+        return merged if pieces and list(pieces) == list(merged.pieces) else None
 
     def _known(self, copy: DocumentCopy, view: StepDocuments, nth: int) -> TrackedDocument | None:
         # The object alone is not enough: retrievers reuse an object for another document.
@@ -253,39 +262,30 @@ class StepDocuments:
                 documents.setdefault(own_id, []).append(document)
         return documents
 
-    def standing_in(self, text: str) -> list[TrackedDocument]:
-        """Return the documents in view whose whole text occurs in this text, in their order there.
+    def pieces(self, text: str) -> list[_Variant]:
+        """Return the documents in view that a text is made of, with the words that it has of each.
 
-        Documents that are contained in another of them are left out.
+        They are the whole documents in the text, in their order there, if it has several; else
+        those of a document that the text contains or is a part of. None if this is unknown.
         """
         alike = self._alike(text)
         words = _spaced_words(text) if alike else ""
-        inside = [
-            (own, document)
-            for own, document in alike
-            if _NO_CHANCE <= len(own) < len(words) and own in words
-        ]
-        outermost = dict(_outermost(inside, words))
-        return list(dict.fromkeys(outermost[own] for own in sorted(outermost, key=words.index)))
-
-    def overlapping(self, text: str) -> TrackedDocument | None:
-        """Return the first document in view whose text contains this text, or is part of it.
-
-        A certain view returns None if there are several such documents. A document inside another
-        one that is a part of this text does not count.
-        """
-        if self._whole:
-            return None
-        alike = self._alike(text)
-        if alike:
-            words = _spaced_words(text)
-            alike = [(own, each) for own, each in alike if _contains(words, own)]
-        if not alike:
-            return None
-        if not self._certain:
-            return alike[0][1]
-        documents = {document for _, document in _outermost(alike, words)}
-        return documents.pop() if len(documents) == 1 else None
+        alike = _outermost([each for each in alike if _contains(words, each[0])], words)
+        wholes = {own: each for own, each in alike if len(own) < len(words) and own in words}
+        merged: dict[TrackedDocument, str] = {}
+        for own in sorted(wholes, key=words.index):
+            merged.setdefault(wholes[own], own)
+        if len(merged) > 1:
+            return [(own, document) for document, own in merged.items()]
+        if self._whole or not alike:
+            return []
+        cuts = [_cut(document, words) for _, document in alike]
+        fullest = max(cuts, key=len)
+        if self._certain:
+            documents = {document for _, document in fullest}
+            if any(document not in documents for cut in cuts for _, document in cut):
+                return []
+        return fullest
 
     def _alike(self, text: str) -> list[_Variant]:
         """Return, as words, the passages in view that share a run of words with a text."""
@@ -309,9 +309,26 @@ class StepDocuments:
 _Variant: TypeAlias = tuple[str, TrackedDocument]
 
 
+def _cut(document: TrackedDocument, words: str) -> list[_Variant]:
+    """Return the parts of a merged document that words cut from it have; else the document."""
+    whole = _spaced_words(document.text) if document.pieces else ""
+    start = whole.find(words) if len(words) < len(whole) else -1
+    if start < 0:
+        return [(words, document)]
+    cuts: list[_Variant] = []
+    for own, part in document.pieces:
+        at = whole.index(own)
+        shared = whole[max(start, at) : min(start + len(words), at + len(own))]
+        if len(shared) >= min(_NO_CHANCE, len(own)):
+            cuts += _cut(part, shared)
+    has_all = {part for _, part in cuts} == {part for _, part in document.pieces}
+    return [(words, document)] if has_all else cuts
+
+
 def _spaced_words(text: str) -> str:
-    """Return the words of a text, separated by single spaces, with escaped markup unescaped."""
-    return " ".join(words_of(unescape(text) if "&" in text else text))
+    """Return the words of a text, one space between them, with its escapes undone."""
+    *_, plain = text, *unescaped(text)
+    return " ".join(words_of(plain))
 
 
 def _outermost(texts: Sequence[_Variant], words: str) -> list[_Variant]:

@@ -33,7 +33,7 @@ from llama_index.core.workflow import (
     step,
 )
 
-_MARKER = re.compile(r"(?:<|&lt;)(d\d+)(?:>|&gt;)")
+_MARKER = re.compile(r"(?:<|&(?:amp;)*lt;)(d\d+)(?:>|&(?:amp;)*gt;)")
 
 
 def text_of(name: str) -> str:

@@ -53,6 +53,9 @@ from random_parts import (
     text_of,
 )
 
+NAMES = [f"d{number}" for number in range(14)]
+"""The documents of all stores."""
+
 _MODES = ("compact", "refine", "tree_summarize", "simple_summarize", "accumulate", "no_text")
 
 
@@ -70,7 +73,6 @@ class Program:
         self.llm = Scripted(prompts=[])
         self.returned: list[NodeWithScore] | None = None
         self.fails = False
-        self._names = [f"d{number}" for number in range(14)]
         kinds = (
             self.engine, self.engine, self.citations, self.router, self.questions, self.by_hand,
             self.function, self.function, self.chat, self.workflow, self.agent, self.failing_tool,
@@ -90,7 +92,7 @@ class Program:
 
     def names(self) -> list[str]:
         """Draw the documents of a store."""
-        return self.chance.sample(self._names, self.chance.randrange(1, 5))
+        return self.chance.sample(NAMES, self.chance.randrange(1, 5))
 
     def change(self) -> Changes:
         """Draw a postprocessor."""
@@ -345,11 +347,20 @@ class Program:
 
 
 def outcome(program: Program, found: Any) -> str:
-    """Return whether a record is right, wrong, or unscored and why."""
+    """Return whether a record is right, by texts and by IDs, wrong, or unscored and why."""
     if found.error is not None or found.contexts is None:
         return f"unscored: {found.error}"
-    said = markers("\n".join(context.text or "" for context in found.contexts))
-    return "right" if said == program.truth and not program.fails else "wrong"
+    texts = markers("\n".join(context.text or "" for context in found.contexts))
+    ids = {name for context in found.contexts for name in named(context, found)}
+    is_right = texts == ids == program.truth and not program.fails
+    return "right" if is_right else "wrong"
+
+
+def named(context: Any, found: Any) -> set[str]:
+    """Return the documents that count by a context's IDs; by its text if it has no such ID."""
+    others = (found.other_ids.get(context.id, ()), found.part_ids.get(context.id, ()))
+    ids = {str(context.id), *(own for each in others for own in each)}
+    return ids.intersection(NAMES) or markers(context.text or "")
 
 
 def ask(retriever: Any, sample: Any, *, awaited: bool) -> Any:
