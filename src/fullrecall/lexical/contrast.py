@@ -29,7 +29,10 @@ _SHORT = 15  # the most words of a claim in which one other word decides
 _EQUAL = 2  # the fewest equal words beside a place, except at the beginning of both texts
 _LONGEST_NAME = 4  # the most words of a stretch with a name
 _CODE = re.compile("`[^`]++(?:`|$)")
-_NOT = re.compile(r"\b(?:(?:does|do|did|is|are|was|were) )?not (?=\w)|n[o']t ", re.IGNORECASE)
+_NOT = re.compile(
+    r"\b(?:(?:does|do|did|is|are|was|were) )?not (?=\w)|\bnot |(?:(?<=\bcan)not|n['\u2019]t)(?= )",
+    re.IGNORECASE,
+)
 _NOT_ALL = re.compile(r"\bnot (?:all|every|each)\b", re.IGNORECASE)
 _PART_END = re.compile(r"(?:[;,]|(?<![;,\s]))\s++(?:and|but|while|whereas)\s++|[;,]\s++")
 _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
