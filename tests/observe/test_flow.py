@@ -10,6 +10,7 @@ from tests.observe.prompting import joined
 
 from fullrecall import Retrieval
 from fullrecall.observe import StepReading
+from fullrecall.observe.handed import Scope
 
 
 def test_one_retriever(program: Any, docs: Any) -> None:
@@ -306,3 +307,23 @@ def test_a_list_that_was_there_before_was_not_retrieved(
         program.function("answer", state, {"answer": "x"}, task="answer:1", closed=closed)
         call.returns("x")
     assert program.ids() is None
+
+
+def test_a_list_that_many_steps_are_given_is_checked_once(
+    program: Any, docs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent's turns hand on the same list: the checks do not grow with the turns."""
+    checks: list[Any] = []
+    nearest = Scope.nearest_of_all
+    monkeypatch.setattr(
+        Scope, "nearest_of_all", lambda self, given: checks.append(given) or nearest(self, given)
+    )
+    with program.call() as call:
+        found = [docs["b"], docs["a"]]
+        program.retrieve(docs["a"], docs["b"])
+        for turn in range(20):
+            program.function(f"turn {turn}", found, "a thought")
+        checks_of_ends = 20
+        call.returns(found)
+    assert program.ids() == ["b", "a"]
+    assert len(checks) <= checks_of_ends + 5

@@ -64,6 +64,24 @@ def test_read(program: Any, docs: Any) -> None:
     assert program.retrieval().read == ("yes", "partly", "no")
 
 
+@pytest.mark.parametrize(("last", "ids"), [("b", ["a", "b"]), ("question", ["a"])])
+def test_only_the_last_message_is_searched_again(
+    program: Any, docs: Any, last: str, ids: list[str]
+) -> None:
+    """A text that was sent before it was retrieved revives a list only as the last message."""
+    texts = {"b": f"I read: {docs['b'].text}", "question": "What burned?"}
+    messages = sorted(texts.values(), key=lambda text: text == texts[last])
+    with program.call() as call:
+        program.ask(*messages)
+        found = program.retrieve(docs["a"], docs["b"])
+        program.function("cut", found, found[:1])
+        call.returns(program.ask(*messages))
+    for step in program.log.steps:
+        if step.kind == "llm":
+            step.given = ()  # A trace has a prompt as texts alone.
+    assert program.ids() == ids
+
+
 def test_a_prompt_inside_a_retriever_is_no_reading(program: Any, docs: Any) -> None:
     """A model inside a retriever, which rewrites the query or ranks, is not the answering one."""
     with program.step("retriever", "ranked", query="q") as outer:

@@ -125,3 +125,32 @@ def test_a_comparison_draws_both_reports() -> None:
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert [name.partition(":")[0] for name in names] == ["old", "new"]
     assert [line.get_ydata().tolist() for line in ax.lines] == [[0.0, 1.0]] * 2
+
+
+@pytest.mark.parametrize(
+    ("ks", "scale", "ticks"),
+    [
+        ((2,), "linear", ["2"]),
+        ((1, 2), "log", ["1", "2"]),
+        (range(1, 13), "log", [str(k) for k in range(1, 13)]),
+        (range(1, 14), "log", ["1", "3", "5", "7", "9", "11", "13"]),
+        ((1, 1_000), "log", ["1", "1,000"]),
+    ],
+)
+def test_the_axis_of_ranks(ks: Any, scale: str, ticks: list[str]) -> None:
+    """Several ranks have a logarithmic axis, and at most twelve of them are labeled."""
+    ax = report_of().plot(ks=tuple(ks))
+    assert ax.get_xscale() == scale
+    assert [label.get_text() for label in ax.get_xticklabels()] == ticks
+    assert ax.get_ylim() == (0, 1.02)
+
+
+def test_lines_take_turns_in_color_marker_and_dash() -> None:
+    """Six lines on one plot all differ; the seventh looks like the first."""
+    report = report_of()
+    ax = None
+    for number in range(4):
+        ax = report.plot(ax=ax, label=str(number))
+    looks = [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.get_lines()]
+    assert len(set(looks[:6])) == 6
+    assert looks[6] == looks[0]

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from fullrecall import IdRecall, Sample, TextRecall, compare, evaluate
+from fullrecall import Context, IdRecall, Retrieval, Sample, TextRecall, compare, evaluate
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Recall
+from fullrecall.stats.summary import suspicions
 
 
 def notes(samples: list[Sample], scorer: Any) -> str:
@@ -69,3 +70,68 @@ def test_reports_are_compared_by_slices() -> None:
         compare(before, after, slices="sort")
     with pytest.raises(ParameterError, match="slices is for two reports"):
         compare({"a": before, "b": after}, slices="kind")
+
+
+EQUAL = Sample(retrieved_ids=["a"], expected_ids=["a"])
+OTHER = Sample(retrieved_ids=["b"], expected_ids=["a"])
+TEXTS = Sample(retrieved_contexts=["one"], reference_contexts=["one"])
+OTHER_TEXTS = Sample(retrieved_contexts=["two"], reference_contexts=["one"])
+
+
+@pytest.mark.parametrize(
+    ("samples", "compared"),
+    [
+        ([EQUAL] * 4, 0),
+        ([EQUAL] * 5, 5),
+        ([TEXTS] * 5, 5),
+        ([*[EQUAL] * 5, OTHER], 0),
+        ([OTHER, *[EQUAL] * 5], 0),
+        ([*[TEXTS] * 5, OTHER_TEXTS], 0),
+        ([*[EQUAL] * 5, Sample(retrieved_ids=["b"])], 5),  # nothing to compare with
+        ([*[EQUAL] * 5, Sample(expected_ids=["a"])], 5),  # nothing retrieved
+        ([*[EQUAL] * 4, Sample(expected_ids=["a"])], 0),
+        ([*[EQUAL] * 1000, OTHER], 1000),
+        ([*[EQUAL] * 999, OTHER], 0),
+    ],
+)
+def test_copied_references(samples: list[Sample], compared: int) -> None:
+    """All of at least five lists among the first thousand samples equal their references."""
+    found = [sign for sign in suspicions(samples) if "every retrieved list" in sign]
+    assert [f"in all {compared:,} samples" in sign for sign in found] == [True] * bool(compared)
+
+
+def test_generated_columns() -> None:
+    """Only contexts that are read as the retrieval are a sign; the first column is named."""
+    marks = {"query_style": "plain", "persona_name": "Ada", "topic": "x"}
+    generated = Sample(retrieved_contexts=["t"], reference="r", metadata=marks)
+    signs = list(suspicions([Sample(retrieved_contexts=["t"]), generated, generated]))
+    assert [sign.partition(":")[0] for sign in signs] == [
+        "the retrieved contexts of 2 samples come from a generated test set (persona_name)"
+    ]
+    others: list[dict[str, Any]] = [
+        {"reference_contexts": ["u"], "retrieved_contexts": ["t"]},
+        {"retrieval": Retrieval(contexts=[Context("t")])},
+        {"retrieved_contexts": []},
+    ]
+    assert not list(suspicions([Sample(metadata=marks, **fields) for fields in others]))
+
+
+@pytest.mark.parametrize(
+    ("context", "label"),
+    [
+        ({"text": "t", "id": "d1"}, "id"),
+        ({"text": "t", "source": "d1"}, "source"),
+        ({"text": "t", "metadata": {"n": 1, "file": "d1"}}, "file"),
+        ({"text": "d1", "id": "d1"}, None),
+        ({"text": "t", "id": "d2", "metadata": {"n": 1}}, None),
+    ],
+)
+def test_labels_among_the_references(context: dict[str, Any], label: str | None) -> None:
+    """A text reference that is a label of a context, and not its text, is a sign."""
+    other = Sample(retrieved_contexts=["t"], reference_contexts=["u"])
+    sample = Sample(retrieved_contexts=["t", context], reference_contexts=["u", "d1"])
+    again = Sample(retrieved_contexts=[{"text": "v", "id": "d9"}], reference_contexts=["d9"])
+    named = [sign for sign in suspicions([other, sample]) if "not its text" in sign]
+    assert [f"'d1' is the {label} of a" in sign for sign in named] == [True] * (label is not None)
+    (first,) = [sign for sign in suspicions([again, sample]) if "not its text" in sign]
+    assert "'d9' is the id of a" in first

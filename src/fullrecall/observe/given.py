@@ -97,7 +97,7 @@ class GivenLists:
         own = TrackedList(listed.path, sourced(listed.passages))
         # A list passes through many steps. Check each list once; otherwise an agent's turns would
         # take quadratic time.
-        if not own.passages or (own.signature in state.united and not answers):
+        if own.signature in state.united and not answers:
             return
         state.united.add(own.signature)
         # A set does not fit here: its order would depend on addresses in memory.
