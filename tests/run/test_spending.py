@@ -25,7 +25,8 @@ def reserved(state: dict[str, Any], now: float = 0.0, **changes: Any) -> dict[st
 @pytest.mark.parametrize(
     ("prompt", "answer", "tokens", "cost"),
     [(0, 0, 0, 0), (1, 0, 1, 2_000), (0, 1, 1, 10_000), (3, 4, 7, 46_000),
-     (0.2, 0, 1, 400), (0.0001, 0.0, 1, 0), (0.0003, 0.0, 1, 1), (10**6, 10**6, 2 * 10**6, 12 * NANO)],
+     (0.2, 0, 1, 400), (0.0001, 0.0, 1, 0), (0.0003, 0.0, 1, 1),
+     (10**6, 1, 10**6 + 1, 2 * NANO + 10_000)],
 )  # fmt: skip
 def test_a_size_rounds_tokens_up_and_cost_to_the_nearest(
     prompt: float, answer: float, tokens: int, cost: int
