@@ -8,6 +8,7 @@ import pytest
 
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.paths import MISSING, condition_of, path_of
+from fullrecall.files.placing import place
 from fullrecall.files.yaml_files import yaml_value
 from fullrecall.read import from_rows
 
@@ -57,11 +58,138 @@ ROW: dict[str, Any] = {
         ("[span, a.b][0]", 5),
         ("[docs, pairs][].id", ["x", "y", "z"]),
         ("[null, nothing]", MISSING),
+        ("a.b[-2]", 1),
+        ("a.b[-3]", MISSING),
+        ("a.b[1]", 2),
+        ("a.b[2]", MISSING),
+        ("cell[1]", "q"),
+        ("Gold Chunk[0]", MISSING),
+        ("Gold Chunk.x", MISSING),
+        ("docs[0].id", "x"),
+        ("docs[gold=maybe].id", []),
+        ("docs[nothing].id", []),
+        ("docs[!nothing].id", ["x", "y", "z"]),
+        ("docs[nothing=*].id", []),
+        ("docs[nothing!=x].id", ["x", "y", "z"]),
+        ("docs[kind='law'].id", ["x"]),
+        ("pairs[][2]", MISSING),
+        ("docs[].{page}:{kind}", InputError),
+        ("docs[].{id}#{page}:{kind}", ["x#3:law", "y:note", "z:letter"]),
+        ("docs[].{id}#{kind}:{page}", ["x#law:3", "y#note", "z#letter"]),
+        ("docs[].{id}#{page}:{nothing}", ["x#3", "y", "z"]),
+        ("{a.b}-{span}", ["1-5", "1-9", "2-5", "2-9"]),
+        ("{nothing}-{null}", MISSING),
+        ("{a.b[0]}", "1"),
+        ("empty[].{id}", []),
+        ("{text: nothing, start: null}", MISSING),
+        ("docs[].{name: id, nr: page}", [{"name": "x", "nr": 3}, {"name": "y"}, {"name": "z"}]),
     ],
 )  # fmt: skip
 def test_values_of_paths(path: str, value: object) -> None:
     """A path reads lists, filters, indexes, templates, objects, and names with punctuation."""
-    assert path_of(path).value(ROW) == value
+    if value is InputError:
+        with pytest.raises(InputError, match="a place needs its document"):
+            path_of(path).value(ROW)
+    else:
+        assert path_of(path).value(ROW) == value
+
+
+def test_positions_in_csv_are_numbers() -> None:
+    """The ends of a text are whole numbers; other fields, and other texts, stay as they are."""
+    path = path_of("{text: t, start: s, end: e}")
+    row = {"t": "7", "s": " 5 ", "e": "9"}
+    assert path.value(row) == {"text": "7", "start": 5, "end": 9}
+    assert path.value({"t": "7", "s": "five", "e": "-1"}) == {
+        "text": "7",
+        "start": "five",
+        "end": "-1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "columns"),
+    [
+        ("a", {"a"}),
+        ("a.b[0]", {"a"}),
+        ("[a, b.c]", {"a", "b"}),
+        ("{a.x}#{b[0]}", {"a", "b"}),
+        ("{text: a, start: b.c}", {"a", "b"}),
+        ("a[].{b}", {"a"}),
+        ('"a.b"', {"a.b"}),
+    ],
+)
+def test_columns_of_paths(path: str, columns: set[str]) -> None:
+    """A path names the columns of a row that it reads."""
+    assert path_of(path).columns == columns
+
+
+@pytest.mark.parametrize(
+    ("pattern", "likes", "unlike"),
+    [
+        ("ab", ["ab"], ["a", "abc", "cab", ""]),
+        ("a*", ["a", "ab"], ["ba", ""]),
+        ("*a", ["a", "ba"], ["ab", ""]),
+        ("*", ["", "a"], []),
+        ("a*a", ["aa", "aba"], ["a", "ab", "ba"]),
+        ("a*b*c", ["abc", "axbxc", "abbc"], ["ac", "acb", "abxcx", "bc"]),
+        ("*ab*bc", ["abbc", "abxbc"], ["abc"]),
+        ("ab*bc", ["abbc"], ["abc"]),
+        ("*aa*aa*", ["aaaa", "xaayaaz"], ["aaa"]),
+    ],
+)
+def test_a_star_is_any_text(pattern: str, likes: list[str], unlike: list[str]) -> None:
+    """A pattern matches a whole text, and no letter of it twice."""
+    condition = condition_of(f"c={pattern}")
+    assert [text for text in likes if not condition.holds({"c": text})] == []
+    assert [text for text in unlike if condition.holds({"c": text})] == []
+
+
+@pytest.mark.parametrize("flag", ["", " ", "0", "false", "FALSE", " No ", 0, False])
+def test_flags_that_are_false(flag: object) -> None:
+    """The words of CSV count as well; any other value is true."""
+    assert not condition_of("c").holds({"c": flag})
+    assert condition_of("!c").holds({"c": flag})
+    for value in ("1", "true", "yes", "n", 1, 0.5, [0]):
+        assert condition_of("c").holds({"c": value})
+        assert not condition_of("!c").holds({"c": value})
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "row"),
+    [
+        ("a", 1, {"a": 1}),
+        ("a.b", 1, {"a": {"b": 1}}),
+        ("a[]", [1, 2], {"a": [1, 2]}),
+        ("a[]", 1, {"a": [1]}),
+        ("a[1]", "x", {"a": [None, "x"]}),
+        ("a[0].b", "x", {"a": [{"b": "x"}]}),
+        ("a[].b", [1, 2], {"a": [{"b": 1}, {"b": 2}]}),
+        ("a[].b.c", [1], {"a": [{"b": {"c": 1}}]}),
+        ("a[flag].b", [1], {"a": [{"flag": True, "b": 1}]}),
+        ("a[kind=law].b", [1], {"a": [{"kind": "law", "b": 1}]}),
+        ("a.{text: t, id: i}", {"text": "x", "id": "y"}, {"a": {"t": "x", "i": "y"}}),
+        ("a.{text: t, id: i}", {"text": "x"}, {"a": {"t": "x"}}),
+        ("a[].{text: t}", [{"text": "x"}, {"text": "y"}], {"a": [{"t": "x"}, {"t": "y"}]}),
+        ("a[].b[]", [["x"], ["y", "z"]], {"a": [{"b": ["x"]}, {"b": ["y", "z"]}]}),
+        ("[a, b.c]", ["x", "y"], {"a": "x", "b": {"c": "y"}}),
+    ],
+)
+def test_a_value_is_placed_where_its_path_finds_it(path: str, value: Any, row: Any) -> None:
+    """Objects and lists on the way are made, and those that are there are kept."""
+    placed: dict[str, Any] = {}
+    place(placed, path, value)
+    assert placed == row
+
+
+def test_a_value_is_placed_beside_others() -> None:
+    """Objects and lists that a row has keep their other values."""
+    row: dict[str, Any] = {"a": {"z": 0}, "l": [{"z": 1}], "n": [1]}
+    for path, value in [("a.b", 2), ("l[0].b", 3), ("l[1].b", 4), ("n[3]", 5), ("n[0]", 6)]:
+        place(row, path, value)
+    place(row, "a.{text: t, id: i}", {"text": "x"})
+    assert row == {
+        "a": {"z": 0, "b": 2, "t": "x"}, "l": [{"z": 1, "b": 3}, {"b": 4}], "n": [6, None, None, 5],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
