@@ -8,6 +8,7 @@ import pytest
 
 from fullrecall.observe.words import PassageIndex, words_of
 
+CHARACTERS = "".join(chr(0x4E00 + n) for n in range(40))
 WORDS = [f"w{n}" for n in range(60)]
 
 
@@ -62,8 +63,8 @@ def test_words(given: str, words: list[str]) -> None:
         ([text(0, 18)], text(0, 18).replace(" ", "&nbsp;"), [0]),
         (["日" * 15 + "本"], "x" + "日" * 15 + "本", [0]),
         (["日本語文" * 8], "日本語文" * 3, []),
-        (["".join(chr(0x4E00 + n) for n in range(40))], "".join(chr(0x4E00 + n) for n in range(16)), [0]),
-        (["".join(chr(0x4E00 + n) for n in range(40))], "".join(chr(0x4E00 + n) for n in range(15)), []),
+        ([CHARACTERS], CHARACTERS[:16], [0]),
+        ([CHARACTERS], CHARACTERS[:15], []),
     ],
 )  # fmt: skip
 def test_passages_in_a_text(passages: list[str], given: str, found: list[int]) -> None:

@@ -74,7 +74,8 @@ def _filled(template: str, at: Callable[[str], Any]) -> str | None:
     parts = [(before, _formed(path, at)) for before, path in paths]
     if not parts or parts[0][1] is None:
         return None
-    return "".join(f"{before}{as_id(value)}" for before, value in parts if value is not None)
+    end = "" if parts[-1][1] is None else pieces[-1]
+    return "".join(f"{before}{as_id(value)}" for before, value in parts if value is not None) + end
 
 
 def _formed(path: str, at: Callable[[str], Any]) -> Any:
