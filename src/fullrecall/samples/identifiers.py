@@ -92,9 +92,10 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
         )
     for name in ("tolist", "to_list", "to_pylist", "as_py"):  # NumPy, polars, Arrow
         items = read() if callable(read := getattr(value, name, None)) else None
-        if type(items) is list:  # an array without dimensions gives a number
+        if type(items) is list:
             return items
-    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+    is_number = getattr(value, "shape", None) == ()  # an array without dimensions
+    if is_number or isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise ValueError(f"expected a list, got {type(value).__name__} {shown(value)}")
     if ordered and isinstance(value, AbstractSet):
         raise ValueError("expected a list, got a set, which has no order: the order is the rank")
