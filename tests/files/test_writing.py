@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,17 @@ def test_what_a_format_does_not_keep_is_told() -> None:
     unanswerable = [Sample(user_input="q", reference="r", answerable=False)]
     notes = write(unanswerable, "ragas").notes
     assert list(notes) == ["whether a question is answerable is left out"]
+
+
+@pytest.mark.parametrize("name", ["qrels", "mteb", "beir"])
+def test_whole_grades_are_written_as_whole_numbers(name: str, tmp_path: Path) -> None:
+    """Evaluators of judgments read whole numbers; a fraction is kept."""
+    graded = Sample(id="q", user_input="?", reference_context_ids={"a": 2, "b": 0.5, "c": 1.0})
+    path = tmp_path / FILES.get(name, "set.json")
+    write([graded], name, path, documents=DOCUMENTS)
+    files = [path] if path.is_file() else [*path.rglob("*.tsv")]
+    written = " ".join(file.read_text() for file in files)
+    assert re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", written) == ["2", "0.5", "1"]
 
 
 def test_an_unknown_format_is_an_error() -> None:

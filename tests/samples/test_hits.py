@@ -256,3 +256,35 @@ def test_a_result_without_a_list_says_the_way_out(result: object, way: str) -> N
     with pytest.raises(InputError) as raised:
         contexts_of(result)
     assert way in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([("d1", 0.5), ("d2", 0.25)], [("d1", None, 0.5), ("d2", None, 0.25)]),
+        ([(0.5, "d1")], [("d1", None, 0.5)]),
+        ([("d1", "two words")], [("d1", "two words", None)]),
+        ([("two words", "d1", 0.5)], [("d1", "two words", 0.5)]),
+        ([(7, "two words")], [("7", "two words", None)]),
+        ([(7, 0.5)], [("7", None, 0.5)]),
+        ([(7, 0.5, 0.25)], [("7", None, None)]),
+        ([(7, 8)], [("7", None, 8.0)]),
+        ([("d1", "two words", "three more words")], None),
+        ([("d1", "two words", "a b", "c d")], None),
+        ([("d1", "d2", "two words")], [("d1", "two words", None)]),
+        ([("d1", "d2", "d3")], [("d1", None, None)]),
+        ([("d1", 0.5), ("d2",)], None),
+        ([("d1", 0.5), ("d2", 0.5, 1), ("d3", 0.5, 1)], None),
+        ([(0.5, 0.25)], None),
+        ([("d1", UUID(int=1))], None),
+        ([("d1", ["x"])], None),
+    ],
+)
+def test_rows_without_names(rows: list[Any], found: list[tuple[Any, ...]] | None) -> None:
+    """The first column of IDs, the only text, and the only other number are read."""
+    if found is None:
+        with pytest.raises(InputError):
+            contexts_of(rows)
+    else:
+        contexts = contexts_of(rows)
+        assert [(each.id, each.text, each.score) for each in contexts] == found
