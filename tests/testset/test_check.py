@@ -290,3 +290,12 @@ def test_a_term_of_the_corpus_is_not_copied() -> None:
     assert Problem.COPIED not in check([sample], pages).counts
     alone = {"a": pages["a"], "b": "Heat transfer is measured."}
     assert Problem.COPIED in check([sample], alone).counts
+
+
+@pytest.mark.parametrize(("copied", "problem"), [(6, False), (7, True), (8, True)])
+def test_a_run_of_seven_words_is_copied(copied: int, problem: bool) -> None:  # noqa: FBT001
+    """A question that shares seven words in a row with its reference is copied from it."""
+    own = LONG.rstrip(".").split()
+    question = f"Does it say that {' '.join(own[:copied])} instead of others?"
+    copy = {"id": "a", "user_input": question, "reference_context_ids": [["farms", "farms-copy"]]}
+    assert (Problem.COPIED in check([copy], PAGES).counts) is problem

@@ -340,6 +340,45 @@ def test_the_same_call_draws_the_same_and_takes_its_labels(world: World, tmp_pat
         done(world).with_labels(path)
 
 
+def test_an_error_out_of_range_is_refused(world: World) -> None:
+    """At most 30 % of the labels may be wrong."""
+    completion = done(world)
+    wrong: list[Any] = [-0.01, 0.31, "0.1", None]
+    for error in wrong:
+        with pytest.raises(ParameterError, match=r"must be from 0 to 0\.3"):
+            completion.with_labels({}, error=error)
+
+
+def test_labels_are_read_in_each_form(world: World) -> None:
+    """Labels are words or truth values in any case; an empty one is none, and two must agree."""
+    completion = done(world)
+    names = [pair.item for pair in completion.judged[:6]]
+    words = [True, "Not relevant", " RELEVANT ", False, "", None]
+    labeled = completion.with_labels(dict(zip(names, words, strict=True)), error=0.3)
+    assert labeled.labels == dict(zip(names[:4], [True, False, True, False], strict=True))
+    assert (labeled.error, labeled.second, completion.with_labels({}, error=0).error) == (
+        0.3,
+        {},
+        0,
+    )
+    # Later labels replace earlier ones, and others stay.
+    again = labeled.with_labels({names[0]: False}, second={names[1]: True})
+    assert again.labels == {**labeled.labels, names[0]: False}
+    assert again.second == {names[1]: True}
+
+
+def test_an_item_has_one_label(world: World, tmp_path: Path) -> None:
+    """Equal labels of one item are one; two that differ are an error with the line."""
+    completion = done(world)
+    item = completion.judged[0].item
+    path = tmp_path / "labels.csv"
+    path.write_text(f"label,item\nrelevant,{item}\n,{item}\ntrue,{item}\n")
+    assert completion.with_labels(path).labels == {item: True}
+    path.write_text(f"label,item\nrelevant,{item}\nfalse,{item}\n")
+    with pytest.raises(InputError, match=f"csv:3: item {item} has two labels: keep one"):
+        completion.with_labels(path)
+
+
 def test_labels_are_drawn_by_stratum(world: World) -> None:
     """At least ten pairs of each stratum are drawn, in blind order; a larger draw extends it."""
     alone = done(world)

@@ -166,3 +166,41 @@ def test_intervals_cover(silent: float, wrong: float) -> None:
         )
         held += total.low <= sum(truth) <= total.high
     assert stats.binom.cdf(held, WORLDS, 0.95) > 0.001
+
+
+@pytest.mark.parametrize(
+    ("strata", "error", "figure"),
+    [
+        ([("yes", 40, 20, 12)], 0.0, (24, 18, 29)),
+        ([("yes", 40, 20, 12)], 0.05, (24, 15, 32)),
+        ([("yes", 40, 40, 12)], 0.0, (12, 12, 12)),
+        ([("yes", 40, 40, 12)], 0.05, (12, 8, 13)),
+        ([("yes", 40, 20, 20)], 0.0, (40, 36, 40)),
+        ([("yes", 40, 20, 0)], 0.0, (0, 0, 4)),
+        ([("no", 400, 50, 0)], 0.05, (0, 0, 23)),
+        ([("no", 400, 50, 1, False)], 0.05, (8, 0, 37)),
+        # three hits, and 15 % of the labels, make a stratum dense
+        ([("no", 400, 20, 3)], 0.0, (60, 17, 140)),
+        ([("no", 400, 21, 3)], 0.0, (400 / 7, 15, 152)),
+        ([("no", 400, 13, 2)], 0.0, (800 / 13, 11, 201)),
+        ([("no", 30, 29, 1)], 0.0, (30 / 29, 1, 2)),
+        ([("no", 30, 30, 1)], 0.0, (1, 1, 1)),
+        ([("no", 400, 50, 1), ("no", 600, 30, 1, False)], 0.05, (28, 0, 110)),
+        ([("no", 400, 50, 1), ("no verdict", 60, 10, 1)], 0.05, (14, 0, 52)),
+        ([("yes", 40, 20, 12), ("no", 400, 50, 0), ("no", 0, 0, 0)], 0.0, (24, 18, 47)),
+        ([], 0.0, (0, 0, 0)),
+    ],
+)
+def test_totals_of_examples(
+    strata: list[tuple[Any, ...]], error: float, figure: tuple[float, float, float]
+) -> None:
+    """Dense and sparse strata, with and without a second label or an error, are added."""
+    total = missing([Stratum(*each) for each in strata], error)
+    assert tuple(total) == pytest.approx(figure)
+
+
+def test_completeness_of_examples() -> None:
+    """Nothing known and nothing missing is complete; the ends change places."""
+    assert completeness(0, Figure(0, 0, 0)) == (1, 0, 1)
+    assert completeness(0, Figure(5, 2, 9)) == (0, 0, 0)
+    assert completeness(10, Figure(5, 2, 9)) == pytest.approx((10 / 15, 10 / 19, 10 / 12))

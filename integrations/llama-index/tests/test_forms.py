@@ -1,0 +1,166 @@
+"""Questions, answers, and nodes in each of LlamaIndex's forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse
+from llama_index.core.schema import ImageNode, NodeWithScore, QueryBundle, TextNode
+
+from llama_index.evaluation.fullrecall.reader import (
+    NodeValueReader,
+    documents_among,
+    has_number_and_new_id,
+    is_document,
+    replaces_documents,
+    stands_for_object,
+)
+from llama_index.evaluation.fullrecall.recorder import (
+    query_in,
+    question_in,
+    question_text,
+    written_by,
+)
+
+NEW_ID = "0123abcd-0123-0123-0123-0123456789ab"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "question", "query"),
+    [
+        ({"str_or_query_bundle": "q"}, "q", "q"),
+        ({"query_bundle": QueryBundle("q")}, "q", "q"),
+        ({"message": "m", "query_bundle": "b"}, "b", "b"),
+        ({"query_str": 7, "input": "i"}, None, None),
+        ({"input": "i"}, "i", "i"),
+        ({"args": ("a",)}, "a", "a"),
+        ({"kwargs": {"x": "a", "n": 7}}, "a", "a"),
+        ({"args": ("a",), "kwargs": {"x": "b"}}, None, "(('a',), {'x': 'b'})"),
+        ({"args": ("a",), "input": "i"}, None, "(('a',), {})"),
+        ({"kwargs": {"n": 7}}, None, "((), {'n': 7})"),
+        ({"other": "o"}, None, None),
+        ({}, None, None),
+    ],
+)
+def test_the_question_among_arguments(
+    arguments: dict[str, Any], question: str | None, query: str | None
+) -> None:
+    """A named question comes first, then a single text; a tool's query is all it was given."""
+    assert question_in(arguments) == question
+    assert query_in(arguments) == query
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ("text", "text"),
+        (CompletionResponse(text="text"), "text"),
+        (ChatResponse(message=ChatMessage(content="text")), "text"),
+        (iter(["text"]), None),
+        (7, None),
+    ],
+)
+def test_the_text_of_a_model(output: Any, text: str | None) -> None:
+    """Chats, completions and texts were written; a stream was not read."""
+    assert written_by(output) == text
+
+
+def test_the_text_of_a_question() -> None:
+    """A question is a text or a bundle."""
+    assert question_text("q") == question_text(QueryBundle("q")) == "q"
+    assert question_text(7) is None
+
+
+def node(text: str, node_id: str = "a", **metadata: Any) -> TextNode:
+    """Return a node."""
+    return TextNode(text=text, id_=node_id, metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("own", "document"),
+    [
+        (node("text"), True),
+        (node("text", NEW_ID), True),
+        (node("answer", NEW_ID), False),
+        (node(" answer\n", NEW_ID), False),
+        (node("answer"), True),
+        (node("Query: q\nResponse: r", NEW_ID), False),
+        (node("Query: q\nResponse: r"), True),
+        (node("Sub question: q\nResponse: r", NEW_ID), False),
+        (node("Question: q\nAnswer: r", NEW_ID), False),
+        (node("Question: q", NEW_ID), True),
+        (node("row", sql_query="s", result="r"), False),
+        (node("row", sql_query="s"), True),
+        (node("Tool name: t\nTool description: d", name="t"), False),
+        (node("Tool name: t\nTool description: d", name="u"), True),
+        (node("Tool name: None\nTool description: d"), True),
+        (node("<message role='user'>hi", session_id="s"), False),
+        (node("<message role='user'>hi"), True),
+        (node("hi", session_id="s"), True),
+        (node("hi", sub_dicts=[{"role": "user"}]), False),
+        (node("hi", sub_dicts=[{"role": "user"}, {}]), True),
+        (node("hi", sub_dicts="role"), True),
+        (node("object", str(hash("object"))), False),
+    ],
+)
+def test_a_node_is_a_document(own: TextNode, document: bool) -> None:  # noqa: FBT001
+    """Tools, messages, answers, and rows of a database are no documents."""
+    assert is_document(own, own.text, {"answer"}) is document
+
+
+def test_a_node_stands_for_an_object_by_its_form() -> None:
+    """Answers are no documents, and stand for no object."""
+    assert not stands_for_object(node("answer", NEW_ID), "answer")
+    assert stands_for_object(node("object", str(hash("object"))), "object")
+
+
+def test_numbered_sources_of_a_citation_engine() -> None:
+    """A source with a number has a new ID; its text is read without the number."""
+    numbered, kept = node("Source 1:\ntext\n", NEW_ID), node("Source 1:\ntext", "a")
+    assert has_number_and_new_id(numbered)
+    assert has_number_and_new_id(NodeWithScore(node=numbered))
+    assert not has_number_and_new_id(kept)
+    assert not has_number_and_new_id(node("text", NEW_ID))
+    reader = NodeValueReader()
+    copies = [reader.document(each) for each in (numbered, kept, node("Source 1: text", "b"))]
+    assert [(each.id, each.text) for each in copies if each] == [
+        (None, "text"), (None, "text"), ("b", "Source 1: text")]  # fmt: skip
+
+
+def test_pictures_are_compared_by_their_data() -> None:
+    """A picture has no text: its data, path or address is hashed."""
+    reader = NodeValueReader()
+    pictures = [
+        ImageNode(id_="a", image="x"), ImageNode(id_="b", image="x"), ImageNode(id_="c", image="y"),
+        ImageNode(id_="d", image_path="x"), ImageNode(id_="e", image_url="z"), TextNode(id_="f"),
+    ]  # fmt: skip
+    texts = [copy.text for each in pictures if (copy := reader.document(each)) is not None]
+    assert texts[0] == texts[1] == texts[3]
+    assert len({*texts}) == 4
+    assert texts[-1] == ""
+    assert all(text.startswith("picture ") for text in texts[:-1])
+
+
+def test_documents_among_nodes() -> None:
+    """A node may have a score; answers and nodes that replace documents are left out."""
+    composed = node("Query: q\nResponse: r", NEW_ID)
+    scored = NodeWithScore(node=node("text"), score=0.5)
+    assert documents_among([scored, composed, node("other", "b")]) == [scored, node("other", "b")]
+    assert replaces_documents(NodeWithScore(node=composed))
+    assert not replaces_documents(scored)
+    assert not replaces_documents(NodeWithScore(node=node("Question: q\nAnswer: r", NEW_ID)))
+
+
+def test_a_node_is_unchanged() -> None:
+    """Its text, ID, metadata and, if it has one, score are those of the copy."""
+    reader, own = NodeValueReader(), node("text", page=1)
+    scored = NodeWithScore(node=own, score=0.5)
+    copy = reader.document(scored)
+    assert copy is not None
+    assert reader.is_unchanged(scored, copy)
+    assert reader.is_unchanged(own, copy)
+    assert not reader.is_unchanged(NodeWithScore(node=own, score=0.6), copy)
+    for change in ({"text": "other"}, {"id_": "b"}, {"metadata": {"page": 2}}):
+        fields = {"text": "text", "id_": "a", "metadata": {"page": 1}, **change}
+        assert not reader.is_unchanged(TextNode(**fields), copy)
