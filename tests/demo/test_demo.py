@@ -116,7 +116,7 @@ def run_in(sandbox: Sandbox, saved: Path) -> Run:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Run the demo once, with the core alone, for most tests here."""
     sandbox = sandbox_in(tmp_path_factory.mktemp("sandbox"), NO_NETWORK + CORE_ONLY)
-    return run_in(sandbox, tmp_path_factory.mktemp("reports") / "new")
+    return run_in(sandbox, tmp_path_factory.mktemp("reports") / "new" / "folder")
 
 
 def targets_of(row: Row) -> list[list[str]]:
