@@ -9,18 +9,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
+from tests.containment_judge import ContainmentJudge
 
 from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.errors import FullrecallError
-from fullrecall.measures import Recall
-from fullrecall.read import read, write_jsonl
+from fullrecall.judge import AnthropicChatModel, Cascade, OpenAIChatModel
+from fullrecall.measures import Recall, parse, parse_threshold, seconds
+from fullrecall.read import from_rows, read, with_references, write_jsonl
 from fullrecall.samples import identifiers
 
 SAMPLE = Sample(user_input="q", retrieved_context_ids=["1"], reference_context_ids=["1"])
 HUGE = 10**5_000
 """A number of more digits than Python writes."""
 
-NO_PATHS: list[Any] = [3, None, 1.5, ["a"], {"a": 1}, "a\0b", "\ud800.jsonl", b"a\0b", ""]
+NO_PATHS: list[Any] = [
+    3,
+    None,
+    1.5,
+    ["a"],
+    {"a": 1},
+    "a\0b",
+    "\ud800.jsonl",
+    b"a\0b",
+    "",
+    "x" * 256,
+    "a/" * 20_000,
+]
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +106,19 @@ CALLS: dict[str, Callable[[Report], Any]] = {
     "no slices": lambda report: report.slices(lambda _: []),
     "a key": lambda report: report[None],  # type: ignore[call-overload]
     "a gate": lambda _: Gate(3),  # type: ignore[arg-type]
+    "fields": lambda _: list(read("x.json", fields=["a"])),  # type: ignore[arg-type]
+    "rename": lambda _: from_rows([{"a": 1}], rename="a"),  # type: ignore[arg-type]
+    "rows": lambda _: list(read("x.json", rows=b"a")),  # type: ignore[arg-type]
+    "a format": lambda _: list(read("x.json", format=[])),  # type: ignore[call-overload]
+    "a measure": lambda _: parse(3),  # type: ignore[arg-type]
+    "a threshold of bytes": lambda _: parse_threshold(b"a"),  # type: ignore[arg-type]
+    "seconds": lambda _: seconds(10**400),
+    "references": lambda _: with_references([SAMPLE], "golden.json"),  # type: ignore[arg-type]
+    "a band": lambda _: Cascade(ContainmentJudge(), ContainmentJudge(), unsure=0.5),  # type: ignore[arg-type]
+    "a key of a model": lambda _: OpenAIChatModel("m", api_key=SecretStr("k")),  # type: ignore[arg-type]
+    "an address": lambda _: AnthropicChatModel("m", base_url=b"http://h"),  # type: ignore[arg-type]
+    "options of a model": lambda _: AnthropicChatModel("m", options="a"),  # type: ignore[arg-type]
+    "seconds of a model": lambda _: OpenAIChatModel("m", timeout="60"),  # type: ignore[arg-type]
     "a comparison": lambda report: compare(report, 3, Recall @ 5),  # type: ignore[arg-type]
 }
 

@@ -26,7 +26,7 @@ from tests.run.stored import CALLS, answers, run
 from fullrecall import BatchScorer, Budget, ClaimRecall, LLMJudge, Report, evaluate
 from fullrecall.batches import redis
 from fullrecall.batches.redis import RedisLedger, name_of
-from fullrecall.errors import StoreError
+from fullrecall.errors import ParameterError, StoreError
 from fullrecall.judge import OpenAIChatModel
 from fullrecall.run import ledger
 from fullrecall.scorers.result import Status
@@ -112,6 +112,13 @@ class TestStore:
         """A missing server is an error at once, without a password in its text."""
         with pytest.raises(StoreError, match=r"redis://127.0.0.1:9/0 cannot be reached"):
             RedisLedger("redis://127.0.0.1:9/0")
+
+    @pytest.mark.parametrize("url", ["a", "redis://h:S3CRET/0", "redis://:S3CRET@h/0"])
+    def test_addresses_are_checked_as_a_store_s(self, url: str) -> None:
+        """An address with a password, or of no server, is refused without its text."""
+        with pytest.raises(ParameterError) as raised:
+            RedisLedger(url)
+        assert "S3CRET" not in str(raised.value)
 
     def test_evaluate_takes_it(self, endpoint: Endpoint, redis_url: str) -> None:
         """`evaluate` takes a served store: a second run sends no request."""

@@ -115,6 +115,25 @@ def test_credentials_stay_out_of_errors(
     assert not any(secret in str(raised.value) for secret in ("AKIA", "S3CRET", "endpoint"))
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        " redis://:S3CRET@h/0",
+        "'redis://:S3CRET@h/0'",
+        "store=redis://:S3CRET@h/0",
+        "rediss://[S3CRET@h/0",
+        "redis://h:S3CRET/0",
+        "redis://h/0#S3CRET",
+    ],
+)
+@pytest.mark.parametrize("of", [str, Path], ids=["text", "path"])
+def test_the_address_of_a_server_is_no_file(path: str, of: Callable[[str], Any]) -> None:
+    """An address that was meant for another option shows no password, however it is written."""
+    with pytest.raises(FullrecallError) as raised:
+        list(read(of(path)))
+    assert "S3CRET" not in str(raised.value)
+
+
 def test_an_unknown_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error for an unknown scheme names the missing package."""
     with pytest.raises(ReportError, match=r"nope://x/y cannot be reached: .*nope"):

@@ -22,6 +22,12 @@ T = TypeVar("T")
 _LONGEST = 2**53
 """The most seconds allowed: beyond this, floats skip whole numbers."""
 
+_LONGEST_NAME = 255
+"""The most characters of a file's name on any system, and bytes on most."""
+
+_LONGEST_PATH = 4_096 if os.name == "posix" else 32_767
+"""The most bytes of a path."""
+
 _MOST_DIGITS = 10**100
 """Python refuses to print a number of thousands of digits, so no message could show it."""
 
@@ -189,10 +195,15 @@ def as_path(path: object, name: str = "path") -> Path:
         raise ParameterError(f"must be a path, got {shown(path)}", name)
     text = os.fsdecode(path)
     try:
-        is_name = text != "" and b"\0" not in os.fsencode(text)
+        encoded = os.fsencode(text)
     except UnicodeEncodeError:  # half of a surrogate pair
-        is_name = False
-    if not is_name:
+        encoded = b"\0"
+    # A text that is too long is often the content of a file.
+    names: Sequence[bytes | str] = (
+        encoded.split(b"/") if os.name == "posix" else text.replace("\\", "/").split("/")
+    )
+    is_short = len(encoded) < _LONGEST_PATH and max(map(len, names)) <= _LONGEST_NAME
+    if not text or b"\0" in encoded or not is_short:
         raise ParameterError(f"must be a path, got {shown(text)}, which no file can have", name)
     return Path(text)
 

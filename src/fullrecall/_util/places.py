@@ -24,7 +24,7 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 def address_of(path: object) -> str | None:
     """Return an address as a text, even if it became a `Path`; None for a local path."""
-    text = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
+    text = os.fsdecode(path).lstrip() if isinstance(path, (str, bytes, os.PathLike)) else ""
     scheme = _SCHEME.match(text)
     if scheme is None or "://" in text:
         return None if scheme is None else text
@@ -37,11 +37,17 @@ def shown_path(path: object) -> str:
     """Return a path for messages: addresses lose user, password and query."""
     address = address_of(path)
     if address is None:
-        return os.fsdecode(path)  # type: ignore[arg-type] # a path
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+        # A URL with a mistake before its scheme may have a password too.
+        scheme, slash, rest = os.fsdecode(path).partition(":/")  # type: ignore[arg-type] # a path
+        is_url = bool(slash) and len(scheme) > 1
+        return scheme + slash + (rest.rpartition("@")[2] if is_url else rest)
+    scheme, _, rest = address.partition("://")
+    authority, slash, key = rest.partition("?")[0].partition("#")[0].partition("/")
+    host = authority.rpartition("@")[2]
+    before, colon, port = host.rpartition(":")
+    # A password in the place of a port would be shown. The colons of an IPv6 host are in brackets.
+    is_plain = not colon or port.isdigit() or host.endswith("]")
+    return f"{scheme.lower()}://{host if is_plain else before}{slash}{key}"
 
 
 def partitions_of(path: str) -> dict[str, str | None]:
@@ -133,7 +139,10 @@ def _secrets(address: str) -> list[str]:
     """Return the parts of an address that no message may show, the longest first."""
     from urllib.parse import unquote, urlsplit
 
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return [address]
     user = parts.netloc.rpartition("@")[0]
     values = [address, parts.query, user, *user.split(":")]
     values += re.findall(r"=([^&]*)", parts.query)

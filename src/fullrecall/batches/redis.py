@@ -19,9 +19,11 @@ from string import Template
 from typing import Any
 
 from fullrecall._util.extras import imported
-from fullrecall.errors import StoreError
+from fullrecall._util.values import shown
+from fullrecall.errors import ParameterError, StoreError
 from fullrecall.judge.models.redaction import public_url
 from fullrecall.run import ledger, spending
+from fullrecall.run.address import Address
 from fullrecall.run.ledger import AccountLostError, Ledger
 
 _KEEP_SECONDS = 7 * 24 * 3_600
@@ -150,7 +152,10 @@ class RedisLedger(Ledger):
     threads = 4
 
     def __init__(self, url: str, job: str = "") -> None:
-        self._url = url
+        address = Address(url, job)
+        if not address.is_server:
+            raise ParameterError(f"must be the URL of a Redis server, got {shown(url)}", "store")
+        self._url = url = address.url
         client = self._client = _client(url, os.getpid())
         self._spending = ""
         super().__init__(public_url(url), job)

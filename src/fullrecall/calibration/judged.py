@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from fullrecall._util.allocation import allocation
 from fullrecall._util.parameters import check_k
+from fullrecall._util.values import shown
 from fullrecall.calibration.labels import HumanLabels, Label, as_labels
-from fullrecall.errors import InputError, ReportError
+from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.measures import Recall
 from fullrecall.measures.findings import Finding
 from fullrecall.scorers.result import Method, Result, Status
@@ -104,6 +105,8 @@ def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
     Raises `ReportError` if the score is ambiguous or not in the report, if the report keeps no
     rows, and if the score is not a recall or has no claim that was judged by a context.
     """
+    if not isinstance(report, Evaluation):
+        raise ParameterError(f"must be a Report, got {shown(report)}", "report")
     score_index = index_of(report.methods, _judged_score(report) if score is None else score)
     method = report.methods[score_index]
     if method.headline != Recall:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from fullrecall._util import naming
 from fullrecall._util.dataframes import is_missing
+from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.cells import ID_FIELDS, TRUTHS, cell_of, opened
 from fullrecall.files.foreign_names import english_words
@@ -280,6 +281,14 @@ def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
     return messages[last].text, {"history": history} if history else {}
 
 
+def _check_types(rows: object, mappings: Mapping[str, object]) -> None:
+    if rows is not None and not isinstance(rows, str):
+        raise ParameterError(f"must be a path as a text, got {shown(rows)}", "rows")
+    for option, value in mappings.items():
+        if value is not None and not isinstance(value, Mapping):
+            raise ParameterError(f"must be a mapping, got {shown(value)}", option)
+
+
 class Given(NamedTuple):
     """The parts of a plan that the user gives: the path of the rows, and the paths of fields.
 
@@ -301,6 +310,7 @@ class Given(NamedTuple):
         rename: Mapping[str, str | None] | None,
     ) -> Given:
         """Return the parts that the options of `read` give; `ParameterError` for wrong options."""
+        _check_types(rows, {"fields": fields, "rename": rename})
         pairs = [(name, path, "fields") for name, path in (fields or {}).items()]
         left_out = {column for column, field in (rename or {}).items() if field is None}
         pairs += [(field, quoted(column), "rename") for column, field in (rename or {}).items()

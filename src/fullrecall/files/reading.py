@@ -133,7 +133,7 @@ def _opened(
     path: FilePath, kind: str | None, given: Given, id_key: IdKey | None
 ) -> tuple[str, FileRows, PlannedRows]:
     """Return the name of a file or folder for messages, its rows, and their planner."""
-    if kind is not None and kind not in KINDS:
+    if kind is not None and kind not in list(KINDS):
         raise ParameterError(f"must be one of {', '.join(KINDS)}, got {kind!r}", "format")
     kind, rows = _container(path, kind, given.left_out)
     cell = without_gaps if kind == "parquet" else None

@@ -54,9 +54,9 @@ def existing_file(path: FilePath) -> str:
     if name == STANDARD_INPUT:
         return name
     if Path(name).is_dir():
-        raise InputError("is a directory: name one file in it", path=name)
+        raise InputError("is a directory: name one file in it", path=shown_path(name))
     if not Path(name).exists():
-        raise InputError("no such file", path=name)
+        raise InputError("no such file", path=shown_path(name))
     return name
 
 

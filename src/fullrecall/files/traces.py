@@ -94,6 +94,8 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
     by_id: dict[str | None, Sample] = {}
     by_question: defaultdict[str | None, list[Sample]] = defaultdict(list)
     for number, reference in enumerate(listed, start=1):
+        if not isinstance(reference, Sample):
+            raise InputError(f"expected a Sample, got {shown(reference)}", line=number)
         if reference.id is not None and reference.id in by_id:
             problem = f"two references have the id {reference.id!r}: keep one"
             raise InputError(problem, line=number, field="id")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Self, TypeAlias
 
 from fullrecall._util.parameters import check_share
+from fullrecall._util.values import shown
 from fullrecall.errors import JudgeError, ParameterError
 from fullrecall.judge.flow import side_by_side
 from fullrecall.judge.judge import LABELS, FactByFact, Flow, Judge, JudgeRequest, SplitKind, Verdict
@@ -154,9 +155,12 @@ class Cascade(_Several):
     unsure: tuple[float, float] = (0.3, 0.65)
 
     def __post_init__(self) -> None:
-        low, high = self.unsure
+        is_pair = isinstance(self.unsure, Sequence) and len(self.unsure) == 2  # noqa: PLR2004
+        low, high = self.unsure if is_pair else (1.0, 0.0)
         if check_share(low, "unsure") > check_share(high, "unsure"):
-            raise ParameterError(f"must be (low, high) within [0, 1], got {self.unsure}", "unsure")
+            raise ParameterError(
+                f"must be (low, high) within [0, 1], got {shown(self.unsure)}", "unsure"
+            )
 
     @property
     def name(self) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import ceil, isfinite
+from math import ceil
+from sys import float_info
 from typing import Literal, TypeAlias, get_args
 
 from fullrecall._util.parameters import check_k
+from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
 
 Unit: TypeAlias = Literal["calls", "tokens", "seconds"]
@@ -67,8 +69,8 @@ def seconds(most: float) -> CutBudget:
     Raises `ParameterError` unless it is a number above 0.
     """
     number = isinstance(most, (int, float)) and not isinstance(most, bool)
-    if not number or not isfinite(most) or most <= 0:
-        raise ParameterError(f"must be a number above 0, got {most!r}", "seconds")
+    if not number or not 0 < most <= float_info.max:
+        raise ParameterError(f"must be a number above 0, got {shown(most)}", "seconds")
     return CutBudget(most, "seconds")
 
 

@@ -7,6 +7,7 @@ import sys
 from dataclasses import fields
 from typing import Any
 
+from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
 from fullrecall.measures.budgets import Cut, parse_budget
 from fullrecall.measures.counts import Leak, Relevant, RelevantRetrieved, Retrieved
@@ -78,6 +79,7 @@ def parse(text: str) -> Measure:
     `precisionAt(5)`. Raises `ParameterError` for another name, parameter or value, naming the
     choices.
     """
+    _check_text(text)
     if share := re.fullmatch(_SHARE, text.strip()):
         if share["p"]:
             return RBP(p=_number(share["p"]))
@@ -119,11 +121,17 @@ def _key(name: str) -> str:
     return re.sub("[_-]", "", name.lower())
 
 
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise ParameterError(f"expected a text such as recall@10, got {shown(text)}")
+
+
 def parse_threshold(text: str) -> Threshold:
     """Return the threshold that `text` states, such as `recall@10 >= 0.9` or `leak@10 <= 0.01`.
 
     Raises `ParameterError` for any other text.
     """
+    _check_text(text)
     sign = next((sign for sign in (">=", "<=") if sign in text), None)
     if sign is None:
         raise ParameterError(f"expected a threshold such as recall@10>=0.9, got {text!r}")

@@ -549,7 +549,7 @@ def unjudged(samples: Iterable[Sample], k: int) -> float | None:
     or have no retrieval, are left out. Returns None if no sample is left.
     """
     holes: list[bool] = []
-    for sample in samples:
+    for sample in as_samples(samples):
         judged = origin_of(sample).get("judged")
         if isinstance(judged, list) and sample.retrieved_contexts is not None:
             targets = Targets(sample)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from fullrecall.judge.models.chat import ChatRequest, Completion, Message
@@ -47,10 +48,7 @@ class AnthropicChatModel(RemoteModel):
     form: ClassVar[tuple[str, ...]] = ("tools", "tool_choice")
     required: ClassVar[tuple[str, ...]] = (*RemoteModel.required, "system", "max_tokens")
     reserved: ClassVar[tuple[str, ...]] = (*RemoteModel.reserved, "system")
-
-    def __post_init__(self) -> None:
-        self.options = {"max_tokens": 8_192} | self.options
-        super().__post_init__()
+    defaults: ClassVar[Mapping[str, Any]] = {"max_tokens": 8_192}
 
     def _body(self, request: ChatRequest) -> dict[str, Any]:
         messages = [message for message in request.messages if message.role != "system"]

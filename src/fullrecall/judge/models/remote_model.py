@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 
 from fullrecall._util.extras import imported
 from fullrecall._util.naming import parameter
+from fullrecall._util.parameters import check_seconds
 from fullrecall.errors import ParameterError
 from fullrecall.judge.models.chat import ChatRequest, Completion, Failure
 from fullrecall.judge.models.failures import (
@@ -117,8 +118,12 @@ class RemoteModel(ABC):
     )
     """Fields that options must not set, since parameters or the judge set them."""
 
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """Options that the endpoint requires."""
+
     def __post_init__(self) -> None:
-        self._check_options()
+        self._check_fields()
+        self.options = {**self.defaults, **self.options}
         # Check now that the package exists, since clients are created only when they are first
         # used.
         imported(self.package, self.package, self.package, type(self).__name__)
@@ -321,7 +326,17 @@ class RemoteModel(ABC):
         hide(key)
         return key or (_NO_KEY if self.base_url else None)
 
-    def _check_options(self) -> None:
+    def _check_fields(self) -> None:
+        for name in ("model", "base_url", "api_key"):
+            value = getattr(self, name)
+            if not isinstance(value, str) and (value is not None or name == "model"):
+                # The value is not shown, since it may be a key.
+                raise ParameterError(f"must be a text, got a {type(value).__name__}", name)
+        if not isinstance(self.options, Mapping):
+            raise ParameterError(
+                f"must be a mapping, got a {type(self.options).__name__}", "options"
+            )
+        check_seconds(self.timeout, "timeout")
         for name in self.reserved:
             if name in self.options:
                 is_field = name in self.__dataclass_fields__
