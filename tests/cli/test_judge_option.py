@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+import typer
 from tests.judge.scripted import quoting, reply
 from tests.lexical.tiny_nli import build
 from typer.testing import CliRunner
 
+from fullrecall.cli import options
+from fullrecall.judge import Cascade, LLMJudge
+from fullrecall.lexical import LexicalJudge
+
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 ROW = {
     "user_input": "Where is the tower?",
@@ -139,3 +143,22 @@ def test_a_band_that_is_none_says_what_is_expected(tmp_path: Path, endpoint: Any
     assert "must be (low, high) within [0, 1]" in " ".join(result.stderr.split())
     result = run("evaluate", file_of(tmp_path, ROW), "--unsure", "0.3,0.6")
     assert "needs --judge openai:MODEL" in " ".join(result.stderr.split())
+
+
+def test_a_judge_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default is no name; an address needs a model; a band needs a second judge."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    assert options.judge_of(None) is None
+    assert options.judge_of("lexical") == LexicalJudge()
+    assert isinstance(options.judge_of("openai:m", "http://localhost:1/v1"), LLMJudge)
+    for name in (None, "lexical", "nli:folder"):
+        with pytest.raises(typer.BadParameter, match="needs --judge openai:MODEL"):
+            options.judge_of(name, "http://localhost:1/v1")
+    both = options.judge_of("openai:m", unsure="0.3,0.65")
+    assert isinstance(both, Cascade)
+    assert both.unsure == (0.3, 0.65)
+    with pytest.raises(typer.BadParameter, match="the judge to ask"):
+        options.judge_of(None, unsure="0.3,0.65")
+    for band in ("0.3", "0.3,0.5,0.6", "low,high"):
+        with pytest.raises(typer.BadParameter, match="expected LOW,HIGH"):
+            options.judge_of("openai:m", unsure=band)

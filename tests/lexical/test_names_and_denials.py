@@ -28,6 +28,7 @@ NAMES = {
     "It | Rome fell": [],
     "It\nRome fell": [],
     "It, Rome fell": ["Rome"],
+    "It fell. in Rome it rose": ["Rome"],
     "A 5K Run in Rome": ["Run", "Rome"],
 }
 

@@ -120,11 +120,12 @@ def test_a_page_holds_so_many_samples(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "end"), [(0, "0.05"), (2, "0.1"), (5, "0.2"), (10, "0.2"), (50, "1")]
+    ("after", "size", "end"),
+    [(0, 250, "0.02"), (0, 100, "0.05"), (2, 100, "0.1"), (5, 100, "0.2"), (50, 100, "1")],
 )
-def test_the_axis_of_differences_fits_them(after: int, end: str) -> None:
+def test_the_axis_of_differences_fits_them(after: int, size: int, end: str) -> None:
     """The axis ends at the smallest of a few ends that holds the difference and its interval."""
-    before = [asked() for _ in range(100)]
-    worse = [asked(retrieved_context_ids=["a"]) if n < after else asked() for n in range(100)]
+    before = [asked() for _ in range(size)]
+    worse = [asked(retrieved_context_ids=["a"]) if n < after else asked() for n in range(size)]
     page = compare(report(*before), report(*worse), Recall).to_html()
     assert f"-{end} to +{end}" in page

@@ -1,0 +1,242 @@
+"""Each rule that names a cause: its detail and rank, and where it does not decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fullrecall import (
+    ClaimRecall,
+    Context,
+    IdRecall,
+    Retrieval,
+    Sample,
+    SpanRecall,
+    TextRecall,
+    evaluate,
+)
+from fullrecall.diagnosis import diagnose
+from fullrecall.measures import calls
+from fullrecall.samples.calls import Call
+
+TEXTS = {
+    "mill": "The old mill was built by hand near the river, and its keeper wrote lists of guests.",
+    "tower": "Sailors saw a tall tower at noon because its copper roof burned like a second sun.",
+    "bridge": "Nobody may cross this bridge after dark without paying two coins to the guard.",
+    "castle": "Three kings died within these walls while their wives played chess in cold rooms.",
+}
+MILL = TEXTS["mill"]
+HALVES = [Context(MILL[:50], id="a"), Context(MILL[50:], id="b")]
+BEYOND = "of the list, beyond k = 2"
+COPIES = "of the contexts before it are duplicates of others"
+NOT_DEEPER = (
+    "in the corpus, and not among the 1 retrieved; retrieve deeper to learn its rank: retriever="
+)
+SPLIT = (
+    "it is split across 2 chunks of the corpus, none with more than 59% of it; 59% of it was "
+    "retrieved (rank 1); not retrieved: 'b'"
+)
+LOOKALIKE = (
+    "the context 'x' at rank 1 looks like it (similarity 0.99) and differs: other numbers: 1889 "
+    "for 1891"
+)
+NO_K = (
+    "in the corpus, but not among the 2 that the retriever returns: it takes no k to search deeper"
+)
+
+
+def contexts(names: str) -> list[Context]:
+    """Return contexts by their names; a number makes a copy of the mill."""
+    return [Context(TEXTS.get(name, MILL), id=name) for name in names.split()]
+
+
+def by_id(listed: list[Context] | str, wanted: str) -> Sample:
+    """Return a sample with one expected ID."""
+    listed = contexts(listed) if isinstance(listed, str) else listed
+    return Sample(user_input="q", retrieved_contexts=listed, reference_context_ids=[wanted])
+
+
+def by_text(listed: list[Context], text: str = MILL, own_id: str | None = None) -> Sample:
+    """Return a sample with one expected text."""
+    wanted = [Context(text, id=own_id)]
+    return Sample(user_input="q", retrieved_contexts=listed, reference_contexts=wanted)
+
+
+def staged(final: str, wanted: str) -> Sample:
+    """Return a sample whose search found the mill, the tower and the bridge, before a reranker."""
+    search = Call("search", contexts=tuple(contexts("mill tower bridge")))
+    last = Call("reranker", contexts=tuple(contexts(final)), children=(search,))
+    record = Retrieval(contexts(final), calls=[last])
+    return Sample(user_input="q", retrieval=record, reference_context_ids=[wanted])
+
+
+def called(*made: Call, listed: str, wanted: str) -> Sample:
+    """Return a sample with several calls."""
+    record = Retrieval(contexts(listed), calls=made)
+    return Sample(user_input="q", retrieval=record, reference_context_ids=[wanted])
+
+
+def claimed(claim: str) -> Sample:
+    """Return a sample with one claim."""
+    return Sample(user_input="q", retrieved_contexts=contexts("mill"), reference_claims=[claim])
+
+
+def told(sample: Sample, scorer: Any = None, **options: Any) -> tuple[str, str, int | None]:
+    """Return the cause of the only miss, its detail, and its rank."""
+    report = evaluate([sample], scorer or IdRecall(), progress=False)
+    (miss,) = diagnose(report, **options).misses
+    return str(miss.cause), miss.detail, miss.rank
+
+
+@pytest.mark.parametrize(
+    ("sample", "k", "cause", "detail", "rank"),
+    [
+        (by_id("mill tower bridge", "bridge"), 2, "beyond_k", f"at rank 3 {BEYOND}", 3),
+        (by_id("1 2 tower", "tower"), 2, "crowded_out", f"at rank 3 {BEYOND}; 1 {COPIES}", 3),
+        (by_id("1 2 bridge tower", "tower"), 2, "beyond_k",
+         f"at rank 4 {BEYOND}; 1 {COPIES}", 4),
+        (by_id("1 2 3 tower", "tower"), 2, "crowded_out", f"at rank 4 {BEYOND}; 2 {COPIES}", 4),
+        (staged("mill tower", "bridge"), None, "dropped_by_stage",
+         "search had it at rank 3, the final list no longer has it", 3),
+        (staged("mill bridge tower", "tower"), 2, "demoted_by_stage",
+         f"search had it at rank 2; now it is at rank 3 {BEYOND}", 3),
+        (staged("mill tower bridge", "bridge"), 2, "beyond_k", f"at rank 3 {BEYOND}", 3),
+        (called(Call("a", contexts=tuple(contexts("mill"))), Call("b", "q", error="timed out"),
+                Call("c", "q", error="down"), listed="mill", wanted="castle"),
+         None, "failed_call", "2 calls failed (b: timed out; c: down)", None),
+        (called(Call("a", contexts=tuple(contexts("mill"))),
+                Call("b", contexts=tuple(contexts("tower"))), listed="mill tower", wanted="tower"),
+         calls(1), "beyond_k", "at rank 2 after 2 calls, beyond 1 call", 2),
+        (by_id("", "castle"), None, "nothing_retrieved",
+         "the retriever returned an empty list", None),
+        (by_id("mill tower", "castle"), None, "unknown",
+         "to find the cause, pass corpus= and retriever=", None),
+    ],
+)  # fmt: skip
+def test_causes_in_the_record(
+    sample: Sample, k: Any, cause: str, detail: str, rank: int | None
+) -> None:
+    """Ranks beyond k, duplicates, stages, failed calls, and empty lists."""
+    assert told(sample, k=k) == (cause, detail, rank)
+
+
+@pytest.mark.parametrize(
+    ("found", "corpus", "cause", "detail", "rank"),
+    [
+        ("mill tower castle", None, "beyond_k", "at rank 3 when retrieving 3", 3),
+        ("1 2 castle", None, "beyond_k", f"at rank 3 when retrieving 3; 1 {COPIES}", 3),
+        ("mill tower", "castle mill", "never_retrieved",
+         "in the corpus, but not among the 2 returned of 3", None),
+        ("mill tower bridge", "castle mill", "never_retrieved",
+         "in the corpus, but not in the top 3", None),
+        ("mill tower", "mill", "not_in_corpus",
+         "no context of the corpus has the ID 'castle'", None),
+    ],
+)  # fmt: skip
+def test_causes_by_a_deeper_search(
+    found: str, corpus: str | None, cause: str, detail: str, rank: int | None
+) -> None:
+    """The deeper list has the item at a rank, or the corpus has it, or neither."""
+
+    def search(_: str, k: int) -> list[Context]:
+        return contexts(found)[:k]
+
+    own = None if corpus is None else contexts(corpus)
+    first = found.split(maxsplit=1)[0]
+    options = {"k": 1, "retriever": search, "deep_k": 3, "corpus": own}
+    assert told(by_id(first, "castle"), **options) == (cause, detail, rank)
+
+
+def test_causes_of_other_retrievers() -> None:
+    """A retriever may take no k, or fail; without one, the advice names it."""
+
+    def fails(_: str, k: int) -> list[Context]:
+        raise OSError(f"no {k}")
+
+    def takes_no_k(_: str) -> list[Context]:
+        return contexts("mill tower")
+
+    sample = by_id("mill", "castle")
+    assert told(sample, retriever=fails, deep_k=3)[:2] == (
+        "failed_call", "the retriever failed: OSError: no 3")  # fmt: skip
+    assert told(sample, retriever=takes_no_k, corpus=contexts("castle mill"))[:2] == (
+        "never_retrieved",
+        NO_K,
+    )
+    assert told(sample, corpus=contexts("castle mill"))[:2] == (
+        "never_retrieved",
+        NOT_DEEPER,
+    )
+    assert told(sample, retriever=takes_no_k, corpus=[Context(TEXTS["tower"])])[:2] == (
+        "unknown",
+        "to find the cause, pass a corpus with IDs and retriever= with a function that takes k",
+    )
+
+
+NEAR = "The mill of the old town was built by hand in {} near the wide river."
+
+
+@pytest.mark.parametrize(
+    ("listed", "own_id", "corpus", "cause", "detail", "rank"),
+    [
+        ([Context(MILL.replace("hand", "machine"), id="mill")], "mill", None, "text_differs",
+         "the context 'mill' at rank 1 has another text", 1),
+        ([Context(MILL[:40], id="mill")], "mill", None, "text_differs",
+         "the context 'mill' at rank 1 has a part of its text", 1),
+        ([Context(MILL.replace("guests.", "guests!"), id="x")], "mill", None, "near_duplicate",
+         "the context 'x' at rank 1 has nearly its text (similarity 1.00)", 1),
+        ([Context(MILL[:50]), Context(MILL[50:])], None, None, "split_across_chunks",
+         "all of it was retrieved, in parts, at ranks 1, 2", 2),
+        (HALVES[:1], None, HALVES,
+         "split_across_chunks",
+         SPLIT, 1),
+        ([Context("x y z", id="q")], "mill", [Context(MILL.replace("hand", "machine"), id="mill")],
+         "text_differs", "the corpus has 'mill' with another text", None),
+        ([Context("x y z")], None, contexts("tower"), "not_in_corpus",
+         "none of its text is in the corpus", None),
+        ([Context("x y z")], None, [Context(MILL[:60])], "not_in_corpus",
+         "only 71% of its text is in the corpus", None),
+        ([Context("x y z")], None, [Context(MILL)], "never_retrieved",
+         NOT_DEEPER, None),
+    ],
+)  # fmt: skip
+def test_causes_of_texts(  # noqa: PLR0917 - the columns of a table
+    listed: list[Context], own_id: str | None, corpus: Any, cause: str, detail: str, rank: Any
+) -> None:
+    """Other versions, near duplicates, and texts that are split or absent."""
+    exact = TextRecall(threshold=1.0)
+    assert told(by_text(listed, own_id=own_id), exact, corpus=corpus) == (cause, detail, rank)
+
+
+def test_the_nearest_of_texts_with_other_facts_is_named() -> None:
+    """The most similar text is named, not the last; one without another fact comes first."""
+    listed = [
+        Context(NEAR.format(1889), id="x"),
+        Context(NEAR.format(1890).replace("wide ", ""), id="y"),
+    ]
+    exact = TextRecall(threshold=1.0)
+    assert told(by_text(listed, NEAR.format(1891)), exact) == (
+        "lookalike",
+        LOOKALIKE,
+        1,
+    )
+    listed.append(Context(NEAR.format(1891).replace("wide", "broad"), id="z"))
+    assert told(by_text(listed, NEAR.format(1891)), exact)[0] == "near_duplicate"
+
+
+def test_causes_of_ids_and_claims() -> None:
+    """The text under another ID, a reference without an answer, a claim, and a part of a span."""
+    corpus = contexts("mill tower")
+    found = told(by_id([Context(MILL, id="other")], "mill"), corpus=corpus)
+    detail = "the context at rank 1 has exactly its text, and the ID 'other'"
+    assert found == ("id_mismatch", detail, 1)
+    found = told(claimed("The text does not say."), ClaimRecall())
+    detail = "it says that there is no answer, which no context supports"
+    assert found == ("reference_abstains", detail, None)
+    cause, detail, _ = told(claimed("Quokkas eat leaves."), ClaimRecall())
+    assert cause == "unknown"
+    assert detail.startswith("the judge finds no support in what was retrieved; to find out")
+    found = told(by_text([Context(MILL[:60])]), SpanRecall())
+    detail = "71% of it was retrieved; to find the cause, pass corpus= and retriever="
+    assert found == ("unknown", detail, None)
