@@ -17,6 +17,7 @@ from fullrecall.errors import FullrecallError
 from fullrecall.judge import AnthropicChatModel, Cascade, OpenAIChatModel
 from fullrecall.measures import Recall, parse, parse_threshold, seconds
 from fullrecall.read import from_rows, read, with_references, write_jsonl
+from fullrecall.run import SQLiteLedger
 from fullrecall.samples import identifiers
 
 SAMPLE = Sample(user_input="q", retrieved_context_ids=["1"], reference_context_ids=["1"])
@@ -111,6 +112,12 @@ CALLS: dict[str, Callable[[Report], Any]] = {
     "rows": lambda _: list(read("x.json", rows=b"a")),  # type: ignore[arg-type]
     "a format": lambda _: list(read("x.json", format=[])),  # type: ignore[call-overload]
     "a measure": lambda _: parse(3),  # type: ignore[arg-type]
+    "measures of a page": lambda report: report.to_html(measures="in the page"),  # type: ignore[arg-type]
+    "measures of a table": lambda report: report.to_markdown(measures=3),  # type: ignore[arg-type]
+    "a filter": lambda report: report.filter("id"),  # type: ignore[arg-type]
+    "a plot of no measure": lambda report: report.plot(3),  # type: ignore[arg-type]
+    "a plot of nothing": lambda report: report.plot(ks=[]),
+    "a ledger": lambda _: SQLiteLedger("a\0b"),
     "a threshold of bytes": lambda _: parse_threshold(b"a"),  # type: ignore[arg-type]
     "seconds": lambda _: seconds(10**400),
     "references": lambda _: with_references([SAMPLE], "golden.json"),  # type: ignore[arg-type]

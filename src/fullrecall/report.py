@@ -11,7 +11,7 @@ from fullrecall._util.garbage import uncollected
 from fullrecall._util.parameters import public
 from fullrecall.errors import ParameterError
 from fullrecall.judge.usage import MOST
-from fullrecall.measures import Measure
+from fullrecall.measures import Measure, as_measures
 from fullrecall.run.evaluate import EvaluateOptions, aevaluated, evaluated
 from fullrecall.run.limits import Limits
 from fullrecall.samples.sample import SampleLike
@@ -140,7 +140,7 @@ class Report(Evaluation):
         self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()
     ) -> str:
         """Return, and write to `path`, the summary as tables in GitHub's Markdown."""
-        return written(summary_markdown(self.summary(*measures)), path)
+        return written(summary_markdown(self.summary(*as_measures(measures))), path)
 
     @uncollected()
     def to_html(
@@ -166,7 +166,7 @@ class Report(Evaluation):
         """
         from fullrecall.page import report_page
 
-        page = report_page(self, measures=measures, diagnosis=diagnosis, title=title)
+        page = report_page(self, measures=as_measures(measures), diagnosis=diagnosis, title=title)
         return written(page, path)
 
     def save(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
 from fullrecall.measures.measure import Measure
 
@@ -13,6 +14,10 @@ def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
 
     Raises `ParameterError` for a value of another kind, or a text that is not a measure.
     """
+    if isinstance(values, (str, Measure)):
+        values = (values,)
+    if not isinstance(values, Iterable):
+        raise ParameterError(f"must be measures such as Recall @ 5, got {shown(values)}")
     measures = []
     for value in values:
         if not isinstance(value, (str, Measure)):

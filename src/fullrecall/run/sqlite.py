@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from fullrecall._util.parameters import as_path
 from fullrecall._util.whole_files import beside
 from fullrecall.errors import StoreError
 from fullrecall.run import ledger, spending
@@ -214,7 +215,7 @@ class SQLiteLedger(Ledger):
     """
 
     def __init__(self, path: str | Path, job: str = "") -> None:
-        self._path = Path(path)
+        self._path = as_path(path, "store")
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None

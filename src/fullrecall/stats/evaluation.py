@@ -110,6 +110,8 @@ class Evaluation:
 
         Its means are over these samples only.
         """
+        if not callable(keep):
+            raise ParameterError(f"must be a function of a row, got {shown(keep)}", "keep")
         return self.selected(index for index, row in enumerate(self) if keep(row))
 
     def selected(self, rows: Iterable[int]) -> Self:
@@ -294,8 +296,11 @@ class Evaluation:
         """
         from fullrecall.show.plots import PlotLine, drawn
 
+        (measure,) = as_shares([measure])
         cuts = as_shares(measure @ check_cut(k) for k in ks)
         units = {each.unit for each in cuts}
+        if not units:
+            raise ParameterError("is empty: pass at least one, such as 5", "ks")
         if len(units) > 1:
             names = ", ".join(sorted(unit or "contexts" for unit in units))
             raise ParameterError(f"must be of one unit, got {names}: draw a plot for each", "ks")
