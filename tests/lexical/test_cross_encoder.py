@@ -53,6 +53,14 @@ def test_it_tells_true_claims_from_false_ones(judge: CrossEncoderJudge) -> None:
     assert sum(one.label == "supported" for one in false) / len(false) < 0.1
 
 
+def test_no_context_needs_no_request(judge: CrossEncoderJudge) -> None:
+    """Without a context, or a claim, the model is not asked."""
+    verdicts, _ = run(judge.attribute(["Ada built it."], []))
+    assert [verdict.label for verdict in verdicts] == ["not_supported"]
+    assert list(judge.attribute(["Ada built it."], [])) == []
+    assert list(judge.attribute([], ["Ada built it."])) == []
+
+
 def test_evidence_is_a_window_of_its_context(judge: CrossEncoderJudge) -> None:
     """The best window is quoted and verified at its rank; a claim in no context is missed."""
     (first, one), (second, two) = FACTS[0], FACTS[4]

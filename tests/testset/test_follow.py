@@ -320,3 +320,60 @@ def test_a_changed_quote_that_chunks_hold_together_needs_each_of_them(parts: int
     assert (label.status, label.together) == (LabelStatus.CHANGED, parts > 1)
     named = [reference.any_of for reference in done.samples[0].reference_context_ids]
     assert sorted(named) == [(f"c{n}",) for n in range(1, parts + 1)]
+
+
+OLD, REST = CORPUS["d0"], {name: CORPUS[name] for name in ("d1", "d2", "d3")}
+HALVES = {"x1": " ".join(OLD.split()[:45]), "x2": " ".join(OLD.split()[45:])}
+CHANGED = {"d0": " ".join(["other" if n == 40 else word for n, word in enumerate(OLD.split())])}
+STANDS = "its words, letter for letter"
+
+
+@pytest.mark.parametrize(
+    ("new", "span", "status", "now", "evidence", "references", "place"),
+    [
+        ({"d0": OLD}, None, "same", "d0", "the same words under the same ID", ["d0"], None),
+        ({"x": OLD}, None, "moved", "x", "the same text, another ID", ["x"], None),
+        ({"x": OLD, "y": OLD}, None, "moved", "x y", "the same text, another ID", ["x y"], None),
+        ({"d0": f"{OLD} More."}, None, "same", "d0",
+         "its quote stands; other words of the text changed", ["d0"], None),
+        ({"x": f"So. {OLD} More."}, None, "moved", "x", STANDS, ["x"], None),
+        (HALVES, None, "moved", "x1 x2", f"{STANDS}, in 2 texts", ["x1 x2"], None),
+        (CHANGED, None, "changed", "d0", f"{OLD.split()[40]!r} → 'other'", ["d0"], None),
+        ({}, None, "gone", "", "no text resembles it", ["d0"], None),
+        ({"d0": CORPUS["d9"]}, None, "gone", "", "its ID names another text now", ["d0"], None),
+        ({"d0": OLD}, (50, 200), "same", "d0", "the same words under the same ID", ["d0"],
+         ("d0", 50, 200)),
+        ({"d0": f"New words here. {OLD}"}, (50, 200), "moved", "d0", STANDS, ["d0"],
+         ("d0", 66, 216)),
+        ({"x": f"New words here. {OLD}"}, (50, 200), "moved", "x", STANDS, ["x"], ("x", 66, 216)),
+        (HALVES, (150, 500), "moved", "x1 x2", f"{STANDS}, in 2 texts", ["x1", "x2"],
+         ("d0", 150, 500)),
+        ({}, (50, 200), "gone", "", "no text resembles it", ["d0"], ("d0", 50, 200)),
+        ({"x": f"New {OLD[60:75]} words."}, (60, 75), "changed", "x",
+         "its quote stands in 1 texts, in other surroundings", ["d0"], ("d0", 60, 75)),
+    ],
+)  # fmt: skip
+def test_each_way_a_label_follows(  # noqa: PLR0917 - the columns of a table
+    new: dict[str, str],
+    span: Any,
+    status: str,
+    now: str,
+    evidence: str,
+    references: Any,
+    place: Any,
+) -> None:
+    """A status, its evidence, the new references, and the place of a span."""
+    sample = Sample(id="q", user_input="?", reference_context_ids=["d0"])
+    if span is not None:
+        start, end = span
+        own = {"text": OLD[start:end], "source": "d0", "start": start, "end": end}
+        sample = Sample(id="q", user_input="?", reference_contexts=[own])
+    label, followed = one({**REST, **new}, [sample])
+    assert (str(label.status), " ".join(label.now), label.evidence) == (status, now, evidence)
+    ids = followed.reference_context_ids or ()
+    assert [" ".join(each.any_of) for each in ids] == references
+    if place is not None:
+        ((context,),) = followed.reference_contexts
+        assert (context.source, context.start, context.end) == place
+    assert label.reference == ("d0" if span is None else f"d0[{span[0]}:{span[1]}]")
+    assert label.together == (references == ["x1", "x2"])
