@@ -327,3 +327,13 @@ def test_a_list_that_many_steps_are_given_is_checked_once(
         call.returns(found)
     assert program.ids() == ["b", "a"]
     assert len(checks) <= checks_of_ends + 5
+
+
+def test_a_cut_list_is_no_part_of_another_search(program: Any, docs: Any) -> None:
+    """A list that a tool's text has cut counts beside a whole list with the same documents."""
+    with program.call():
+        program.retrieve(docs["a"], docs["b"], docs["c"])
+        with program.step("tool", "lookup", query="q2") as tool:
+            found = program.retrieve(docs["c"], docs["a"], docs["b"], query="q2")
+            tool.returns(joined(found[:2]))
+    assert program.ids() == ["a", "c", "b"]
