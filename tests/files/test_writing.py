@@ -170,3 +170,12 @@ def test_a_sample_of_two_fields_is_read_back(name: str, tmp_path: Path) -> None:
     write([Sample(id="q1", user_input="How deep is it?", **target)], name, path)
     (back,) = read(path)
     assert all(getattr(back, key) == getattr(Sample(**target), key) for key in target)
+
+
+def test_samples_without_an_id_are_numbered(tmp_path: Path) -> None:
+    """The numbers begin at 1, and count all samples."""
+    bare = Sample(user_input="?", reference_context_ids=["a"])
+    named = Sample(id="own", user_input="?", reference_context_ids=["a"])
+    path = tmp_path / "set.json"
+    write([bare, named, bare], "qrels", path)
+    assert list(json.loads(path.read_text())) == ["q1", "own", "q3"]

@@ -1,5 +1,6 @@
 """A measure within a budget counts the contexts within these calls, tokens, or seconds."""
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -407,3 +408,16 @@ def test_missed_targets_are_those_that_a_budget_does_not_pay_for() -> None:
                 assert not by_sample[row.label]
     with pytest.raises(ParameterError, match="must be a whole number"):
         report.missed(0)
+
+
+def test_leaks_within_a_budget_are_those_of_single_samples() -> None:
+    """A forbidden context counts in its own row, beside rows without any."""
+    clean = Sample(retrieval=_agent(1, 2), reference_context_ids=["gold"])
+    leaking = Sample(retrieval=_agent(1, 3), expected_ids=["gold"], forbidden_ids=["2.1", "3.1"])
+    other = Sample(retrieval=_agent(1, 3), expected_ids=["gold"], forbidden_ids=["9.9"])
+    samples = [clean, leaking, clean, other, leaking]
+    report = evaluate(samples, IdRecall(), progress=False)
+    for budget, leaks in ((calls(1), 0.0), (calls(2), 1.0), (tokens(110), 1.0), (tokens(100), 0.0)):
+        values = report.values(Leak @ budget).tolist()
+        assert [values[1], values[3], values[4]] == [leaks, 0.0, leaks]
+        assert [math.isnan(values[row]) for row in (0, 2)] == [True, True]

@@ -417,6 +417,32 @@ def test_an_identity_tells_settings_apart_and_not_what_a_retriever_remembers() -
     assert identity_of(partial) != identity_of(functools.partial(make, k=6))
 
 
+def test_a_retriever_whose_code_changed_is_another_one() -> None:
+    """Its constants, names, defaults, and inner functions are its identity; its lines are not."""
+    texts = [
+        "def f(q): return [q][:1]",
+        "def f(q): return [q][:2]",
+        "def f(q): return list(q)",
+        "def f(q): return tuple(q)",
+        "def f(q, k=1): return [q]",
+        "def f(q, k=2): return [q]",
+        "def f(q, *, k=2): return [q]",
+        "def f(q): return [(lambda: 1)(), q]",
+        "def f(q): return [(lambda: 2)(), q]",
+        "def f(q): return q in {'a', 'b'}",
+        "def f(q): return q in {'a', 'c'}",
+    ]
+
+    def made(text: str) -> Any:
+        names: dict[str, Any] = {"__name__": "made"}
+        exec(text, names)  # noqa: S102 - the texts above
+        return names["f"]
+
+    names = [identity_of(made(text)) for text in texts]
+    assert len(set(names)) == len(texts)
+    assert names == [identity_of(made(f"# moved\n\n{text}")) for text in texts]
+
+
 def test_a_file_that_is_something_else_is_left_as_it_is(tmp_path: Path) -> None:
     """A damaged file, or one of another kind, is refused by name and not changed."""
     retrievers = {"a": search_of(0.6, "a"), "b": search_of(0.65, "b")}
