@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from fullrecall.errors import ParameterError, RunStopped
 from fullrecall.judge.models import Completion, Failure
 from fullrecall.judge.models.chat import ChatRequest
 from fullrecall.judge.models.retries import Retries
+from fullrecall.run.limits import Limits
 from fullrecall.scorers.result import Status
 
 
@@ -180,3 +183,12 @@ class TestStopping:
         scored = report.summary()[0].scored
         assert 15 <= scored < len(report) < 60
         assert len(model.sent) < 30 + 5 * (5 + 4) + 1
+
+
+def test_the_defaults_of_a_run_are_those_of_its_limits() -> None:
+    """`evaluate` shows the defaults in its signature: they are the limits' own."""
+    shown = inspect.signature(evaluate).parameters
+    defaults = {each.name: each.default for each in fields(Limits) if each.name in shown}
+    assert {name: shown[name].default for name in defaults} == defaults
+    assert defaults["timeout"] == 60.0
+    assert defaults["max_concurrency"] == 16

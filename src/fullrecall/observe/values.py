@@ -292,10 +292,7 @@ class ValueReader:
         return tuple(hits)
 
     def _hit(self, item: Any, depth: int = 3) -> DocumentCopy | None:
-        """Return the only document in an item such as `{"doc".
-
-        D, "score": 1}`, `(d, {})` or `[d]`.
-        """
+        """Return the only document in an item such as `{"doc": D, "score": 1}` or `(D, {})`."""
         if isinstance(item, (str, *_NO_CONTENT)) or depth == 0:
             return None
         if isinstance(item, (list, tuple)):

@@ -194,3 +194,17 @@ def test_an_empty_report(tmp_path: Path) -> None:
     streamed = evaluate([], IdRecall(), progress=False, output=tmp_path / "s.parquet")
     assert (len(streamed), streamed.methods) == (0, report.methods)
     assert np.isnan(report.values(Recall)).sum() == 0
+
+
+@pytest.mark.parametrize("rows", [3, 130])
+@pytest.mark.parametrize("name", ["r.parquet", "r.jsonl"])
+def test_a_run_that_is_killed_as_it_goes_on_leaves_the_rows_that_it_kept(
+    name: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows beyond those that a run keeps are gone before it scores any."""
+    monkeypatch.setattr("fullrecall.files.reports.parquet.GROUP_ROWS", 100)
+    path = tmp_path / name
+    whole = evaluate(made.samples(250), IdRecall(), output=path, progress=False)
+    files.writer(path, [IdRecall().method], after=rows).close()
+    left = Report.open(path)
+    assert list(left) == list(whole[:rows])
