@@ -112,10 +112,11 @@ def with_results(columns: FoundColumns, odd: Mapping[int, Result]) -> FoundColum
 
 def first_ranks(
     retrieved: Sequence[Sequence[str | None]], references: Sequence[Sequence[str]]
-) -> tuple[list[int], list[int]]:
+) -> tuple[list[int], list[int], bool]:
     """Return the 1-based position of each reference among its row's retrieved IDs, or 0.
 
-    It also returns the rows that have a retrieved ID that is blank or None.
+    It also returns the rows that have a retrieved ID that is blank or None, and whether any row has
+    a reference twice.
     """
     longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
     pairs = zip(retrieved, references, strict=True)
@@ -127,9 +128,11 @@ def first_ranks(
                 for number, row in enumerate(retrieved)
                 if not all(row) and ("" in row or None in row)  # 0 is an ID
             ],
+            sum(map(len, map(set, references))) < sum(map(len, references)),
         )
     positions: list[int] = []
     blank = []
+    is_repeated = False
     for number, (row, names) in enumerate(pairs):
         found = first_positions(row, names)
         if "" in found or None in found:
@@ -138,5 +141,6 @@ def first_ranks(
             positions += found.values()
             continue
         # Several references may have the same alternative.
+        is_repeated = True
         positions += [found[name] for name in names]
-    return positions, blank
+    return positions, blank, is_repeated

@@ -107,10 +107,12 @@ class FoundIds(NamedTuple):
             # The number 1 and the text "1" are the same ID.
             if found.are_numbers is not wanted.are_numbers:
                 found, wanted = found.as_texts, wanted.as_texts
-            wanted = wanted.distinct
-            positions, blank = first_ranks(found.lists, wanted.lists)
+            positions, blank, is_repeated = first_ranks(found.lists, wanted.lists)
             if blank:
                 return None
+            if is_repeated:
+                wanted = wanted.distinct
+                positions, _, _ = first_ranks(found.lists, wanted.lists)
             pieces.append(found.ids)
             reference_pieces.append(wanted.ids)
             lengths += map(len, wanted.lists)
@@ -139,8 +141,6 @@ class PlainLists(NamedTuple):
     @property
     def distinct(self) -> PlainLists:
         """The same lists without repetitions, in order of first appearance."""
-        if sum(map(len, map(set, self.lists))) == len(self.ids):
-            return self
         lists = [list(dict.fromkeys(row)) for row in self.lists]
         return PlainLists(lists, joined(lists))
 
@@ -148,11 +148,6 @@ class PlainLists(NamedTuple):
 _LISTS = frozenset({list, tuple})
 _SEPARATORS = ("; ", " | ")
 """Separators of several IDs in one text."""
-
-_MOST_DIGITS = 10**100
-"""The first number that is not read here: Python converts numbers of thousands of digits to no
-text, and `Sample` refuses such an ID.
-"""
 
 
 def plain_lists(column: Sequence[Any]) -> PlainLists | None:
@@ -166,9 +161,18 @@ def plain_lists(column: Sequence[Any]) -> PlainLists | None:
     try:
         text = "".join(ids)  # the fastest check that all are texts
     except TypeError:
-        if set(map(type, ids)) != {int} or max(ids) >= _MOST_DIGITS or min(ids) <= -_MOST_DIGITS:
-            return None
-        return PlainLists(column, ids)
+        return PlainLists(column, ids) if _are_numbers(ids) else None
     # A search for one letter is much faster than one for two.
     is_one = " " not in text or not any(each in text for each in _SEPARATORS)
     return PlainLists(column, ids) if is_one else None
+
+
+def _are_numbers(ids: Sequence[Any]) -> bool:
+    """Return whether all IDs are whole numbers that Python converts to text."""
+    if set(map(type, ids)) != {int}:
+        return False
+    try:
+        sum(ids, 0.0)  # This fails for a number of hundreds of digits, and is faster than `max`.
+    except OverflowError:
+        return False
+    return True

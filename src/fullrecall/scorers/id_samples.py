@@ -140,7 +140,7 @@ class ScoredIds(NamedTuple):
         for row in odd:
             retrieved[row], references[row] = (), SingleIds(())
         targets = IdTargets.of(references)
-        first, blank = first_ranks(retrieved, targets.ids)
+        first, blank, _ = first_ranks(retrieved, targets.ids)
         odd |= {row: samples[row] for row in blank}
         return cls._scored(samples, first, retrieved, targets, odd)
 
@@ -191,7 +191,7 @@ class ScoredIds(NamedTuple):
             return None
         lists = IdLists.of(retrieved), IdLists.of(targets.ids)
         samples = IdSamples(*lists, fields, odd=odd, grades=targets.grades, sizes=targets.sizes)
-        first, _ = first_ranks(retrieved, targets.ids)
+        first, _, _ = first_ranks(retrieved, targets.ids)
         return cls._scored(samples, first, retrieved, targets, odd)
 
     @classmethod

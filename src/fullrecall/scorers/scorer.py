@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import islice
@@ -284,11 +284,12 @@ def first_positions(row: Sequence[str | None], names: Iterable[str]) -> dict[str
     """
     position_of: dict[str | None, int] = dict.fromkeys(names, 0)
     wanted, size, rest = {"", None, *position_of}, len(row), iter(row)
+    # The iterator of a list or a tuple knows how many items are left, which gives the position.
+    left: Callable[[], int] = rest.__length_hint__  # type: ignore[attr-defined]
     for piece in (rest,) if size < _PIECE else _pieces(rest):
-        # Most items of a row are not wanted: C code skips to the next wanted one. The iterator of a
-        # list or a tuple knows how many items are left, which gives the position.
+        # Most items of a row are not wanted: C code skips to the next wanted one.
         while not wanted.isdisjoint(piece):
-            position = size - length_hint(rest)
+            position = size - left()
             name = row[position - 1]
             wanted.remove(name)
             position_of[name] = position
