@@ -76,7 +76,8 @@ def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
         texts = as_texts(items)
         if texts is not None:
             names = dict.fromkeys(texts if len(texts) < _PIECE else paused(texts, _PIECE))
-            names.pop("", None)
+            if "" in names:
+                del names[""]
             return SingleIds(tuple(names))
         references = each_of(items, _reference)
     best: dict[tuple[str, ...], Reference] = {}

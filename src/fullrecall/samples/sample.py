@@ -117,14 +117,15 @@ class Sample:
     else:
 
         def __init__(self, /, **arguments: Any) -> None:
-            if not arguments.keys() <= SAMPLE_FIELDS.keys():
+            has_only_ids = arguments.keys() <= _ONLY_IDS
+            if not (has_only_ids or arguments.keys() <= SAMPLE_FIELDS.keys()):
                 arguments = translated(arguments)
             values = self.__dict__  # the instance is frozen; defaults are on the class
             problems: dict[str, str] = {}
             for name, value in arguments.items():
                 if value is not None:
                     try:
-                        values[name] = SAMPLE_FIELDS[name].convert(value)
+                        values[name] = _CONVERTED[name](value)
                     except ValueError as error:
                         problems[name] = str(error)
             if problems:
@@ -134,7 +135,7 @@ class Sample:
             if "metadata" not in values:
                 values["metadata"] = {}
             self._part_single_ids()
-            if not values.keys() <= _ONLY_IDS:
+            if not has_only_ids:
                 if self.forbidden_ids or self.forbidden_contexts or self.superseded:
                     self._check_forbidden()
                 if self.retrieved_contexts is not None or self.retrieval is not None:
@@ -147,8 +148,9 @@ class Sample:
 
     def _part_single_ids(self) -> None:
         """Store references without alternatives only as single IDs."""
-        if type(self.__dict__.get("reference_context_ids")) is SingleIds:
-            self.__dict__["single_ids"] = self.__dict__.pop("reference_context_ids")
+        values = self.__dict__
+        if type(values.get("reference_context_ids")) is SingleIds:
+            values["single_ids"] = values.pop("reference_context_ids")
 
     def _unite(self) -> None:
         """Merge the contexts, their IDs, and the record of their retrieval.
@@ -356,10 +358,11 @@ def _in_both(name: str, field: str) -> InputError:
 
 
 _ONLY_IDS = frozenset(
-    {"id", "user_input", "group", "retrieved_context_ids", "reference_context_ids", "single_ids",
-     "metadata"}
-)  # fmt: skip
+    {"id", "user_input", "group", "retrieved_context_ids", "reference_context_ids", "metadata"}
+)
 """The fields of a sample that has only IDs, a question, and a group."""
+
+_CONVERTED = {name: field.convert for name, field in SAMPLE_FIELDS.items()}
 
 
 def _identified(contexts: tuple[Context, ...], ids: tuple[str | None, ...]) -> tuple[Context, ...]:

@@ -26,8 +26,11 @@ class RowResults(tuple[Result, ...]):
     def __getitem__(self, key: slice) -> tuple[Result, ...]: ...
     def __getitem__(self, key: SupportsIndex | slice | str) -> Result | tuple[Result, ...]:
         """Return a result or a slice; raise `ParameterError` for an unknown name of a score."""
-        if not isinstance(key, str):
-            return _at(self, key)
+        try:  # a test of the key's type takes longer
+            return _at(self, key)  # type: ignore[arg-type]
+        except TypeError:
+            if not isinstance(key, str):
+                raise
         by_name = {result.method.name: result for result in self}
         if key not in by_name:
             raise ParameterError(f"no score {key!r}: choose one of {', '.join(by_name)}")

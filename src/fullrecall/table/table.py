@@ -97,8 +97,10 @@ class Table(Sequence[Row]):
 
     def __iter__(self) -> Iterator[Row]:
         for part_index, part in enumerate(tuple(self.parts)):
-            make = self._row if self._size <= _MOST_VIEWS else self._new_row
-            yield from map(partial(make, part_index), range(len(part)))
+            if self._views:
+                yield from map(partial(self._row, part_index), range(len(part)))
+            else:
+                yield from self._rows_of(part_index, part)
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -317,6 +319,15 @@ class Table(Sequence[Row]):
             ]
             last = self._last_views = part_index, views
         return last[1]
+
+    def _rows_of(self, part_index: int, part: Part) -> Iterator[Row]:
+        """Yield the views of all rows of a part in one pass."""
+        columns = [view.results() for view in self._views_of(part_index)]
+        is_small = self._size <= _MOST_VIEWS
+        start = self._starts[part_index]
+        for index, results in enumerate(zip(*columns, strict=True)):
+            row = row_view(start + index + 1, results, part, index)
+            yield self._views.setdefault(start + index, row) if is_small else row
 
     def _row(self, part_index: int, index: int) -> Row:
         """Return the view of a row; in a small table, always the same object."""

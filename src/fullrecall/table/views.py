@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 
 import numpy as np
 
@@ -31,6 +32,14 @@ class ScoreView(ResultSource):
         if self._kept is not None:
             return self._kept[row].viewed(self, row)
         return result_view(self, row, self._method, self._statuses[row], self._retrieved[row])
+
+    def results(self) -> Iterator[Result]:
+        """Return the results of all rows."""
+        rows = range(len(self._statuses))
+        if self._kept is not None:
+            return map(self.result, rows)
+        method = repeat(self._method)
+        return map(result_view, repeat(self), rows, method, self._statuses, self._retrieved)
 
     def read(self, measure: Measure) -> Sequence[float | None]:
         """Return the measure's value of each row; None for a row without one."""
