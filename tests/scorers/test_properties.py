@@ -292,7 +292,7 @@ def test_columns_of_any_kind_give_what_samples_give(
     if rows:
         forms.append(pa.table(dict(zip(names, map(pa.array, columns), strict=True))))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("fullrecall.scorers.id_columns._FEW", few)
+        patched.setattr("fullrecall.scorers.id_lists._FEW", few)
         for form in forms:
             report = evaluate(form, IdRecall(), progress=False)
             for k in ks:

@@ -14,10 +14,6 @@ from fullrecall.measures.found import SCORED, UNDEFINED, FoundColumns
 from fullrecall.measures.lists import Floats, Integers, Lists, narrow, offsets_of
 from fullrecall.samples.references import Reference, SingleIds
 from fullrecall.scorers.result import Result, Status
-from fullrecall.scorers.scorer import first_positions
-
-_FEW = 400
-"""The most pairs of a retrieved and a reference ID in a row; beyond it, a dictionary is faster."""
 
 CODES = {status: code for code, status in enumerate(Status)}
 
@@ -108,39 +104,3 @@ def with_results(columns: FoundColumns, odd: Mapping[int, Result]) -> FoundColum
     ordered = joined.selected(np.argsort([*others, *odd]))
     # Compute the support now, since functions cannot be pickled.
     return replace(ordered, supports=None if ordered.supports is None else ordered.supporting)
-
-
-def first_ranks(
-    retrieved: Sequence[Sequence[str | None]], references: Sequence[Sequence[str]]
-) -> tuple[list[int], list[int], bool]:
-    """Return the 1-based position of each reference among its row's retrieved IDs, or 0.
-
-    It also returns the rows that have a retrieved ID that is blank or None, and whether any row has
-    a reference twice.
-    """
-    longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
-    pairs = zip(retrieved, references, strict=True)
-    if longest <= _FEW:
-        return (
-            [row.index(name) + 1 if name in row else 0 for row, names in pairs for name in names],
-            [
-                number
-                for number, row in enumerate(retrieved)
-                if not all(row) and ("" in row or None in row)  # 0 is an ID
-            ],
-            sum(map(len, map(set, references))) < sum(map(len, references)),
-        )
-    positions: list[int] = []
-    blank = []
-    is_repeated = False
-    for number, (row, names) in enumerate(pairs):
-        found = first_positions(row, names)
-        if "" in found or None in found:
-            blank.append(number)
-        elif len(found) == len(names):
-            positions += found.values()
-            continue
-        # Several references may have the same alternative.
-        is_repeated = True
-        positions += [found[name] for name in names]
-    return positions, blank, is_repeated

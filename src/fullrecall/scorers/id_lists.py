@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fullrecall._util.dataframes import FrameColumn
 from fullrecall.measures.lists import Integers, offsets_of
-from fullrecall.scorers.id_columns import first_ranks
+from fullrecall.scorers.scorer import first_positions
 
 if TYPE_CHECKING:
     from fullrecall.scorers.arrow_ids import ArrowIds
@@ -20,6 +20,10 @@ _ROWS = 128
 """The rows whose IDs are processed together, several times, while they are in the processor's
 cache.
 """
+
+
+_FEW = 400
+"""The most pairs of a retrieved and a reference ID in a row; beyond it, a dictionary is faster."""
 
 
 class IdLists(NamedTuple):
@@ -176,3 +180,39 @@ def _are_numbers(ids: Sequence[Any]) -> bool:
     except OverflowError:
         return False
     return True
+
+
+def first_ranks(
+    retrieved: Sequence[Sequence[str | None]], references: Sequence[Sequence[str]]
+) -> tuple[list[int], list[int], bool]:
+    """Return the 1-based position of each reference among its row's retrieved IDs, or 0.
+
+    It also returns the rows that have a retrieved ID that is blank or None, and whether any row has
+    a reference twice.
+    """
+    longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
+    pairs = zip(retrieved, references, strict=True)
+    if longest <= _FEW:
+        return (
+            [row.index(name) + 1 if name in row else 0 for row, names in pairs for name in names],
+            [
+                number
+                for number, row in enumerate(retrieved)
+                if not all(row) and ("" in row or None in row)  # 0 is an ID
+            ],
+            sum(map(len, map(set, references))) < sum(map(len, references)),
+        )
+    positions: list[int] = []
+    blank = []
+    is_repeated = False
+    for number, (row, names) in enumerate(pairs):
+        found = first_positions(row, names)
+        if "" in found or None in found:
+            blank.append(number)
+        elif len(found) == len(names):
+            positions += found.values()
+            continue
+        # Several references may have the same alternative.
+        is_repeated = True
+        positions += [found[name] for name in names]
+    return positions, blank, is_repeated

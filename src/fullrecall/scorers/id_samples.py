@@ -15,8 +15,8 @@ from fullrecall.measures.lists import Floats, Integers, offsets_of
 from fullrecall.samples.fields import SAMPLE_FIELDS
 from fullrecall.samples.references import Reference, SingleIds
 from fullrecall.samples.sample import Sample
-from fullrecall.scorers.id_columns import IdTargets, first_ranks, listed, score_ids, with_results
-from fullrecall.scorers.id_lists import FoundIds, IdLists, plain_lists
+from fullrecall.scorers.id_columns import IdTargets, listed, score_ids, with_results
+from fullrecall.scorers.id_lists import FoundIds, IdLists, first_ranks, plain_lists
 from fullrecall.scorers.ids import IdRecall
 
 if TYPE_CHECKING:
