@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from fullrecall.diagnosis.corpus import MIN_RUN, Corpus, Held
 from fullrecall.diagnosis.ids.evidence import Alias, IdEvidence
+from fullrecall.diagnosis.inquiry import Inquiry
 from fullrecall.lexical import difference, duplicates, similarity
 from fullrecall.measures.findings import Finding
-from fullrecall.run.drivers import Inquiry
 from fullrecall.samples.context import Context
 from fullrecall.scorers.result import Result
 from fullrecall.scorers.spans import Overlap, Passage, covered, total

@@ -20,11 +20,11 @@ from fullrecall.diagnosis.corpus import Corpus, IndexedContexts
 from fullrecall.diagnosis.diagnosis import Diagnosis, described
 from fullrecall.diagnosis.effects import Baseline, ChangeKind, Proposal, proposals, recall_at
 from fullrecall.diagnosis.ids.evidence import id_evidence, id_proposals
+from fullrecall.diagnosis.inquiry import Inquiry
 from fullrecall.diagnosis.rules import beyond_budget, explained
 from fullrecall.measures import CutBudget
 from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.measures.findings import Finding
-from fullrecall.run.drivers import Inquiry
 from fullrecall.run.retrievers import RetrieverLike, takes_k
 from fullrecall.samples.context import Context
 from fullrecall.scorers.result import Result, Status

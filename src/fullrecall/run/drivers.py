@@ -8,7 +8,6 @@ then.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from functools import partial
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from fullrecall.run.engine import Engine
     from fullrecall.run.ledger import Ledger
     from fullrecall.run.retrievers import RetrieverLike
-    from fullrecall.samples.retrieval import Retrieval
 
 T = TypeVar("T")
 
@@ -232,27 +230,3 @@ def retrieved(
     with closing(rows_of(samples, run)) as rows:
         for row in rows:
             yield row.sample
-
-
-class Inquiry:
-    """Asks a retriever for `k` contexts for each sample, as `evaluate` does.
-
-    Takes the retrievers that `evaluate(retriever=…)` takes, else raises `ParameterError`.
-    """
-
-    def __init__(self, retriever: RetrieverLike, k: int | None = None) -> None:
-        self._waiting: deque[Sample] = deque()
-        # Read a sample only when it is asked, never ahead.
-        samples = iter(self._waiting.popleft, None)
-        self._answered = retrieved(samples, retriever, k, max_concurrency=1, timeout=None)
-
-    def ask(self, sample: Sample) -> Retrieval:
-        """Return the retrieval for a sample, with its contexts or its error."""
-        self._waiting.append(sample)
-        retrieval = next(self._answered).retrieval
-        assert retrieval is not None  # noqa: S101 - each sample comes back with one
-        return retrieval
-
-    def close(self) -> None:
-        """End the run that asks the retriever."""
-        self._answered.close()
