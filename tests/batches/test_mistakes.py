@@ -9,6 +9,7 @@ import pytest
 from tests.batches.made import arrow_table, frame, rows
 
 from fullrecall import BatchScorer, Budget, IdRecall
+from fullrecall.batches.redis import _client
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.run.sqlite import SQLiteLedger
 
@@ -133,3 +134,23 @@ class TestMistakes:
             pytest.raises(ParameterError, match="store must be a path, got SQLiteLedger"),
         ):
             BatchScorer(IdRecall(), store=store)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [None, "", "ann"])
+def test_a_server_takes_its_user_from_the_environment(
+    name: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty name or password is none; a probe does not retry."""
+    pytest.importorskip("redis", reason="needs the redis extra")
+    for variable in ("REDIS_USERNAME", "REDIS_PASSWORD"):
+        if name is None:
+            monkeypatch.delenv(variable, raising=False)
+        else:
+            monkeypatch.setenv(variable, name)
+    _client.cache_clear()
+    options = _client("redis://localhost:1/0", 0).connection_pool.connection_kwargs
+    assert (options["username"], options["password"]) == (name or None, name or None)
+    probing = _client("redis://localhost:1/0", 0, probes=True).connection_pool.connection_kwargs
+    assert probing["retry"].get_retries() == 0 < options["retry"].get_retries()
+    assert probing["socket_timeout"] < options["socket_timeout"]
+    _client.cache_clear()
