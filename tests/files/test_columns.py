@@ -20,7 +20,6 @@ from fullrecall.files.columns import (
     looks_gold,
 )
 from fullrecall.files.foreign_names import english_words
-from fullrecall.files.paths import MISSING
 from fullrecall.files.usual_names import singular
 
 
@@ -187,8 +186,8 @@ def test_small_questions() -> None:
     assert [
         each for each in [*pairs, ["a"], ["a", "b"], [1, 1], ["a", True], "ab"] if is_pair(each)
     ] == pairs
-    assert [has_value(each) for each in (MISSING, [], [0], "", 0, None)] == [
-        False, False, True, True, True, True,
+    assert [has_value(each) for each in (None, [], [0], "", 0)] == [
+        False, False, True, True, True,
     ]  # fmt: skip
     assert given_values([None, float("nan"), "", 0, "[1]", "a", []]) == [0, [1], "a", []]
 

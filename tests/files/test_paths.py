@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.files.paths import MISSING, condition_of, path_of
+from fullrecall.files.paths import condition_of, path_of
 from fullrecall.files.placing import place
 from fullrecall.files.yaml_files import yaml_value
 from fullrecall.read import from_rows
@@ -35,7 +35,7 @@ ROW: dict[str, Any] = {
         ("a.b", [1, 2]),
         ("a.b[0]", 1),
         ("a.b[-1]", 2),
-        ("a.b[7]", MISSING),
+        ("a.b[7]", None),
         ("docs[].id", ["x", "y", "z"]),
         ("docs[gold].id", ["x", "z"]),
         ("docs[!gold].id", ["y"]),
@@ -44,7 +44,7 @@ ROW: dict[str, Any] = {
         ("docs[].{id}#{page}", ["x#3", "y", "z"]),
         ("docs[].{id}#{pages[]}", ["x", "y", "z#1", "z#2"]),
         ("docs[].page", [3]),
-        ("docs[].nothing", MISSING),
+        ("docs[].nothing", None),
         ("pairs[][0]", ["T", "U"]),
         ("pairs[].{[0]}#{[1]}", ["T#0", "U#4"]),
         ("cell[]", ["p", "q"]),
@@ -52,19 +52,19 @@ ROW: dict[str, Any] = {
         ('"a.b"', "dotted"),
         ("{text: a.b[0], start: span[0], end: span[1]}", {"text": 1, "start": 5, "end": 9}),
         ("empty[].x", []),
-        ("null", MISSING),
+        ("null", None),
         ("[Gold Chunk, span, null]", ["c-1", 5, 9]),
         ('["a.b", a.b[0]]', ["dotted", 1]),
         ("[span, a.b][0]", 5),
         ("[docs, pairs][].id", ["x", "y", "z"]),
-        ("[null, nothing]", MISSING),
+        ("[null, nothing]", None),
         ("a.b[-2]", 1),
-        ("a.b[-3]", MISSING),
+        ("a.b[-3]", None),
         ("a.b[1]", 2),
-        ("a.b[2]", MISSING),
+        ("a.b[2]", None),
         ("cell[1]", "q"),
-        ("Gold Chunk[0]", MISSING),
-        ("Gold Chunk.x", MISSING),
+        ("Gold Chunk[0]", None),
+        ("Gold Chunk.x", None),
         ("docs[0].id", "x"),
         ("docs[gold=maybe].id", []),
         ("docs[nothing].id", []),
@@ -72,16 +72,16 @@ ROW: dict[str, Any] = {
         ("docs[nothing=*].id", []),
         ("docs[nothing!=x].id", ["x", "y", "z"]),
         ("docs[kind='law'].id", ["x"]),
-        ("pairs[][2]", MISSING),
+        ("pairs[][2]", None),
         ("docs[].{page}:{kind}", InputError),
         ("docs[].{id}#{page}:{kind}", ["x#3:law", "y:note", "z:letter"]),
         ("docs[].{id}#{kind}:{page}", ["x#law:3", "y#note", "z#letter"]),
         ("docs[].{id}#{page}:{nothing}", ["x#3", "y", "z"]),
         ("{a.b}-{span}", ["1-5", "1-9", "2-5", "2-9"]),
-        ("{nothing}-{null}", MISSING),
+        ("{nothing}-{null}", None),
         ("{a.b[0]}", "1"),
         ("empty[].{id}", []),
-        ("{text: nothing, start: null}", MISSING),
+        ("{text: nothing, start: null}", None),
         ("docs[].{name: id, nr: page}", [{"name": "x", "nr": 3}, {"name": "y"}, {"name": "z"}]),
     ],
 )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 
 from fullrecall._util.dataframes import is_missing
 from fullrecall.files.cells import has_mark, is_parallel, items_of, opened, parts_of
-from fullrecall.files.paths import MISSING, quoted
+from fullrecall.files.paths import quoted
 from fullrecall.files.plans import roles_of, snake
 from fullrecall.files.usual_names import usual
 
@@ -148,7 +148,7 @@ class ColumnValues:
 
 def has_value(value: Any) -> bool:
     """Return whether a path found a value other than an empty list."""
-    return value is not MISSING and not (isinstance(value, list) and not value)
+    return value is not None and not (isinstance(value, list) and not value)
 
 
 def given_values(values: Sequence[Any]) -> list[Any]:

@@ -18,8 +18,8 @@ from fullrecall.files.columns import (
 from fullrecall.files.formats import FORMATS, RawRow, format_of
 from fullrecall.files.objections import objections
 from fullrecall.files.objects import IDS, TEXTS
-from fullrecall.files.partial_plan import HEAD, columns_at
-from fullrecall.files.paths import MISSING, condition_of, path_of
+from fullrecall.files.partial_plan import HEAD
+from fullrecall.files.paths import path_of, path_of_field, taken_by
 from fullrecall.files.plans import FIELDS, REFERENCES, Given, ReadPlan, snake
 from fullrecall.files.references import ReferencesPlan
 from fullrecall.files.usual_names import usual
@@ -68,7 +68,7 @@ class _Guess(ReferencesPlan):
         for field in self.given.unguessed:
             self.fields.pop(field, None)
         self.doubts = [each for each in self.doubts if each.field not in self.given.unguessed]
-        taken = frozenset().union(*(columns_at(field, path) for field, path in self.fields.items()))
+        taken = taken_by(self.fields)
         kept = [
             n for n in self.names if n not in taken and n not in self.left_out and n != "metadata"
         ]
@@ -89,7 +89,7 @@ class _Guess(ReferencesPlan):
         """Use the paths of a known format, if the rows have values there."""
         for field, alternatives in paths.items():
             for path in alternatives.split(" | "):
-                own = condition_of(path).path if field in TRUTHS else path_of(path)
+                own = path_of_field(field, path)
                 is_given = path in self.given.fields.values()  # given for another field
                 if not is_given and any(has_value(own.value(row)) for row in self.rows[:HEAD]):
                     self.put(field, path)
@@ -107,7 +107,7 @@ class _Guess(ReferencesPlan):
     def _own_names(self) -> None:
         """Use columns named like fields, except `answer`, which may be expected or generated."""
         met: dict[str, str] = {}
-        used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
+        used = taken_by(self.fields)
         for column in (each for each in self.free() if each.path not in used):
             field = FIELDS.get(column.name)
             if field is None or column.path in self.above or column.name in ("answer", "metadata"):
@@ -141,7 +141,7 @@ class _Guess(ReferencesPlan):
         own = path_of(column.path)
         for row in self.rows:
             values = [each.value(row) for each in (path_of(path), own)]
-            if MISSING not in values and values[0] != values[1]:
+            if None not in values and values[0] != values[1]:
                 return True
         return False
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from fullrecall.files.columns import ColumnValues, asks
 from fullrecall.files.formats import RawRow
-from fullrecall.files.paths import MISSING, path_of, quoted
+from fullrecall.files.paths import path_of, quoted
 from fullrecall.files.plans import snake
 from fullrecall.files.usual_names import usual
 
@@ -28,7 +28,7 @@ def with_lists(
         values = [path_of(path).value(row) for row in rows]
         for member in members:
             del found[member]
-        found[name] = ColumnValues(path, name, [each for each in values if each is not MISSING])
+        found[name] = ColumnValues(path, name, [each for each in values if each is not None])
     return found
 
 

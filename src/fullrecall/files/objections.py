@@ -12,8 +12,8 @@ from fullrecall.files.cells import has_mark
 from fullrecall.files.columns import ASKING, ColumnValues, are_numbered, is_number
 from fullrecall.files.judgments import POSITIVE
 from fullrecall.files.objects import IDS, TEXTS
-from fullrecall.files.partial_plan import HEAD, PartialPlan, columns_at
-from fullrecall.files.paths import path_of
+from fullrecall.files.partial_plan import HEAD, PartialPlan
+from fullrecall.files.paths import path_of, taken_by
 from fullrecall.files.plans import FIELDS, Doubt, roles_of
 from fullrecall.files.usual_names import usual
 
@@ -70,9 +70,8 @@ class _GuessedFields:
         self.proposed = {**doubted, **self.fields}
         self.all_columns = [*guess.top, *guess.parts]
         self.above = guess.above
-        used = [*guess.fields.items(), *doubted.items()]
-        taken = frozenset().union(*(columns_at(*pair) for pair in used))
-        paths = tuple(path for _, path in used)
+        taken = taken_by(guess.fields) | taken_by(doubted)
+        paths = (*guess.fields.values(), *doubted.values())
         columns = [each for name, each in guess.columns.items() if name not in taken]
         columns += [each for each in guess.parts if not any(_is_at(p, each.path) for p in paths)]
         self.leaves = [*_leaves(columns)]

@@ -13,7 +13,7 @@ from fullrecall.files.columns import ColumnValues, asks, given_values, is_number
 from fullrecall.files.formats import RawRow
 from fullrecall.files.numbered import with_lists
 from fullrecall.files.objects import IDS, of_objects
-from fullrecall.files.paths import MISSING, condition_of, path_of, quoted
+from fullrecall.files.paths import path_of, path_of_field, quoted, taken_by
 from fullrecall.files.plans import Doubt, Given
 from fullrecall.files.usual_names import usual
 
@@ -33,11 +33,11 @@ class PartialPlan:
         self.fields = {
             field: path
             for field, path in given.fields.items()
-            if columns_at(field, path) <= set(self.names) or field in TRUTHS
+            if path_of_field(field, path).taken <= set(self.names) or field in TRUTHS
         }
         self.above = frozenset().union(*(getattr(row, "above", ()) for row in rows))
         self.left_out = {name for name in self.names if self._is_index(name)} | given.left_out
-        used = frozenset().union(*(columns_at(field, path) for field, path in given.fields.items()))
+        used = taken_by(given.fields)
         free = [name for name in self.names if name not in self.left_out and name not in used]
         columns = {name: ColumnValues(quoted(name), name, self._values(name)) for name in free}
         self.columns = with_lists(columns, self.rows[:HEAD])
@@ -47,7 +47,7 @@ class PartialPlan:
 
     def open(self) -> None:
         """Replace each column of objects that are not documents by columns of their keys."""
-        taken = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
+        taken = taken_by(self.fields)
         for name, column in [*self.columns.items()]:
             parts = [] if name in taken else list(_opened(column))
             if parts:
@@ -124,21 +124,13 @@ def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
         yield from _opened(part, deepest - 1)
 
 
-def columns_at(field: str, text: str) -> frozenset[str]:
-    """Return the columns that a field's path removes from the metadata."""
-    if field not in TRUTHS:
-        return path_of(text).columns
-    condition = condition_of(text)
-    return condition.path.columns if condition.pattern is None else frozenset()
-
-
 def _value(path: str, row: Mapping[str, Any]) -> Any:
     """Return the value at a path; [] if the row has none, or its values cannot be joined."""
     try:
         value = path_of(path).value(row)
     except ValueError:
         return []
-    return [] if value is MISSING else value
+    return [] if value is None else value
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -16,10 +16,7 @@ from typing import Any, TypeAlias
 from fullrecall._util.dataframes import is_missing
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.files.cells import is_parallel, items_of, opened
-
-MISSING: Any = object()
-"""The value of a path in a row that does not have it."""
+from fullrecall.files.cells import TRUTHS, is_parallel, items_of, opened
 
 _STEP = re.compile(r'\.?(?:"((?:[^"]|"")*)"|([^.\[\]{}"]+))|\[((?:[^\[\]]|\[[^\[\]]*\])*)\]')
 _PLAIN = re.compile(r"[^.,\[\]{}\"!=]+")
@@ -41,13 +38,27 @@ class Condition:
     is_negated: bool
     pattern: str | None
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns of a row that the condition reads."""
+        return self.path.columns
+
+    @property
+    def taken(self) -> frozenset[str]:
+        """The columns that are no metadata: a column compared with a text is kept as metadata."""
+        return self.columns if self.pattern is None else frozenset()
+
+    def value(self, row: object) -> Any:
+        """Return the value of a row that the condition looks at; None if it has none."""
+        return self.path.value(row)
+
     def holds(self, row: object) -> bool:
         """Return whether a row has the flag, or a value that matches the pattern."""
-        value = self.path.value(row)
+        value = self.value(row)
         if self.pattern is None:
-            is_true = value is not MISSING and str(value).strip().lower() not in _FALSE
+            is_true = value is not None and str(value).strip().lower() not in _FALSE
             return is_true != self.is_negated
-        matches = value is not MISSING and _is_like(str(value), self.pattern)
+        matches = value is not None and _is_like(str(value), self.pattern)
         return matches != self.is_negated
 
 
@@ -79,9 +90,9 @@ class ListOf:
     paths: tuple[RowPath, ...]
 
     def value(self, row: object) -> Any:
-        """Return the row's values at the paths as a list without blanks, or `MISSING`."""
+        """Return the row's values at the paths as a list without blanks, or None."""
         values = [value for path in self.paths for value in _listed(path.value(row))]
-        return [value for value in values if not is_missing(value) and value != ""] or MISSING
+        return [value for value in values if not is_missing(value) and value != ""] or None
 
 
 PathStep: TypeAlias = str | int | Each | ListOf
@@ -110,21 +121,24 @@ class RowPath:
         paths = [part for part in parts or () if isinstance(part, RowPath)]
         return frozenset().union(*(path.columns for path in paths))
 
+    @property
+    def taken(self) -> frozenset[str]:
+        """The columns that are no metadata."""
+        return self.columns
+
     def value(self, row: object) -> Any:
-        """Return the row's value at this path, a list if the path has `[]`, or `MISSING`."""
+        """Return the row's value at this path, a list if the path has `[]`, or None."""
         if self.column is not None and isinstance(row, Mapping):
-            value = row.get(self.column)
-            return MISSING if value is None else value
+            return row.get(self.column)
         found = list(_walk(row, self.steps))
+        several = any(map(_is_each, self.steps))
         if self.template is not None:
             made = [self._made(item) for item in found]
             found = [value for values in made for value in values]
-            several = any(map(_is_each, self.steps)) or any(len(values) > 1 for values in made)
-        else:
-            several = any(map(_is_each, self.steps))
+            several = several or any(len(values) > 1 for values in made)
         if several:
-            return found if found or self._reaches(row) else MISSING
-        return found[0] if found else MISSING
+            return found if found or self._reaches(row) else None
+        return found[0] if found else None
 
     @cached_property
     def column(self) -> str | None:
@@ -142,7 +156,7 @@ class RowPath:
         """Fill the template with the values of one item; return the results."""
         if isinstance(self.template, Mapping):
             pairs = ((name, path.value(item)) for name, path in self.template.items())
-            fields = {name: value for name, value in pairs if value is not MISSING}
+            fields = {name: value for name, value in pairs if value is not None}
             for name in ("start", "end"):  # CSV holds numbers as texts.
                 if isinstance(text := fields.get(name), str) and text.strip().isdecimal():
                     fields[name] = int(text)
@@ -170,7 +184,7 @@ def _joined(template: Sequence[str | RowPath], item: object) -> Iterator[str]:
 
 
 def _listed(value: Any) -> list[Any]:
-    if value is MISSING:
+    if value is None:
         return []
     value = opened(value)
     return value if isinstance(value, list) else [value]
@@ -197,8 +211,7 @@ def _values_at(value: Any, step: PathStep) -> list[Any]:
         items = items_of(value)
         return items if step.condition is None else [*filter(step.condition.holds, items)]
     if isinstance(step, ListOf):
-        values = step.value(value)
-        return [] if values is MISSING else [values]
+        return [step.value(value)]
     value = opened(value)
     if isinstance(step, int):
         value = items_of(value) if is_parallel(value) else value
@@ -269,6 +282,16 @@ def condition_of(text: str) -> Condition:
         own = path_of(path.removesuffix("!").strip())
         return Condition(own, is_negated, pattern.strip().strip("'\""))
     return Condition(path_of(text.removeprefix("!")), text.startswith("!"), None)
+
+
+def path_of_field(field: str, text: str) -> RowPath | Condition:
+    """Return the path of a field in a text; a field that is true or false has a condition."""
+    return condition_of(text) if field in TRUTHS else path_of(text)
+
+
+def taken_by(fields: Mapping[str, str]) -> frozenset[str]:
+    """Return the columns that the paths of fields remove from the metadata."""
+    return frozenset().union(*(path_of_field(*pair).taken for pair in fields.items()))
 
 
 def quoted(column: str) -> str:

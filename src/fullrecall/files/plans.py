@@ -12,17 +12,17 @@ from fullrecall._util import naming
 from fullrecall._util.dataframes import is_missing
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.files.cells import ID_FIELDS, TRUTHS, cell_of, opened
+from fullrecall.files.cells import ID_FIELDS, cell_of, opened
 from fullrecall.files.foreign_names import english_words
 from fullrecall.files.formats import RawRow
 from fullrecall.files.paths import (
-    MISSING,
     Condition,
     PathError,
     RowPath,
-    condition_of,
     path_of,
+    path_of_field,
     quoted,
+    taken_by,
 )
 from fullrecall.files.usual_names import singular
 from fullrecall.samples.context import CONTEXT_KEYS
@@ -151,24 +151,12 @@ class ReadPlan:
     @cached_property
     def paths(self) -> Mapping[str, RowPath | Condition]:
         """The path of each field."""
-        return {
-            name: condition_of(text) if name in TRUTHS else path_of(text)
-            for name, text in self.fields.items()
-        }
-
-    def columns_of(self, field: str) -> frozenset[str]:
-        """Return the columns that a field's path reads."""
-        path = self.paths[field]
-        return path.path.columns if isinstance(path, Condition) else path.columns
+        return {name: path_of_field(name, text) for name, text in self.fields.items()}
 
     @cached_property
     def taken(self) -> frozenset[str]:
         """The columns that are not metadata; one that is compared with a text stays metadata."""
-        paths = [path for path in self.paths.values() if isinstance(path, RowPath)]
-        flags = [path.path for path in self.paths.values() if isinstance(path, Condition)
-                 and path.pattern is None]  # fmt: skip
-        columns = (path.columns for path in (*paths, *flags))
-        return frozenset(("metadata",)).union(self.left_out, *columns)
+        return frozenset(("metadata",)).union(self.left_out, taken_by(self.fields))
 
     def sample(self, row: RawRow, id_key: IdKey | None = None) -> Sample:
         """Return the sample of a row.
@@ -212,7 +200,7 @@ class ReadPlan:
             value = path.value(row)
         except ValueError as error:
             raise InputError(f"{field}: {error}", field=path.text) from None
-        if value is MISSING or is_missing(value):
+        if is_missing(value):
             return None
         is_joined = isinstance(path.template, tuple) and field in ID_FIELDS
         return [value] if is_joined and not isinstance(value, list) else value
@@ -232,8 +220,8 @@ class ReadPlan:
     @staticmethod
     def _truth(field: str, path: Condition, row: RawRow) -> object:
         """Return whether a condition holds for a row; None if the row lacks its path."""
-        value = path.path.value(row)
-        if value is MISSING or (path.pattern is None and is_missing(value)):
+        value = path.value(row)
+        if value is None or (path.pattern is None and is_missing(value)):
             return None
         if path.pattern is not None:
             return path.holds(row)
@@ -337,7 +325,7 @@ class Given(NamedTuple):
             if field in paths:
                 raise ParameterError(f"names {field!r} twice: keep one path", option)
             try:
-                condition_of(path) if field in TRUTHS else path_of(path)
+                path_of_field(field, path)
             except PathError as error:
                 raise ParameterError(f"{name}: {error}", option) from None
             paths[field] = path

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from fullrecall.files.cells import has_mark
 from fullrecall.files.columns import ColumnValues, are_numbered, asks, form_of, is_id_like, is_pair
 from fullrecall.files.objects import IDS, TEXTS, are_judged, of_objects
-from fullrecall.files.partial_plan import PartialPlan, columns_at
-from fullrecall.files.paths import path_of
+from fullrecall.files.partial_plan import PartialPlan
+from fullrecall.files.paths import path_of, taken_by
 from fullrecall.files.plans import FIELDS, REFERENCES, snake
 from fullrecall.files.usual_names import usual
 
@@ -72,7 +72,7 @@ class ReferencesPlan(PartialPlan):
 
         names = [name for name, field in FIELDS.items() if field != "id"]
         known = {*FIELDS, *usual.ANSWERS, "context"}
-        used = frozenset().union(*(columns_at(*pair) for pair in self.fields.items()))
+        used = taken_by(self.fields)
         near = [each for each in self.free() if each.name not in known | used]
         for column in near:
             meant = get_close_matches(column.name, names, n=1, cutoff=0.85)

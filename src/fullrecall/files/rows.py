@@ -13,12 +13,11 @@ from fullrecall._util.pieces import chunked, pause
 from fullrecall._util.places import shown_path
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.files.cells import TRUTHS
 from fullrecall.files.columns import looks_gold
 from fullrecall.files.formats import RawRow
 from fullrecall.files.guess import guessed
 from fullrecall.files.judgments import JudgmentTable
-from fullrecall.files.paths import MISSING, Each, ListOf, RowPath, condition_of, path_of
+from fullrecall.files.paths import Condition, Each, ListOf, RowPath, path_of_field
 from fullrecall.files.plans import (
     FIELDS,
     NOTHING_GIVEN,
@@ -264,7 +263,8 @@ class PlannedRows:
 
 def _paths_in(name: str, text: str) -> Sequence[RowPath]:
     """Return the paths, inside a user's path for a field, of which each must exist in some row."""
-    path = condition_of(text).path if name in TRUTHS else path_of(text)
+    path = path_of_field(name, text)
+    path = path.path if isinstance(path, Condition) else path
     first = path.steps[0] if path.steps else None
     return first.paths if isinstance(first, ListOf) else [path]
 
@@ -275,14 +275,14 @@ def _reaches(row: RawRow, path: RowPath) -> bool:
     if is_plain and path.columns <= row.keys():
         return True
     try:
-        return path.value(row) is not MISSING
+        return path.value(row) is not None
     except InputError:  # The error is raised again at its place.
         return True
 
 
 def _is_other(columns: frozenset[str], plan: ReadPlan) -> bool:
     """Return whether a row lacks the question of a plan, or has references under other columns."""
-    has = {name: columns >= plan.columns_of(name) for name in plan.fields}
+    has = {name: columns >= path.columns for name, path in plan.paths.items()}
     others = columns - plan.taken
     lacks_question = has.get("user_input") is False
     references = [has[name] for name in REFERENCES if name in has]
