@@ -19,7 +19,7 @@ def test_a_summary_without_any_match_names_the_rewrite(kind: str) -> None:
     """Each score names the difference of its IDs once, with the recall under rewritten IDs."""
     reference, retrieved, name = KINDS[kind]
     lists, references = samples(reference, retrieved)
-    truth, wanted = samples(lambda w, n: f"{w} {n}", lambda w, n: f"{w} {n}")
+    truth, wanted = samples("{w} {n}", "{w} {n}")
     share = sum(one[0] in found for found, one in zip(truth, wanted, strict=True)) / 40
     report = report_of(lists, references)
     (score,) = report.summary()

@@ -10,7 +10,8 @@ from typing import Any
 
 from fullrecall._util.dataframes import is_missing
 from fullrecall.files.cells import has_mark, is_parallel, items_of, opened, parts_of
-from fullrecall.files.paths import quoted
+from fullrecall.files.formats import RawRow
+from fullrecall.files.paths import path_of, quoted
 from fullrecall.files.plans import roles_of, snake
 from fullrecall.files.usual_names import usual
 
@@ -34,6 +35,9 @@ _NUMBERED = re.compile(
     r"([^\W\d]+[-_:/.#])\d+|(?=.*\d)[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}"
 )
 """An ID that consists of a name and a number, or is random."""
+
+_NUMBERED_NAME = re.compile(r"(.{,100}[^\W\d_])[\s_.-]{,3}(\d{1,3})")
+"""A column of a list that a spreadsheet spread over `gold_1`, `gold_2` and `gold_3`."""
 
 
 def looks_gold(name: str) -> bool:
@@ -199,3 +203,48 @@ def are_numbered(items: Sequence[Any]) -> bool:
     found = [_NUMBERED.fullmatch(item) if isinstance(item, str) else None for item in items]
     names = {each and each[1] for each in found}
     return len(set(items)) > 1 and all(found) and len(names) == 1
+
+
+def with_lists(
+    columns: Mapping[str, ColumnValues], rows: Sequence[RawRow]
+) -> dict[str, ColumnValues]:
+    """Return columns, those that are numbered from 0 or 1 as one column with the lists of rows.
+
+    Columns that hold lists stay apart: each may be the result of another run. Numbered questions
+    and turns stay apart too.
+    """
+    found = dict(columns)
+    for name, members in _groups(columns).items():
+        path = f"[{', '.join(map(quoted, members))}]"
+        values = [path_of(path).value(row) for row in rows]
+        for member in members:
+            del found[member]
+        found[name] = ColumnValues(path, name, [each for each in values if each is not None])
+    return found
+
+
+def _groups(columns: Mapping[str, ColumnValues]) -> dict[str, list[str]]:
+    """Return the names of numbered columns, in the order of their numbers, by a name for all."""
+    numbered: dict[str, dict[int, str]] = {}
+    for name in columns:
+        if match := _NUMBERED_NAME.fullmatch(name):
+            numbered.setdefault(match[1], {})[int(match[2])] = name
+    groups = {}
+    for stem, names in numbered.items():
+        numbers = sorted(names)
+        members = [names[number] for number in numbers]
+        whole = stem if stem.endswith("s") else f"{stem}s"
+        is_counted = len(numbers) > 1 and numbers in (
+            [*range(len(numbers))],
+            [*range(1, len(numbers) + 1)],
+        )
+        is_free = columns.keys().isdisjoint((stem, whole))
+        is_asked = asks(stem) or snake(whole) in usual.TURNS
+        if (
+            is_counted
+            and is_free
+            and not is_asked
+            and not any(columns[name].has_lists for name in members)
+        ):
+            groups[whole] = members
+    return groups

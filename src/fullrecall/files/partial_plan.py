@@ -9,9 +9,8 @@ from typing import Any
 
 from fullrecall._util.dataframes import is_missing
 from fullrecall.files.cells import TRUTHS, items_of
-from fullrecall.files.columns import ColumnValues, asks, given_values, is_number
+from fullrecall.files.columns import ColumnValues, asks, given_values, is_number, with_lists
 from fullrecall.files.formats import RawRow
-from fullrecall.files.numbered import with_lists
 from fullrecall.files.objects import IDS, of_objects
 from fullrecall.files.paths import path_of, path_of_field, quoted, taken_by
 from fullrecall.files.plans import Doubt, Given

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -349,9 +349,7 @@ def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
     taken = {column for path in fields.values() for column in path_of(path).columns}
     missing = sorted(taken - set(columns))
     if missing:
-        listed = ", ".join(map(repr, columns))
-        problem = f"no row has anything at {missing[0]!r}: the columns are {listed}"
-        raise InputError(problem, field=missing[0])
+        raise nothing_at(missing[0], columns)
     for column in columns:
         field = FIELDS.get(snake(column))
         if field is None or column in taken or column in given.left_out:
@@ -361,6 +359,12 @@ def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
         fields[field] = quoted(column)
     ours = {path for text in fields.values() for path in path_of(text).columns}
     return ReadPlan(fields, left_out=[column for column in columns if column not in ours])
+
+
+def nothing_at(path: str, columns: Iterable[str]) -> InputError:
+    """Return the error for a path that no row has."""
+    listed = ", ".join(map(repr, columns))
+    return InputError(f"no row has anything at {path!r}: the columns are {listed}", field=path)
 
 
 def doubtful(plan: ReadPlan, columns: Sequence[str]) -> InputError:

@@ -10,16 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.naming import parameter
-from fullrecall._util.parameters import as_path
 from fullrecall._util.pieces import chunked
-from fullrecall._util.places import Place, address_of, shown_path
+from fullrecall._util.places import shown_path
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.containers import KINDS, FileRows, kind_of, rows_of_file
 from fullrecall.files.frames import without_gaps
 from fullrecall.files.plans import Given, ReadPlan
 from fullrecall.files.reports.signature import is_report
 from fullrecall.files.rows import FileSamples, PlannedRows, Rename, in_file
-from fullrecall.files.text_files import STANDARD_INPUT, FilePath, existing_file, way_out
+from fullrecall.files.text_files import (
+    STANDARD_INPUT,
+    FilePath,
+    existing_file,
+    kind_at,
+    name_of,
+    way_out,
+)
 from fullrecall.observe.sources import is_span_row
 from fullrecall.samples.id_keys import IdKey
 from fullrecall.samples.sample import Sample
@@ -79,9 +85,9 @@ def read(
     Parquet without pyarrow.
     """
     given = Given.of(rows, fields, rename)
-    name = address_of(path) or str(as_path(path))
+    name = name_of(path)
     if Path(name).is_dir():
-        from fullrecall.files.beir import is_beir, read_beir
+        from fullrecall.files.trec import is_beir, read_beir
 
         if is_beir(Path(name)):
             return FileSamples(in_file(name, read_beir(Path(name), format or "test")))
@@ -146,8 +152,8 @@ def _container(
     path: FilePath, kind: str | None, left_out: AbstractSet[str]
 ) -> tuple[str, FileRows]:
     """Return the kind of a file, or of the files of a folder, and their rows."""
-    name = address_of(path) or str(as_path(path))
-    if name != STANDARD_INPUT and _is_folder(name):
+    name = name_of(path)
+    if kind_at(name) == "folder":
         from fullrecall.files.folders import partitions, rows_of_partitions
 
         kind, parts = partitions(name, kind)
@@ -157,12 +163,6 @@ def _container(
     if kind is None:
         raise InputError(way_out(name, KINDS), path=shown_path(name))
     return kind, rows_of_file(name, kind, left_out)
-
-
-def _is_folder(path: str) -> bool:
-    if address_of(path) is None:
-        return Path(path).is_dir()
-    return Place(path, InputError).kind == "folder"
 
 
 def _check_columns(given: Given, holds: str) -> None:

@@ -25,6 +25,7 @@ from fullrecall.files.plans import (
     Given,
     ReadPlan,
     doubtful,
+    nothing_at,
     snake,
 )
 from fullrecall.files.row_paths import (
@@ -250,10 +251,8 @@ class PlannedRows:
             raise InputError(f"no record has a row at {path!r}: leave it out, or name another list")
 
     def _check_met(self) -> None:
-        for path in self._unmet:
-            listed = ", ".join(map(repr, self._columns))
-            problem = f"no row has anything at {path.text!r}: the columns are {listed}"
-            raise InputError(problem, field=path.text)
+        if self._unmet:
+            raise nothing_at(self._unmet[0].text, self._columns)
 
     _rows: str | None = None
     _has_records: bool = False

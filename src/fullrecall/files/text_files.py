@@ -43,21 +43,28 @@ _NO_TEXT = re.compile("[\0\udc80-\udcff]")
 
 def existing_file(path: FilePath) -> str:
     """Return `path` as a `str`; raise `InputError` if no file can be read there."""
-    address = address_of(path)
-    if address is not None:
-        kind = Place(address, InputError).kind
-        if kind != "file":
-            problem = "no such file" if kind is None else "is a directory: name one file in it"
-            raise InputError(problem, path=shown_path(address))
-        return address
-    name = str(as_path(path))
-    if name == STANDARD_INPUT:
-        return name
-    if Path(name).is_dir():
-        raise InputError("is a directory: name one file in it", path=shown_path(name))
-    if not Path(name).exists():
-        raise InputError("no such file", path=shown_path(name))
+    name = name_of(path)
+    kind = kind_at(name)
+    if kind != "file":
+        problem = "no such file" if kind is None else "is a directory: name one file in it"
+        raise InputError(problem, path=shown_path(name))
     return name
+
+
+def name_of(path: FilePath) -> str:
+    """Return a path, or an address, as a `str`; raise `ParameterError` for anything else."""
+    return address_of(path) or str(as_path(path))
+
+
+def kind_at(name: str) -> str | None:
+    """Return whether a "file" or a "folder" is at a path or an address; None for neither."""
+    if name == STANDARD_INPUT:
+        return "file"
+    if address_of(name) is not None:
+        return Place(name, InputError).kind
+    if Path(name).is_dir():
+        return "folder"
+    return "file" if Path(name).exists() else None
 
 
 def text_lines(path: str, limit: int | None = None) -> Generator[tuple[int, str], None, None]:

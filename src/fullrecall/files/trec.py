@@ -1,4 +1,4 @@
-"""Relevance judgments (qrels) and a system's results (a run), from TREC's files or from dicts."""
+"""Relevance judgments (qrels) and a system's results (a run): dicts, or TREC's or BEIR's files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from contextlib import closing
 from itertools import groupby
 from math import isfinite, isnan, nan
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias, get_args
 
 from fullrecall._util.parameters import check_choice
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
+from fullrecall.files.containers import json_lines
 from fullrecall.files.rows import in_file
 from fullrecall.files.text_files import (
     FilePath,
@@ -286,3 +288,25 @@ def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:
             raise InputError(f"{name}: two queries are named {key!r}", field=name)
         by_id[key] = documents
     return by_id
+
+
+def is_beir(folder: Path) -> bool:
+    """Return whether a folder has the questions and judgments of BEIR."""
+    return (folder / "qrels").is_dir() and bool([*folder.glob("queries.jsonl*")])
+
+
+def read_beir(folder: Path, split: str) -> Iterator[Sample]:
+    """Yield the questions that a split judges, in the order of the judgments.
+
+    Raises `InputError` for a missing split, and for a judged query without a text.
+    """
+    questions = next(folder.glob("queries.jsonl*"))  # The file may be compressed.
+    qrels = next((folder / "qrels").glob(f"{split}.tsv*"), None)
+    if qrels is None:
+        splits = sorted(path.name.partition(".")[0] for path in (folder / "qrels").iterdir())
+        raise InputError(f"no judgments of the split {split!r}: choose one of {', '.join(splits)}")
+    texts = {str(row.get("_id")): row.get("text") for _, row in json_lines(str(questions))}
+    for query, grades in judgments(str(qrels)).items():
+        if query not in texts:
+            raise InputError(f"the query {query!r} of {qrels.name} is not in {questions.name}")
+        yield Sample(id=query, user_input=texts[query], reference_context_ids=grades)
