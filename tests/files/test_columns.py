@@ -19,8 +19,7 @@ from fullrecall.files.columns import (
     is_pair,
     looks_gold,
 )
-from fullrecall.files.foreign_names import english_words
-from fullrecall.files.usual_names import singular
+from fullrecall.files.usual_names import english_words, singular
 
 
 def column(*values: Any, name: str = "x", above: ColumnValues | None = None) -> ColumnValues:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall.files.foreign_names import english_words
+from fullrecall.files.usual_names import english_words
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fullrecall._util.dataframes import eager, is_frame
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.files.plans import snake
+from fullrecall.files.usual_names import snake
 
 if TYPE_CHECKING:
     import narwhals as nw

@@ -12,8 +12,7 @@ from fullrecall._util.dataframes import is_missing
 from fullrecall.files.cells import has_mark, is_parallel, items_of, opened, parts_of
 from fullrecall.files.formats import RawRow
 from fullrecall.files.paths import path_of, quoted
-from fullrecall.files.plans import roles_of, snake
-from fullrecall.files.usual_names import usual
+from fullrecall.files.usual_names import roles_of, snake, usual
 
 ASKING = ("?", "\uff1f", "\u061f")
 """Question marks: ASCII, full-width, and Arabic."""
@@ -208,10 +207,10 @@ def are_numbered(items: Sequence[Any]) -> bool:
 def with_lists(
     columns: Mapping[str, ColumnValues], rows: Sequence[RawRow]
 ) -> dict[str, ColumnValues]:
-    """Return columns, those that are numbered from 0 or 1 as one column with the lists of rows.
+    """Return the columns; each series numbered from 0 or 1 becomes one column of lists.
 
-    Columns that hold lists stay apart: each may be the result of another run. Numbered questions
-    and turns stay apart too.
+    Numbered columns of lists are not joined, since each may come from another run; nor are
+    questions and turns.
     """
     found = dict(columns)
     for name, members in _groups(columns).items():
@@ -224,7 +223,7 @@ def with_lists(
 
 
 def _groups(columns: Mapping[str, ColumnValues]) -> dict[str, list[str]]:
-    """Return the names of numbered columns, in the order of their numbers, by a name for all."""
+    """Group the names of numbered columns by their common name, in the order of their numbers."""
     numbered: dict[str, dict[int, str]] = {}
     for name in columns:
         if match := _NUMBERED_NAME.fullmatch(name):

@@ -20,9 +20,9 @@ from fullrecall.files.objections import objections
 from fullrecall.files.objects import IDS, TEXTS
 from fullrecall.files.partial_plan import HEAD
 from fullrecall.files.paths import path_of, path_of_field, taken_by
-from fullrecall.files.plans import FIELDS, REFERENCES, Given, ReadPlan, snake
+from fullrecall.files.plans import FIELDS, REFERENCES, Given, ReadPlan
 from fullrecall.files.references import ReferencesPlan
-from fullrecall.files.usual_names import usual
+from fullrecall.files.usual_names import snake, usual
 from fullrecall.samples.sample import Sample
 
 

@@ -12,8 +12,8 @@ from fullrecall.errors import InputError
 from fullrecall.files.columns import asks, form_of, looks_gold
 from fullrecall.files.objects import IDS
 from fullrecall.files.paths import path_of, quoted
-from fullrecall.files.plans import FIELDS, Doubt, Given, roles_of, snake
-from fullrecall.files.usual_names import usual
+from fullrecall.files.plans import FIELDS, Doubt, Given
+from fullrecall.files.usual_names import roles_of, snake, usual
 
 _QUERIES = ("query_id", "qid", "topic_id", "topic", "question_id")
 _DOCUMENTS = (

@@ -14,8 +14,8 @@ from fullrecall.files.judgments import POSITIVE
 from fullrecall.files.objects import IDS, TEXTS
 from fullrecall.files.partial_plan import HEAD, PartialPlan
 from fullrecall.files.paths import path_of, taken_by
-from fullrecall.files.plans import FIELDS, Doubt, roles_of
-from fullrecall.files.usual_names import usual
+from fullrecall.files.plans import FIELDS, Doubt
+from fullrecall.files.usual_names import roles_of, usual
 
 _FEWEST_ROWS = 4
 """The fewest rows in which repeated values of a column are evidence."""

@@ -8,8 +8,7 @@ from typing import Any
 
 from fullrecall.files.columns import ColumnValues, is_number
 from fullrecall.files.paths import path_of, quoted
-from fullrecall.files.plans import roles_of, snake
-from fullrecall.files.usual_names import singular, usual
+from fullrecall.files.usual_names import roles_of, singular, snake, usual
 
 IDS, TEXTS = "reference_context_ids", "reference_contexts"
 

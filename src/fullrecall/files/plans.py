@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,7 +12,6 @@ from fullrecall._util.dataframes import is_missing
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.cells import ID_FIELDS, cell_of, opened
-from fullrecall.files.foreign_names import english_words
 from fullrecall.files.formats import RawRow
 from fullrecall.files.paths import (
     Condition,
@@ -24,34 +22,11 @@ from fullrecall.files.paths import (
     quoted,
     taken_by,
 )
-from fullrecall.files.usual_names import singular
+from fullrecall.files.usual_names import snake
 from fullrecall.samples.context import CONTEXT_KEYS
 from fullrecall.samples.hits import contexts_of
 from fullrecall.samples.id_keys import IdKey, ids_alone
 from fullrecall.samples.sample import Sample
-
-
-def words_of(name: str) -> list[str]:
-    """Split a column's name into lower-case English words: `expectedOutput`, `Gold Chunk`."""
-    apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return english_words(apart)
-
-
-def roles_of(name: str) -> frozenset[str]:
-    """Return the words of a column's name in the singular and without numbers."""
-    return frozenset(singular(word.rstrip("0123456789")) or word for word in words_of(name))
-
-
-def snake(name: str) -> str:
-    """Return a column's name in the style of fields: `expected_output`, `gold_chunk`.
-
-    For the name of a nested value, such as `inputs.question`, it uses the last part.
-    """
-    before, _, last = name.rpartition(".")
-    if before and last and not before.lower().startswith("meta"):
-        return snake(last)
-    return "_" * name.startswith("_") + "_".join(words_of(name)) + "_" * name.endswith("_")
-
 
 FIELDS = {name: field for field, others in Sample.names().items() for name in (field, *others)}
 """Every name that `Sample` takes, with the field it means."""

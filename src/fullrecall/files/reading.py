@@ -13,7 +13,14 @@ from fullrecall._util.naming import parameter
 from fullrecall._util.pieces import chunked
 from fullrecall._util.places import shown_path
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.files.containers import KINDS, FileRows, kind_of, rows_of_file
+from fullrecall.files.containers import (
+    KINDS,
+    FileRows,
+    kind_of,
+    partitions,
+    rows_of_file,
+    rows_of_partitions,
+)
 from fullrecall.files.frames import without_gaps
 from fullrecall.files.plans import Given, ReadPlan
 from fullrecall.files.reports.signature import is_report
@@ -154,8 +161,6 @@ def _container(
     """Return the kind of a file, or of the files of a folder, and their rows."""
     name = name_of(path)
     if kind_at(name) == "folder":
-        from fullrecall.files.folders import partitions, rows_of_partitions
-
         kind, parts = partitions(name, kind)
         return kind, rows_of_partitions(parts, kind, left_out)
     name = existing_file(path)

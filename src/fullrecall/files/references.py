@@ -10,8 +10,8 @@ from fullrecall.files.columns import ColumnValues, are_numbered, asks, form_of, 
 from fullrecall.files.objects import IDS, TEXTS, are_judged, of_objects
 from fullrecall.files.partial_plan import PartialPlan
 from fullrecall.files.paths import path_of, taken_by
-from fullrecall.files.plans import FIELDS, REFERENCES, snake
-from fullrecall.files.usual_names import usual
+from fullrecall.files.plans import FIELDS, REFERENCES
+from fullrecall.files.usual_names import snake, usual
 
 CLAIMS = "reference_claims"
 _MOST_CLAIM_WORDS = 40  # longer texts are passages

@@ -11,8 +11,8 @@ from fullrecall.files.cells import is_parallel, items_of, opened
 from fullrecall.files.columns import ASKING, asks, form_of, is_number, looks_gold
 from fullrecall.files.formats import RawRow, format_of
 from fullrecall.files.paths import Each, path_of, quoted
-from fullrecall.files.plans import FIELDS, roles_of, snake
-from fullrecall.files.usual_names import usual
+from fullrecall.files.plans import FIELDS
+from fullrecall.files.usual_names import roles_of, snake, usual
 from fullrecall.samples.identifiers import is_texts
 
 RowNumber: TypeAlias = int | str
@@ -259,6 +259,7 @@ def _are_objects(value: object) -> bool:
 
 
 def _below(value: Any, steps: Sequence[Any], above: Mapping[str, Any]) -> Iterator[object]:
+    """Yield the rows at steps; an object of lists is one row, while `RowPath` reads its items."""
     if not steps:
         yield RowBelow(above, value) if isinstance(value, Mapping) else value
         return

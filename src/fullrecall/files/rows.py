@@ -26,7 +26,6 @@ from fullrecall.files.plans import (
     ReadPlan,
     doubtful,
     nothing_at,
-    snake,
 )
 from fullrecall.files.row_paths import (
     NumberedRows,
@@ -36,6 +35,7 @@ from fullrecall.files.row_paths import (
     rows_in,
     spread_rows,
 )
+from fullrecall.files.usual_names import snake
 from fullrecall.samples.id_keys import IdKey, check_id_key
 from fullrecall.samples.sample import Sample
 

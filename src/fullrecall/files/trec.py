@@ -1,4 +1,4 @@
-"""Relevance judgments (qrels) and a system's results (a run): dicts, or TREC's or BEIR's files."""
+"""Relevance judgments (qrels) and results (runs): dicts, or the files of TREC and BEIR."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def is_beir(folder: Path) -> bool:
 
 
 def read_beir(folder: Path, split: str) -> Iterator[Sample]:
-    """Yield the questions that a split judges, in the order of the judgments.
+    """Yield one sample for each query that a split judges, in the order of the judgments.
 
     Raises `InputError` for a missing split, and for a judged query without a text.
     """

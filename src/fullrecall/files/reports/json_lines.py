@@ -18,7 +18,6 @@ from fullrecall._util.garbage import uncollected
 from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall._util.warning import warn
 from fullrecall.errors import ReportError
-from fullrecall.files.reports.locks import lock
 from fullrecall.files.reports.plain import (
     as_line,
     changed,
@@ -38,6 +37,7 @@ from fullrecall.files.reports.records import (
 )
 from fullrecall.files.reports.row_writer import RowWriter
 from fullrecall.files.reports.signature import KIND
+from fullrecall.files.reports.stores import lock
 from fullrecall.samples.retrieval import View
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Method

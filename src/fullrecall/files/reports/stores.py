@@ -9,7 +9,6 @@ from typing import Any
 
 from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall.errors import ReportError
-from fullrecall.files.reports.locks import lock
 from fullrecall.files.reports.signature import is_own
 
 
@@ -119,3 +118,21 @@ def no_stream(path: object) -> ReportError:
         f"{shown_path(path)}: no file at an address grows line by line: name a folder that ends "
         "in .parquet, or a local file"
     )
+
+
+def lock(descriptor: int, path: Path) -> None:
+    """Lock an open file or directory until it is closed.
+
+    Raises `ReportError` if another run holds the lock. Does nothing if the system or the file
+    system has no such locks.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such locks.
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ReportError(f"another run writes to {path}: wait for its end") from None
+    except OSError:  # This file system has no locks.
+        return
