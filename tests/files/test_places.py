@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from fullrecall import IdRecall, Report, evaluate
 from fullrecall._util.places import address_of, partitions_of, shown_path
 from fullrecall.errors import FullrecallError, InputError, MissingExtraError, ReportError
-from fullrecall.files import folders
+from fullrecall.files import containers
 from fullrecall.read import read
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
@@ -180,7 +180,7 @@ def test_folders_without_columns_are_refused(tmp_path: Path) -> None:
         read(tmp_path)
     (tmp_path / "c.csv").write_text("id\n1\n")
     with pytest.raises(InputError, match=r"holds files of csv and jsonl: pass format"):
-        folders.partitions(str(tmp_path), None)
+        containers.partitions(str(tmp_path), None)
 
 
 @pytest.mark.rooms

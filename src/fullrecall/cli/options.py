@@ -332,7 +332,6 @@ def check_output(
     *,
     inputs: Iterable[Path | None] = (),
     replace: bool = False,
-    way_out: str = "name another file",
 ) -> None:
     """Raise `typer.BadParameter` if `path` cannot, or must not, be written.
 
@@ -357,7 +356,7 @@ def check_output(
     if not _is_ours(path):
         raise bad_option(option, f"{path} exists and is not a saved report: name another file")
     if not replace:
-        raise bad_option(option, f"{path} exists: {way_out}")
+        raise bad_option(option, f"{path} exists: name another file")
 
 
 def _is_ours(path: Path) -> bool:

@@ -130,16 +130,19 @@ def plan_of(
 
 
 def planned_head(
-    path: FilePath, *, id_key: IdKey | None = None, **options: Any
+    path: FilePath,
+    *,
+    rows: str | None,
+    fields: Mapping[str, str | None] | None,
+    format: str | None,  # noqa: A002 - the file's format
 ) -> tuple[ReadPlan, Callable[[], Sample]]:
     """Return the plan of a file, and a function that reads its first sample."""
-    given = Given.of(options["rows"], options["fields"], options.get("rename"))
-    name, opened, planned = _opened(path, options["format"], given, id_key)
+    name, opened, planned = _opened(path, format, Given.of(rows, fields, None), None)
     try:
         plan, values = planned.planned(opened)
     except InputError as error:
         raise error.at(path=name) from None
-    return plan, lambda: plan.sample(values[0], id_key)
+    return plan, lambda: plan.sample(values[0])
 
 
 def _opened(

@@ -223,18 +223,18 @@ def _inverted(counts: Counts, alpha: float, least: float) -> float:
     return root(beyond, least, counts.values[-1], start, at_the_mean)
 
 
-def upper_bound(counts: Counts, alpha: float, *, most: float = 1.0) -> float:
+def upper_bound(counts: Counts, alpha: float) -> float:
     """Return the upper bound: the true mean is above it with probability `alpha` at most.
 
-    It is the mirror image of `lower_bound`, between the smallest value and `most`; without values
-    it is `most`.
+    It is the mirror image of `lower_bound`, between the smallest value and 1; without values it
+    is 1.
     """
-    _check_range(counts, most=most)
-    return -lower_bound(counts.mirrored, alpha, least=-most)
+    _check_range(counts, most=1.0)
+    return -lower_bound(counts.mirrored, alpha, least=-1.0)
 
 
 def groups_needed(
-    counts: Counts, threshold: float, alpha: float, *, least: float = 0.0, most: float = 1.0
+    counts: Counts, threshold: float, alpha: float, *, least: float = 0.0
 ) -> int | None:
     """Return how many independent values would show that the mean is above `threshold`, or below.
 
@@ -242,9 +242,9 @@ def groups_needed(
     Returns None without values, and if no n up to `MOST_GROUPS` is enough, as when the mean equals
     the threshold.
     """
-    _check_range(counts, least=least, most=most)
+    _check_range(counts, least=least, most=1.0)
     if counts.values and counts.mean < threshold:
-        counts, threshold, least = counts.mirrored, -threshold, -most
+        counts, threshold, least = counts.mirrored, -threshold, -1.0
     target, share = sqrt(-log(alpha)), 1 / counts.size if counts.values else 1.0
 
     def beyond(size_root: float) -> float:
