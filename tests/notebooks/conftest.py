@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,21 +44,27 @@ class Notebook(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def run_notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Notebook]]:
-    """Yield a function that runs a notebook of `notebooks/` by its name, with this interpreter.
+def notebook(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Notebook]:
+    """Yield the notebook of `notebooks/` that a test module's `NAME` names, after a run.
 
-    A cell that raises fails the test, with the cell and its traceback.
+    It runs once for all tests of the module, with this interpreter. A cell that raises fails the
+    tests, with the cell and its traceback.
     """
     with pytest.MonkeyPatch.context() as monkeypatch:
-        yield _runner(tmp_path_factory.mktemp("notebook"), monkeypatch)
+        folder = tmp_path_factory.mktemp("notebook")
+        _prepare(folder, monkeypatch)
+        yield _run(NOTEBOOKS / request.module.NAME, folder)
 
 
-def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Notebook]:
-    startup = tmp_path / "ipython" / "profile_default" / "startup"
+def _prepare(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a kernel settings of its own, without keys and without a network."""
+    startup = folder / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "00-offline.py").write_text(OFFLINE, encoding="utf-8")
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("IPYTHONDIR", str(folder / "ipython"))
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(folder / "runtime"))
     # Without it jupyter_core warns of a coming change.
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
     for name in (
@@ -69,38 +75,35 @@ def _runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     ):
         monkeypatch.delenv(name, raising=False)
 
-    def run(name: str, *, timeout: int = 300) -> Notebook:
-        import nbformat
-        from jupyter_client.kernelspec import KernelSpecManager
-        from nbclient import NotebookClient
 
-        notebook = nbformat.read(NOTEBOOKS / name, as_version=4)
-        nbformat.validate(notebook)
-        # No installed kernel is looked for: the only one left is this interpreter's own ipykernel.
-        specs = KernelSpecManager(kernel_dirs=[])
-        assert specs.get_kernel_spec("python3").argv[0] == sys.executable
-        where = {"metadata": {"path": str(tmp_path)}}
-        client = NotebookClient(
-            notebook,
-            timeout=timeout,
-            kernel_name="python3",
-            resources=where,
-            coalesce_streams=True,  # A busy kernel sends one print in several pieces.
-        )
-        # The client makes the kernel manager, so that it also ends the kernel after a cell that
-        # fails.
-        client.create_kernel_manager().kernel_spec_manager = specs
-        client.execute()
-        return Notebook(
-            tuple(
-                Cell(cell.source, _shown(cell))
-                for cell in notebook.cells
-                if cell.cell_type == "code"
-            ),
-            "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown"),
-        )
+def _run(path: Path, folder: Path) -> Notebook:
+    """Return a notebook after a run in a folder."""
+    import nbformat
+    from jupyter_client.kernelspec import KernelSpecManager
+    from nbclient import NotebookClient
 
-    return run
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    # No installed kernel is looked for: the only one left is this interpreter's own ipykernel.
+    specs = KernelSpecManager(kernel_dirs=[])
+    assert specs.get_kernel_spec("python3").argv[0] == sys.executable
+    client = NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+        coalesce_streams=True,  # A busy kernel sends one print in several pieces.
+    )
+    # The client makes the kernel manager, so that it also ends the kernel after a cell that
+    # fails.
+    client.create_kernel_manager().kernel_spec_manager = specs
+    client.execute()
+    return Notebook(
+        tuple(
+            Cell(cell.source, _shown(cell)) for cell in notebook.cells if cell.cell_type == "code"
+        ),
+        "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown"),
+    )
 
 
 def _shown(cell: Any) -> str:

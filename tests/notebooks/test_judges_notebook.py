@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.tools
 NAME = "judges.ipynb"
-
-
-@pytest.fixture(scope="module")
-def notebook(run_notebook: Callable[..., Any]) -> Any:
-    """Return the notebook, run once for all tests."""
-    return run_notebook(NAME)
 
 
 def test_the_score_is_that_of_the_claims_with_evidence(notebook: Any) -> None:

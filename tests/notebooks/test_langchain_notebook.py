@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,9 +17,8 @@ def mean_at(table: str, name: str) -> float:
     return float(score)
 
 
-def test_it_runs_and_shows_what_it_says(run_notebook: Callable[..., Any]) -> None:
+def test_it_runs_and_shows_what_it_says(notebook: Any) -> None:
     """The notebook shows an experiment, misses with causes, a fix, stages, and an agent."""
-    notebook = run_notebook(NAME)
     assert "166 pages, 60 questions" in notebook.shown_by("library_pages, library_questions")
     feedback = notebook.shown_by("def experiment")
     assert re.search(r"^id_recall@5 1\.0 - 1 of 1 found in 5 retrieved", feedback, re.MULTILINE)

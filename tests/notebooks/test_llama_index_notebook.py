@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 pytestmark = [pytest.mark.frameworks, pytest.mark.tools]
 NAME = "llama_index.ipynb"
-
-
-@pytest.fixture(scope="module")
-def notebook(run_notebook: Callable[..., Any]) -> Any:
-    """Return the notebook, run once for all tests."""
-    return run_notebook(NAME)
 
 
 def row(table: str, name: str) -> list[float]:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.tools
 NAME = "testset.ipynb"
-
-
-@pytest.fixture(scope="module")
-def notebook(run_notebook: Callable[..., Any]) -> Any:
-    """Return the notebook, run once for all tests."""
-    return run_notebook(NAME)
 
 
 def test_the_scripted_model_is_named_as_such(notebook: Any) -> None:
