@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli import command_line
 
 from fullrecall import Report
-from fullrecall.cli import app
 from fullrecall.read import read_labels
 
 
@@ -24,7 +23,7 @@ def saved(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 
 def run(*words: str | Path, code: int = 0) -> str:
     """Return a command's output, on both streams; its exit code is checked."""
-    done = CliRunner().invoke(app, list(map(str, words)))
+    done = command_line.run(*words)
     assert done.exit_code == code, done.output
     return " ".join(done.output.split())
 
@@ -49,9 +48,7 @@ def test_from_report_to_corrected_mean(saved: Path) -> None:
     shown = run("judge", "calibrate", saved, "labels.csv")
     assert "corrected (prediction-powered) 1.000" in shown
     assert "30 of 52 claims labeled" in shown
-    plain = json.loads(
-        CliRunner().invoke(app, ["judge", "calibrate", str(saved), "labels.csv", "--json"]).stdout
-    )
+    plain = json.loads(command_line.run("judge", "calibrate", saved, "labels.csv", "--json").stdout)
     assert plain["corrected"]["value"] == pytest.approx(1)
 
 

@@ -37,9 +37,12 @@ TEXTS = {
 }
 
 
-def run(*arguments: object) -> Any:
-    """Run the command line in this process; any exception but an exit is raised."""
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+def run(*arguments: object, **options: Any) -> Any:
+    """Run the command line in this process; any exception but an exit is raised.
+
+    `options` are those of the runner, such as `input`.
+    """
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False, **options)
 
 
 def command(*arguments: object) -> list[str]:

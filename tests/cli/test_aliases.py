@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.command_line import run
 
-from fullrecall.cli import app
 from fullrecall.errors import ParameterError
 from fullrecall.measures import (
     AP,
@@ -77,6 +76,6 @@ def test_a_command_takes_it(tmp_path: Path) -> None:
     """`--measure mrr@5` shows rr@5."""
     samples = tmp_path / "samples.jsonl"
     samples.write_text('{"retrieved_context_ids": ["a"], "reference_context_ids": ["a"]}\n')
-    run = CliRunner().invoke(app, ["evaluate", str(samples), "--measure", "mrr@5"])
-    assert run.exit_code == 0, run.output
-    assert "rr@5" in run.stdout
+    done = run("evaluate", samples, "--measure", "mrr@5")
+    assert done.exit_code == 0, done.output
+    assert "rr@5" in done.stdout

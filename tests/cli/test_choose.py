@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from fullrecall.cli import app
+from tests.cli.command_line import run
 
 CODE = """
 from zlib import crc32
@@ -45,7 +43,7 @@ ALL = ("-r", "all=searches.py:all_of_them")
 
 def test_it_names_the_best_one(folder: Path) -> None:
     """The better retriever is named with exit code 0, without the retrievers' own output."""
-    done = CliRunner().invoke(app, ["choose", "q.jsonl", *HALF, *ALL, "--state", "race.json"])
+    done = run("choose", "q.jsonl", *HALF, *ALL, "--state", "race.json")
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("all: no other has a better id_recall")
     assert "noise" not in done.stdout
@@ -56,7 +54,7 @@ def test_it_names_the_best_one(folder: Path) -> None:
 def test_it_cannot_tell_the_same_from_the_same() -> None:
     """Equal retrievers give exit code 3, and JSON if asked for."""
     arguments = ["choose", "q.jsonl", *HALF, "-r", "again=searches.py:half", "--json"]
-    done = CliRunner().invoke(app, [*arguments, "--measure", "recall@1"])
+    done = run(*arguments, "--measure", "recall@1")
     assert done.exit_code == 3
     found = json.loads(done.stdout)
     assert (found["winner"], found["label"], found["questions"]) == (None, "id_recall@1", 100)
@@ -66,7 +64,7 @@ def test_it_cannot_tell_the_same_from_the_same() -> None:
 def test_retrievers_have_their_functions_names_and_k_is_recall() -> None:
     """Retrievers are named by their functions, and `--k 1` measures recall at 1."""
     arguments = ["choose", "q.jsonl", "-r", "searches.py:half", "-r", "searches.py:all_of_them"]
-    done = CliRunner().invoke(app, [*arguments, "--k", "1", "--json"])
+    done = run(*arguments, "--k", "1", "--json")
     choice = json.loads(done.stdout)
     assert choice["label"] == "id_recall@1"
     assert {each["name"] for each in choice["standings"]} == {"half", "all_of_them"}
@@ -84,6 +82,6 @@ def test_retrievers_have_their_functions_names_and_k_is_recall() -> None:
 )
 def test_mistakes_are_named(arguments: tuple[str, ...], said: str) -> None:
     """Wrong usage exits with 2, and the message says what to write."""
-    done = CliRunner().invoke(app, ["choose", "q.jsonl", *arguments], env={"COLUMNS": "200"})
+    done = run("choose", "q.jsonl", *arguments, env={"COLUMNS": "200"})
     assert done.exit_code == 2
     assert said in " ".join(done.stderr.split())

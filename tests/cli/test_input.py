@@ -7,9 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.cli.command_line import SAMPLES, run
-from typer.testing import CliRunner
-
-from fullrecall.cli import app
 
 
 def test_trec_runs_are_read_with_their_qrels(file: Callable[..., Path]) -> None:
@@ -59,17 +56,17 @@ def test_several_files_are_one_report(file: Callable[..., Path]) -> None:
     whole = run("evaluate", file(SAMPLES), "--json").stdout
     assert run("evaluate", *parts, "--json").stdout == whole
     lines = "".join(f"{json.dumps(row)}\n" for row in SAMPLES)
-    piped = CliRunner().invoke(app, ["evaluate", "-", "--json"], input=lines)
+    piped = run("evaluate", "-", "--json", input=lines)
     assert (piped.exit_code, piped.stdout) == (0, whole)
     mixed = [str(parts[0]), "-"]
     rest = "".join(f"{json.dumps(row)}\n" for row in SAMPLES[1:])
-    assert CliRunner().invoke(app, ["evaluate", *mixed, "--json"], input=rest).stdout == whole
+    assert run("evaluate", *mixed, "--json", input=rest).stdout == whole
 
 
 def test_standard_input_is_named_in_errors() -> None:
     """The error of a line that came through a pipe names standard input."""
-    result = CliRunner().invoke(app, ["evaluate", "-"], input='{"id": "q1"}\n{"id": \n')
+    result = run("evaluate", "-", input='{"id": "q1"}\n{"id": \n')
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: standard input")
-    as_parquet = CliRunner().invoke(app, ["evaluate", "-", "--format", "parquet"], input="x")
+    as_parquet = run("evaluate", "-", "--format", "parquet", input="x")
     assert "name a file" in as_parquet.stderr

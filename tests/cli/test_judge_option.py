@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
+from tests.cli.command_line import run
 from tests.judge.scripted import quoting, reply
 from tests.lexical.tiny_nli import build
-from typer.testing import CliRunner
 
 from fullrecall.cli import options
 from fullrecall.judge import Cascade, LLMJudge
@@ -23,13 +23,6 @@ ROW = {
     "retrieved_contexts": ["The Eiffel Tower is in Paris.", "Bananas are yellow."],
     "reference": "The Eiffel Tower is in Paris. It is made of cheese.",
 }
-
-
-def run(*arguments: str) -> Any:
-    """Return the outcome of `fullrecall` with these arguments."""
-    from fullrecall.cli import app
-
-    return CliRunner().invoke(app, list(arguments))
 
 
 def file_of(folder: Path, *rows: dict[str, Any]) -> str:

@@ -5,20 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.cli.command_line import run
 from tests.precision_by_id import PrecisionById
-from typer.testing import CliRunner
 
 from fullrecall import IdRecall, Report, Sample, SpanRecall, evaluate
-from fullrecall.cli import app
 from fullrecall.measures import AllFound, nDCG
-
-
-def run(*arguments: object) -> Any:
-    """Run the command line in this process; any exception but an exit is raised."""
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.command_line import run
 
-from fullrecall.cli import app
 from fullrecall.demo import library_pages, library_questions
 
 # Python imports a `sitecustomize` before anything else: from then on each lookup of a host, and
@@ -260,7 +259,7 @@ def test_without_full_text_search_the_demo_says_so(monkeypatch: pytest.MonkeyPat
 
     connect = partial(sqlite3.connect, factory=WithoutFullText)
     monkeypatch.setattr("fullrecall.demo.library.sqlite3.connect", connect)
-    result = CliRunner().invoke(app, ["demo"], catch_exceptions=False)
+    result = run("demo")
     assert result.exit_code == 2
     assert "SQLite has no full-text search" in result.stderr
 
@@ -269,6 +268,6 @@ def test_an_output_that_is_a_file_is_refused_before_the_work(tmp_path: Path) -> 
     """--output refuses an existing file, before any work, and keeps it."""
     file = tmp_path / "reports"
     file.write_text("mine")
-    result = CliRunner().invoke(app, ["demo", "--output", str(file)], catch_exceptions=False)
+    result = run("demo", "--output", file)
     assert result.exit_code == 2
     assert file.read_text() == "mine"

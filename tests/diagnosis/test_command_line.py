@@ -7,11 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli import command_line
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
 from fullrecall._util import naming
-from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
 from fullrecall.errors import InputError
 from fullrecall.read import read_contexts
@@ -37,7 +36,7 @@ def corpus(tmp_path: Path) -> Path:
 
 def run(*arguments: object) -> tuple[int, str]:
     """Return the exit code and the printed text."""
-    result = CliRunner().invoke(app, ["diagnose", *map(str, arguments)])
+    result = command_line.run("diagnose", *arguments)
     return result.exit_code, result.output
 
 

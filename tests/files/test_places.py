@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from fullrecall import IdRecall, Report, evaluate
 from fullrecall._util.places import address_of, partitions_of, shown_path
@@ -205,16 +204,15 @@ def test_folders_of_a_report_are_columns(tmp_path: Path) -> None:
 @pytest.mark.rooms
 def test_the_command_line_takes_addresses(memory: Any) -> None:
     """The command line reads a set, and writes and summarizes a report, at an address."""
-    from fullrecall.cli import app
+    from tests.cli.command_line import run
 
     memory.pipe("/g/a.jsonl", "\n".join(map(json.dumps, SAMPLES)).encode())
-    run = CliRunner().invoke
     output = "memory://bucket/r.parquet"
-    scored = run(app, ["evaluate", "memory://g/a.jsonl", "--output", output])
+    scored = run("evaluate", "memory://g/a.jsonl", "--output", output)
     assert scored.exit_code == 0, scored.output
     assert f"Saved to {output}." in scored.output
-    shown = run(app, ["summary", output])
+    shown = run("summary", output)
     assert (shown.exit_code, "0.340" in shown.output) == (0, True), shown.output
-    missing = run(app, ["summary", "memory://bucket/none.parquet"])
+    missing = run("summary", "memory://bucket/none.parquet")
     assert missing.exit_code == 2
     assert "memory://bucket/none.parquet does not exist" in missing.output

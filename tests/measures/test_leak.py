@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from fullrecall import (
     ClaimRecall,
@@ -388,15 +387,12 @@ def test_text_form() -> None:
 @pytest.mark.rooms
 def test_the_command_line_scores_samples_that_only_forbid(tmp_path: Path) -> None:
     """The commands need neither references nor a scorer's name for samples that only forbid."""
-    from fullrecall.cli import app
+    from tests.cli.command_line import run
 
     samples, report = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
     samples.write_text('{"retrieved_context_ids": ["a"], "forbidden_ids": ["b"]}\n' * 300)
-    runner = CliRunner()
-    run = runner.invoke(
-        app, ["evaluate", str(samples), "--output", str(report), "--measure", "leak@10"]
-    )
-    assert run.exit_code == 0, run.output
-    gate = runner.invoke(app, ["gate", str(report), "--require", "leak@10<=0.01"])
+    done = run("evaluate", samples, "--output", report, "--measure", "leak@10")
+    assert done.exit_code == 0, done.output
+    gate = run("gate", report, "--require", "leak@10<=0.01")
     assert gate.exit_code == 0, gate.output
     assert "PASS" in gate.output

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from typer.testing import CliRunner
 
 from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.errors import ParameterError
@@ -101,24 +100,23 @@ def test_in_python(measures: list[Measure], tmp_path: Path) -> None:
 @pytest.mark.rooms
 def test_on_the_command_line(own: Path, tmp_path: Path) -> None:
     """`--measure app.py:NAME` takes parameters, a k, and thresholds."""
-    from fullrecall.cli import app
+    from tests.cli.command_line import run
 
     samples, saved = tmp_path / "samples.jsonl", tmp_path / "report.jsonl"
     samples.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
     names = {"Novelty(min_grade=2)@2", "Decay(p=0.25)@2", "Holes@2"}
     options = [part for name in sorted(names) for part in ("--measure", f"{own}:{name}")]
-    command = ["evaluate", str(samples), "--output", str(saved), "--json", *options]
-    run = CliRunner().invoke(app, command)
-    assert run.exit_code == 0, run.output
-    (score,) = json.loads(run.stdout)["scores"]
+    done = run("evaluate", samples, "--output", saved, "--json", *options)
+    assert done.exit_code == 0, done.output
+    (score,) = json.loads(done.stdout)["scores"]
     means = {name: estimate["mean"] for name, estimate in score["measures"].items()}
     assert means == pytest.approx({name: sum(both) / 2 for name, both in EXPECTED.items()})
-    gate = CliRunner().invoke(app, ["gate", str(saved), "--require", f"{own}:Holes@2>=0"])
+    gate = run("gate", saved, "--require", f"{own}:Holes@2>=0")
     assert gate.exit_code == 0, gate.output
     for wrong, problem in ((f"{own}:OWN@2", "cannot load"), ("json:loads", "is not a measure")):
-        run = CliRunner().invoke(app, ["summary", str(saved), "--measure", wrong])
-        assert run.exit_code == 2
-        assert problem in " ".join(run.stderr.split())
+        done = run("summary", saved, "--measure", wrong)
+        assert done.exit_code == 2
+        assert problem in " ".join(done.stderr.split())
 
 
 class Seen(GradedMeasure):

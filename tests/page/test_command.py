@@ -5,20 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.command_line import run
 
 from fullrecall import Context, Report, compare
 from fullrecall._util import naming
-from fullrecall.cli import app
 from fullrecall.diagnosis import diagnose
-
-
-def run(*arguments: object) -> Any:
-    """Run the command line in this process; raise any exception but an exit."""
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
 
 
 @pytest.fixture(autouse=True)

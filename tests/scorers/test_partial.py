@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from fullrecall import Gate, IdRecall, Report, Sample, evaluate
 from fullrecall.errors import InputError, Interrupted, ReportError
@@ -19,9 +18,9 @@ from fullrecall.report import compare
 
 def run(*arguments: object) -> Any:
     """Run the command line in this process; raise any exception but an exit."""
-    from fullrecall.cli import app
+    from tests.cli import command_line
 
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    return command_line.run(*arguments)
 
 
 def samples(count: int = 40) -> list[Sample]:

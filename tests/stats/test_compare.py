@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from tests.files.reports.sealing import seal
-from typer.testing import CliRunner
 
 from fullrecall import ContextPrecision, Gate, IdRecall, Report, Sample, TextRecall, evaluate
 from fullrecall.errors import ParameterError, ReportError
@@ -403,9 +402,9 @@ class TestCommand:
 
     def run(self, *arguments: object) -> Any:
         """Run the command line in this process."""
-        from fullrecall.cli import app
+        from tests.cli.command_line import run
 
-        return CliRunner().invoke(app, ["compare", *map(str, arguments)], catch_exceptions=False)
+        return run("compare", *arguments)
 
     @pytest.mark.rooms
     def test_it_prints_the_comparison(self, saved: tuple[Path, Path]) -> None:

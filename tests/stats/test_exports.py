@@ -13,7 +13,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.precision_by_id import PrecisionById
-from typer.testing import CliRunner
 
 from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.errors import ParameterError
@@ -244,18 +243,15 @@ class TestComparison:
     @pytest.mark.rooms
     def test_the_command_appends_it(self, tmp_path: Path) -> None:
         """`compare --markdown` adds to a job's summary, and prints as without."""
-        from fullrecall.cli import app
+        from tests.cli.command_line import run
 
         comparison = _compared()
         comparison.before.save(tmp_path / "b.jsonl")
         comparison.after.save(tmp_path / "a.jsonl")
         summary = tmp_path / "summary.md"
         summary.write_text("# Job\n\n")
-        files = [str(tmp_path / "b.jsonl"), str(tmp_path / "a.jsonl")]
-        plain = CliRunner().invoke(app, ["compare", *files, "--flips", "1"])
-        given = CliRunner().invoke(
-            app, ["compare", *files, "--flips", "1", "--markdown", str(summary)]
-        )
+        command = ("compare", tmp_path / "b.jsonl", tmp_path / "a.jsonl", "--flips", "1")
+        plain, given = run(*command), run(*command, "--markdown", summary)
         assert (given.exit_code, given.stdout) == (0, plain.stdout)
         assert summary.read_text("utf-8") == f"# Job\n\n{comparison.to_markdown(flips=1)}"
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from tests.stats.gate_reports import TEXTS
-from typer.testing import CliRunner
 
 from fullrecall import Gate, Report, TextRecall, evaluate
 from fullrecall.measures import Recall
@@ -31,9 +30,9 @@ class TestCommand:
 
     def run(self, *arguments: object) -> Any:
         """Run the command line in this process."""
-        from fullrecall.cli import app
+        from tests.cli.command_line import run
 
-        return CliRunner().invoke(app, ["gate", *map(str, arguments)], catch_exceptions=False)
+        return run("gate", *arguments)
 
     @pytest.mark.rooms
     @pytest.mark.parametrize(

@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli import command_line
 
 from fullrecall import IdRecall, evaluate
-from fullrecall.cli import app
 from fullrecall.cli import testset as command
 from fullrecall.read import read
 
 
 def run(*arguments: object, code: int = 0) -> str:
     """Return the output of a command; fail unless it exits with `code`."""
-    outcome = CliRunner().invoke(app, ["testset", *map(str, arguments)])
+    outcome = command_line.run("testset", *arguments)
     assert outcome.exit_code == code, outcome.output
     return outcome.output
 

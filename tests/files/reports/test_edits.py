@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from tests.files.reports.edits import SCORERS, Edit, edited, edits, report
 from tests.files.reports.sealing import sealed
-from typer.testing import CliRunner
 
 from fullrecall import Report
 from fullrecall.errors import ReportError
@@ -90,7 +89,7 @@ def test_each_edit_of_a_result(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["ids", "spans", "claims", "a panel"])
 def test_each_edit_under_the_digest_that_was_written(name: str, tmp_path: Path) -> None:
     """`gate` refuses any edit of a sample that leaves the old digest."""
-    from fullrecall.cli import app
+    from tests.cli.command_line import run
 
     path = tmp_path / "report.jsonl"
     lines, _ = saved(name, path)
@@ -99,7 +98,7 @@ def test_each_edit_under_the_digest_that_was_written(name: str, tmp_path: Path) 
     for edit in edits(lines[1]["sample"], ("sample",)):
         texts = [*map(json.dumps, (lines[0], edited(lines[1], edit), *lines[2:])), foot, ""]
         path.write_text("\n".join(texts), "utf-8")
-        done = CliRunner().invoke(app, ["gate", str(path), "--min-recall", "0.1"])
+        done = run("gate", path, "--min-recall", "0.1")
         if done.exit_code != 2 or "Traceback" in done.output:
             passed.append(edit.kind)
     assert passed == []
