@@ -8,7 +8,7 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-from fullrecall.observe.messages import hands_over, users_in
+from fullrecall.observe.messages import users_in
 from fullrecall.observe.step import Step, StepKind
 from fullrecall.observe.values import ValueReader
 
@@ -128,16 +128,8 @@ class StepLog:
             step.seconds = perf_counter() - (self._start or 0.0)
             step.error = error
             if error is None and output is not None:
-                if step.kind == "tool" and hands_over(output):
-                    step.kind = "chain"  # This tool does not search.
                 ends_call = step.parent is None and not step.retrieves
-                read = self.reader.read_result if ends_call else self.reader.read
-                contents = read(output)
-                if step.kind == "tool":
-                    step.result = self.reader.result_of(output)
-                    contents = self.reader.with_hits(contents, step.result)
-                step.returned, step.texts = contents
-                step.outputs = self.reader.identities(output)
+                self.reader.end(step, output, ends_call=ends_call)
         return step
 
     def report(

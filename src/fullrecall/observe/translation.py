@@ -7,25 +7,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fullrecall.observe import (
-    Contents,
-    DocumentCopy,
-    DocumentList,
-    Step,
-    StepKind,
-    ValueReader,
-    conventions,
-)
-from fullrecall.observe.messages import (
-    REDACTED,
-    answer_of,
-    hands_over,
-    message_of,
-    question_of,
-    users_in,
-)
+from fullrecall.observe import DocumentCopy, DocumentList, Step, StepKind, ValueReader, conventions
+from fullrecall.observe.messages import REDACTED, answer_of, question_of, users_in
 from fullrecall.observe.span import Span, below, left_early, numbered, parsed
-from fullrecall.observe.values import NO_CONTENTS
 from fullrecall.samples.context import Context
 from fullrecall.samples.hits import context_of, contexts_of
 from fullrecall.samples.identifiers import as_id
@@ -142,8 +126,6 @@ class _Translation:
         values = (parsed(span.attributes.get(name)) for name in conventions.KIND)
         kinds = (conventions.KINDS.get(value.lower()) for value in values if isinstance(value, str))
         self._kind: StepKind = next((kind for kind in kinds if kind is not None), "chain")
-        if self._kind == "tool" and hands_over(self._output):
-            self._kind = "chain"  # This span does not search.
         self._problem: str | None = None
 
     def step(self) -> TracedStep:
@@ -152,13 +134,8 @@ class _Translation:
         question = question_of(self._input) if query is None else str(query) or None
         is_tool = kind == "tool"
         name = str((is_tool and self._first(conventions.TOOL)) or source_of(span.name))
-        message = message_of(self._output) if is_tool else None
-        error = span.error or (message and message.failure)
-        if error and left_early(error):
-            error = None
         metadata = parsed(span.attributes.get("metadata"))
         metadata = metadata if isinstance(metadata, Mapping) else {}
-        contents = NO_CONTENTS if error else self._returned()
         given_lists = self._given()
         step = Step(
             span.span_id,
@@ -166,13 +143,10 @@ class _Translation:
             kind,
             name,
             given=given_lists,
-            returned=contents.lists,
-            texts=contents.texts,
             prompt=self._prompt() if kind == "llm" else None,
             asked=self._asked() if kind == "llm" else (),
             query=str(self._input) if is_tool else question,
-            result=TraceValueReader().result_of(self._output) if is_tool else None,
-            error=error,
+            error=None if span.error and left_early(span.error) else span.error,
             callee=name if is_tool else None,
             task=_text_at(metadata, "langgraph_checkpoint_ns"),
             answers=any(each.path and each.path[0] in conventions.ANSWERED for each in given_lists),
@@ -180,12 +154,14 @@ class _Translation:
             group=_text_at(metadata, "langgraph_step"),
             branch=conventions.number_of_task(parsed(metadata.get("langgraph_path"))),
         )
+        if step.error is None:
+            self._end(step)
         return TracedStep(
             step,
             span.start,
             span.end,
             span.remote_parent,
-            None if error else self._problem,
+            self._problem,
             question,
             answer_of(self._output),
             _as_id(span.attributes.get(conventions.SAMPLE_ID, metadata.get(conventions.SAMPLE_ID))),
@@ -229,20 +205,14 @@ class _Translation:
 
     # Output
 
-    def _returned(self) -> Contents:
-        if self._kind == "llm":
-            return NO_CONTENTS._replace(texts=ValueReader().read(self._output).texts)
-        if self._kind in conventions.DOCUMENTS:
-            copies = self._documents(conventions.DOCUMENTS[self._kind])
-            return Contents(() if copies is None else (DocumentList((), copies),), ())
-        if self._output is None and self._span.dropped:
+    def _end(self, step: Step) -> None:
+        if step.retrieves:
+            copies = self._documents(conventions.DOCUMENTS[step.kind])
+            step.returned = () if copies is None else (DocumentList((), copies),)
+            return
+        if self._output is None and self._span.dropped and step.kind != "llm":
             self._problem = self._dropped()
-        output = self._output
-        if isinstance(output, Mapping) and {"update", "goto"} <= output.keys():
-            output = output["update"]  # LangGraph's Command: the node's update of the state
-        reader = TraceValueReader()
-        contents = reader.read(output)
-        return reader.with_hits(contents, output) if self._kind == "tool" else contents
+        TraceValueReader().end(step, self._output)
 
     def _documents(self, prefix: str) -> tuple[DocumentCopy, ...] | None:
         """Return the list that a retriever or a reranker returned; None if it is incomplete."""

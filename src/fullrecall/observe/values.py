@@ -8,8 +8,8 @@ from sys import getsizeof
 from typing import Any, NamedTuple
 
 from fullrecall._util.dataframes import is_frame
-from fullrecall.observe.messages import message_of
-from fullrecall.observe.step import HITS, ITEM, ROWS, DocumentCopy, DocumentList, Path
+from fullrecall.observe.messages import hands_over, message_of
+from fullrecall.observe.step import HITS, ITEM, ROWS, DocumentCopy, DocumentList, Path, Step
 from fullrecall.observe.tools import hits_in
 from fullrecall.samples.context import CONTEXT_NAMES, Context, as_context
 from fullrecall.samples.hits import contexts_of
@@ -104,6 +104,29 @@ class ValueReader:
 
     # For all callers
 
+    def end(self, step: Step, output: Any, *, ends_call: bool = False) -> None:
+        """Write a step's output into it; a tool that reports a failure in its message has failed.
+
+        `ends_call`: the output is the call's, which may hold rows of any kind.
+        """
+        if step.kind == "tool" and hands_over(output):
+            step.kind = "chain"  # The tool does not search.
+        message = message_of(output) if step.kind == "tool" else None
+        if message is not None and message.failed:
+            step.error = message.failure
+            return
+        step.outputs = self.identities(output)
+        is_mapping = isinstance(output, Mapping)
+        if is_mapping and message is not None and message.role == "tool":
+            output = {"content": message.text, "artifact": message.artifact}
+        elif is_mapping and {"update", "goto"} <= output.keys():
+            output = output["update"]  # LangGraph's Command: the node's update of the state
+        contents = self.read_result(output) if ends_call else self.read(output)
+        if step.kind == "tool":
+            step.result = self.result_of(output)
+            contents = self._with_hits(contents, step.result)
+        step.returned, step.texts = contents
+
     def read(self, value: object) -> Contents:
         """Return the contents of a value, copied now."""
         return self._read_all([((), value)])
@@ -128,7 +151,7 @@ class ValueReader:
             (DocumentList(ROWS, copies, certain=False), *contents.lists), contents.texts
         )
 
-    def with_hits(self, contents: Contents, result: object) -> Contents:
+    def _with_hits(self, contents: Contents, result: object) -> Contents:
         """Return the contents of a tool's result, with its hits as documents.
 
         The contents are unchanged if documents with IDs were read already.

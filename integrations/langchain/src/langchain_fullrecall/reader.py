@@ -72,12 +72,3 @@ def _graph_state(value: Any) -> Fields:
     if isinstance(state, Mapping):
         return state.items()
     return (("update", state),)
-
-
-_COMMAND_FIELDS = frozenset({"graph", "update", "resume", "goto"})
-
-
-def stored_update(output: Any) -> Any:
-    """Return the state that a stored `Command` writes, or any other output unchanged."""
-    is_command = isinstance(output, Mapping) and output.keys() == _COMMAND_FIELDS
-    return output["update"] if is_command else output

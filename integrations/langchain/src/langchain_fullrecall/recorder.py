@@ -11,7 +11,6 @@ from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import ToolMessage
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tracers.context import register_configure_hook
 from langsmith.run_helpers import get_current_run_tree, trace
@@ -19,7 +18,7 @@ from langsmith.run_helpers import get_current_run_tree, trace
 from fullrecall.errors import InputError
 from fullrecall.observe import ROOT, Step, StepKind, StepLog, brief, on_record
 from fullrecall.observe.conventions import number_of_task
-from fullrecall.observe.messages import AgentMessage, answer_of, message_of, question_of
+from fullrecall.observe.messages import AgentMessage, answer_of, question_of
 from langchain_fullrecall.outputs import tool_query
 from langchain_fullrecall.reader import LangChainReader
 
@@ -99,13 +98,11 @@ class LangChainRecorder(BaseCallbackHandler):
     on_chat_model_start = on_llm_start  # type: ignore[assignment]
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **fields: Any) -> None:
-        """Write down the output of a step; a tool that reports a failure has failed.
+        """Write down the output of a step.
 
         `fields` has a step's streamed inputs, which are complete only at its end.
         """
-        message = message_of(outputs) if isinstance(outputs, ToolMessage) else None
-        error = None if message is None else message.failure
-        self.ended(run_id, outputs, error, fields.get("inputs"))
+        self.ended(run_id, outputs, None, fields.get("inputs"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
         """Write down that a step failed or left early; a `Command` that it passed is its output."""
@@ -173,7 +170,7 @@ class LangChainRecorder(BaseCallbackHandler):
         """Write down that a step ended, in the block around this one too."""
         step = self.log.end(run_id.int, output, error=error, given=given)
         ends_call = step is not None and not step.retrieves and self.log.step(step.parent) is None
-        if ends_call and error is None:
+        if ends_call and step is not None and step.error is None:
             text = answer_of(output)
             if text is not None:
                 self.answered[run_id.int] = text

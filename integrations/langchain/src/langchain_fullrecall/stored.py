@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fullrecall.observe import Contents, DocumentList, Step, StepKind, brief
-from fullrecall.observe.messages import hands_over, message_of, question_of, users_in
+from fullrecall.observe import DocumentList, Step, StepKind, brief
+from fullrecall.observe.messages import question_of, users_in
 from fullrecall.observe.span import left_early
 from fullrecall.observe.translation import TracedStep, number_events
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, tool_query, unwrapped
-from langchain_fullrecall.reader import LangChainReader, stored_update
+from langchain_fullrecall.reader import LangChainReader
 from langchain_fullrecall.recorder import FALLBACKS, RETRIED, branch_of, graph_task, is_closed
 
 if TYPE_CHECKING:
@@ -45,35 +45,21 @@ class StoredRun:
         inputs, outputs = run.inputs or {}, run.outputs or {}
         metadata = dict((run.extra or {}).get("metadata") or {})
         tags = tuple(run.tags or ())
-        output = stored_update(unwrapped(outputs))
         contents_in = self._reader.read(unwrapped(inputs, "input"))
-        message = message_of(output) if kind == "tool" else None
-        failed = brief(run.error) if run.error else message and message.failure
-        if message is not None:
-            output = {"content": message.text, "artifact": message.artifact}
-        if run.error and left_early(run.error):
-            failed, output = None, run.error  # The error's text contains the output.
-        if kind == "tool" and hands_over(unwrapped(outputs)):
-            kind = "chain"  # The tool does not search.
-        contents = Contents((), ()) if failed else self._returned(kind, outputs, output, parent)
         name = run.name or kind
         group, branch = branch_of(tags, metadata, self._at.get(parent))
-        return Step(
+        step = Step(
             run.id,
             parent,
             kind,
             name,
             given=contents_in.lists,
-            returned=contents.lists,
-            texts=contents.texts,
             prompt=contents_in.texts if kind == "llm" else None,
             asked=users_in(inputs.get("messages")) if kind == "llm" else (),
             query=tool_query(inputs.get("input", inputs))
             if kind == "tool"
             else question_of(inputs),
-            result=self._reader.result_of(unwrapped(outputs)) if kind == "tool" else None,
-            error=failed,
-            outputs=self._reader.identities(output),
+            error=brief(run.error) if run.error else None,
             callee=name if kind == "tool" else None,
             task=graph_task(tags, metadata),
             closed=is_closed(tags, metadata),
@@ -82,19 +68,19 @@ class StoredRun:
             branch=branch,
             labels=(tags, metadata),
         )
-
-    def _returned(
-        self, kind: StepKind, outputs: Mapping[str, Any], output: Any, parent: Hashable | None
-    ) -> Contents:
-        if kind != "retriever":
-            read = self._reader.read_result if parent is None else self._reader.read
-            contents = read(output)
-            return self._reader.with_hits(contents, output) if kind == "tool" else contents
-        # A retriever's output is documents, under any key in the trace.
-        documents = outputs.get("documents", output)
-        contents = self._reader.read(documents)
-        lists = tuple(DocumentList((), each.documents) for each in contents.lists[:1])
-        return Contents(lists, contents.texts)
+        output = unwrapped(outputs)
+        if run.error and left_early(run.error):
+            step.error, output = None, run.error  # The error's text contains the output.
+        if step.error is None:
+            if kind == "retriever":
+                # A retriever's output is documents, under any key in the trace.
+                output = outputs.get("documents", output)
+            self._reader.end(step, output, ends_call=parent is None and kind != "retriever")
+            if kind == "retriever":
+                step.returned = tuple(
+                    DocumentList((), each.documents) for each in step.returned[:1]
+                )
+        return step
 
     def _find_callers(self) -> None:
         """Move runs that are stored beside their callers (fallbacks, retrievers) below them."""
