@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from fullrecall.observe.documents import DocumentText, StepDocuments, documents_in
 from fullrecall.observe.handed import HandedList, OpenStep, Scope, TrackedList, passages_of, sourced
 from fullrecall.observe.state import FlowState
-from fullrecall.observe.step import DocumentList, Step
+from fullrecall.observe.step import DocumentCopy, DocumentList, Step
 
 
 class GivenLists:
@@ -55,17 +55,14 @@ class GivenLists:
         if not (listed.certain or state.has_texts_of(listed)):
             quoted = state.passages_in(copy.text for copy in listed.documents)
             return tuple(quoted) or None if self._answers else None
-        passages = tuple(
-            passage
-            for copy, nth in state.numbered(listed, self._step, self._before)
-            for passage in state.documents.passages_of(
-                copy, self._before if copy.id is None else self._certain, nth
-            )
-        )
+        passages = state.passages_of(listed, self._step, self._view_of)
         for passage in passages:
             passage.document.from_outside = passage.document.origin is None
         state.read_lists[id(listed)] = (listed, passages)
         return passages
+
+    def _view_of(self, copy: DocumentCopy) -> StepDocuments:
+        return self._before if copy.id is None else self._certain
 
     def _find_unseen(self, lists: Iterable[TrackedList], caller: OpenStep) -> None:
         """Note lists that an unrecorded step of the same caller made, such as a cached step."""

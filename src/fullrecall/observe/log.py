@@ -145,5 +145,5 @@ class StepLog:
         """
         self.begin(id, parent, "retriever", "record", query=query)
         with self._lock:
-            self._steps[id].returned = self.reader.read_documents(documents).lists
+            self._steps[id].returned = (self.reader.read_documents(documents),)
         self.end(id)

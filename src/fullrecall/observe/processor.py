@@ -152,9 +152,9 @@ class SpanCapture(Captured):
     def reported(self, documents: object, query: str | None) -> None:
         """Add documents that the application itself reports, to the current span."""
         parent, now = get_current_span().get_span_context(), time_ns()
-        lists = TraceValueReader().read_documents(documents).lists
+        returned = (TraceValueReader().read_documents(documents),)
         own_id = f"record {next(_numbers)}"
-        step = Step(own_id, _id(parent), "retriever", "record", returned=lists, query=query)
+        step = Step(own_id, _id(parent), "retriever", "record", returned=returned, query=query)
         self.ended(TracedStep(step, now, now, remote_parent=False, question=query))
 
     def going_on(self) -> list[str]:

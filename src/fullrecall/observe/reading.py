@@ -134,11 +134,11 @@ class StepReading:
         if read is None or step.error is not None or step.ended is None:
             return step
         try:
-            documents = ValueReader().read_documents(read(step.result)).lists
+            documents = ValueReader().read_documents(read(step.result))
         except Exception as error:
             message = f"tool_documents[{step.name!r}]: {brief(error)}"
             raise InputError(message, field="retrieved_contexts") from error
-        return replace(step, returned=documents)
+        return replace(step, returned=(documents,))
 
     def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
         """Return steps with each document replaced by its `documents_of`; read each list once."""

@@ -131,19 +131,18 @@ class Record:
             retrieved=[self._context(each) for each in numbered.in_order(self._flow.retrieved)],
             call_numbers=[number for number, _ in origins],
             seconds=[second for _, second in origins],
-            **self._ids(),
+            other_ids=self._ids_by_document(_other_ids),
+            part_ids=self._ids_by_document(_part_ids),
         )
 
-    def _ids(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """Return, by the ID of each shown document, its other IDs and those of its parts."""
-        shown = dict.fromkeys(
-            self._flow.documents.passages[number].document for number in self._contexts
-        )
-        other_ids, part_ids = (
-            {each.id: ids_of(each) for each in shown if each.id is not None and ids_of(each)}
-            for ids_of in (_other_ids, _part_ids)
-        )
-        return {"other_ids": other_ids, "part_ids": part_ids}
+    def _ids_by_document(
+        self, ids_of: Callable[[TrackedDocument], tuple[str, ...]]
+    ) -> dict[str, tuple[str, ...]]:
+        """Return further IDs of the shown documents, by the ID of each."""
+        passages = map(self._flow.documents.passages.__getitem__, self._contexts)
+        shown = dict.fromkeys(passage.document for passage in passages)
+        ids = ((document.id, ids_of(document)) for document in shown)
+        return {own: others for own, others in ids if own is not None and others}
 
     def _in_order(self, lists: Iterable[HandedList]) -> list[HandedList]:
         positions = self._tree.positions

@@ -43,7 +43,7 @@ class ReturnedLists:
             rows = None if listed.certain else self._known_rows(listed)
             if rows is None and not (listed.certain or self._are_documents(listed)):
                 continue
-            passages = self._passages(listed, rows)
+            passages = self._state.passages_of(rows or listed, self._step, self._view_of)
             are_new = self._are_new(passages)
             self._note_sources(passages)
             passages = sourced(passages)
@@ -54,18 +54,8 @@ class ReturnedLists:
                 if each or not listed.documents:
                     yield TrackedList(() if rows else listed.path, each, stored_again=stored_again)
 
-    def _passages(
-        self, listed: DocumentList, rows: Sequence[DocumentCopy] | None
-    ) -> tuple[DocumentText, ...]:
-        state, view = self._state, self._view
-        numbered = ((row, 0) for row in rows) if rows else state.numbered(listed, self._step, view)
-        return tuple(
-            passage
-            for copy, nth in numbered
-            for passage in state.documents.passages_of(
-                copy, self._stored if self._is_search and is_made(copy) else view, nth
-            )
-        )
+    def _view_of(self, copy: DocumentCopy) -> StepDocuments:
+        return self._stored if self._is_search and is_made(copy) else self._view
 
     def _are_new(self, passages: Sequence[DocumentText]) -> bool:
         """Return whether any document of a list is new; note a doubt if all of them are."""
@@ -92,8 +82,8 @@ class ReturnedLists:
                     "of those that it was given they are is unknown"
                 )
 
-    def _known_rows(self, listed: DocumentList) -> list[DocumentCopy] | None:
-        """Return a call's whole output as known documents; None if an item is unknown.
+    def _known_rows(self, listed: DocumentList) -> DocumentList | None:
+        """Return a call's whole output as known documents; None if one item is not known.
 
         A row is recognized by its text, or by the ID of a document in view, even if it is only an
         ID.
@@ -108,7 +98,7 @@ class ReturnedLists:
                 if self._view.with_id(known.id) is None:
                     return None
             rows.append(known)
-        return rows or None
+        return listed._replace(documents=tuple(rows)) if rows else None
 
     def _are_documents(self, listed: DocumentList) -> bool:
         """Return whether bare texts are documents: known ones, or the whole output of the call."""

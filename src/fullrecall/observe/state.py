@@ -61,14 +61,25 @@ class FlowState:
             self.documents.with_text(copy.text) for copy in listed.documents
         )
 
-    def numbered(
-        self, listed: DocumentList, step: Step, view: StepDocuments
-    ) -> Iterator[tuple[DocumentCopy, int]]:
-        """Yield copies, each with the number of earlier copies in the list with its text and no ID.
+    def passages_of(
+        self, listed: DocumentList, step: Step, view_of: Callable[[DocumentCopy], StepDocuments]
+    ) -> tuple[DocumentText, ...]:
+        """Return the passages of a step's list.
 
-        If the view has more documents with this text than the list has copies, their identity is
-        noted as a doubt.
+        `view_of` returns the documents that a copy may be made of. If it has more documents of a
+        text than there are copies without an ID, it is unknown which ones they are: this is noted
+        as a doubt.
         """
+        return tuple(
+            passage
+            for copy, nth in self._numbered(listed, step, view_of)
+            for passage in self.documents.passages_of(copy, view_of(copy), nth)
+        )
+
+    def _numbered(
+        self, listed: DocumentList, step: Step, view_of: Callable[[DocumentCopy], StepDocuments]
+    ) -> Iterator[tuple[DocumentCopy, int]]:
+        """Yield copies, each with the number of earlier copies of its text without an ID."""
         counts = Counter(copy.text for copy in listed.documents if copy.id is None)
         numbers: Counter[str] = Counter()
         for copy in listed.documents:
@@ -76,7 +87,7 @@ class FlowState:
                 yield copy, 0
                 continue
             if not self.documents.is_known(copy):
-                ids = {document.id for document in view.of_text(copy.text)}
+                ids = {document.id for document in view_of(copy).of_text(copy.text)}
                 if len(ids) > counts[copy.text]:
                     self.doubt_that(
                         f"{step.name} had documents without IDs, of whose texts there are "

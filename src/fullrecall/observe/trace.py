@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from fullrecall.observe import DocumentCopy, DocumentList, Step, StepReading
 from fullrecall.observe.translation import TracedStep, TraceValueReader, number_events
+from fullrecall.observe.tree import Tree
 from fullrecall.samples.context import Context
 from fullrecall.samples.id_keys import IdKey, id_at
 from fullrecall.samples.identifiers import as_id
@@ -55,9 +56,6 @@ class Trace:
         copies = (replace(span, step=replace(span.step)) for span in spans)
         self._spans = {span.step.id: span for span in copies}
         ordered = sorted(self._spans.values(), key=lambda s: (s.start, s.end, s.step.name))
-        self._below: dict[Hashable, list[TracedStep]] = {}
-        for span in ordered:
-            self._below.setdefault(span.step.parent, []).append(span)
         self._tops = [span for span in ordered if span.step.parent not in self._spans]
         self._orphans = [
             top for top in self._tops if top.step.parent is not None and not top.remote_parent
@@ -73,13 +71,12 @@ class Trace:
         trace's ID is always in `metadata["trace_id"]`. `metadata["started"]` is the time at which
         its first span began, as ISO 8601 in UTC, unless a span has no time.
         """
-        spans = (span for top in self._tops for span in self._walk(top))
         metadata = {"trace_id": trace_id}
         began = min((span.start for span in self._spans.values()), default=0)
         if 0 < began < _LATEST:
             metadata["started"] = datetime.fromtimestamp(began // 10**9, UTC).isoformat()
         return Sample(
-            id=next((span.sample_id for span in spans if span.sample_id), trace_id),
+            id=next((s.sample_id for s in self._spans.values() if s.sample_id), trace_id),
             user_input=self._question,
             retrieval=self.retrieval(reading),
             metadata=metadata,
@@ -135,13 +132,6 @@ class Trace:
         responses = [top.response for top in self._tops if not top.step.retrieves]
         return responses[0] if len(responses) == 1 else None
 
-    def _walk(self, span: TracedStep) -> Iterator[TracedStep]:
-        stack = [span]
-        while stack:
-            current = stack.pop()
-            yield current
-            stack.extend(reversed(self._below.get(current.step.id, ())))
-
     def _fill_in_texts(self, steps: Iterable[Step]) -> None:
         """Give documents that a step has only by ID the text that other steps have for it."""
         steps = list(steps)
@@ -168,28 +158,25 @@ class Trace:
         The repeated data are the graph's task, and the lists of a retriever's inner method.
         """
         tasks = {own: span.step.task for own, span in self._spans.items()}
-        for parent, spans in self._below.items():
-            around = self._spans[parent].step if parent in self._spans else None
-            for span in spans:
-                step = span.step
-                if step.task == tasks.get(parent):
-                    step.task = step.group = None
-                is_inner = span.is_inner and step.kind == "retriever" and step.error is None
-                if around and is_inner and (around.kind, around.name) == (step.kind, step.name):
-                    step.kind, step.given, step.returned, step.texts = "chain", (), (), ()
+        for span in self._spans.values():
+            step = span.step
+            if step.task == tasks.get(step.parent):
+                step.task = step.group = None
+            around = self._spans[step.parent].step if step.parent in self._spans else None
+            is_inner = span.is_inner and step.kind == "retriever" and step.error is None
+            if around and is_inner and (around.kind, around.name) == (step.kind, step.name):
+                step.kind, step.given, step.returned, step.texts = "chain", (), (), ()
 
     def _prompts_are_whole(self) -> bool:
         """Return whether each model's prompt is known, from its span or a model's span inside."""
-        return not any(
-            span.step.kind == "llm"
-            and span.step.prompt is None
-            and not any(each.step.kind == "llm" for each in self._below.get(own, ()))
-            for own, span in self._spans.items()
-        )
+        models = [span.step for span in self._spans.values() if span.step.kind == "llm"]
+        callers = {step.parent for step in models}
+        return all(step.prompt is not None or step.id in callers for step in models)
 
     def _partial(self) -> str | None:
-        cut = (span for orphan in self._orphans for span in self._walk(orphan))
-        if any(span.step.kind in _SEARCHES or span.step.returned for span in cut):
+        tree = Tree(span.step for span in self._spans.values())
+        cut = (step for orphan in self._orphans for step in tree.below(orphan.step))
+        if any(step.kind in _SEARCHES or step.returned for step in cut):
             return (
                 "the trace is cut: the span that called a retriever is missing. Export whole traces"
             )

@@ -7,9 +7,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fullrecall.errors import InputError
 from fullrecall.observe import DocumentCopy, DocumentList, Step, StepKind, ValueReader, conventions
 from fullrecall.observe.messages import REDACTED, answer_of, question_of, users_in
 from fullrecall.observe.span import Span, below, left_early, numbered, parsed
+from fullrecall.observe.values import copy_of
 from fullrecall.samples.context import Context
 from fullrecall.samples.hits import context_of, contexts_of
 from fullrecall.samples.identifiers import as_id
@@ -96,7 +98,7 @@ class TraceValueReader(ValueReader):
             is_document = isinstance(value.get("page_content"), str)
         else:
             is_document = any(all(hasattr(value, f) for f in fields) for fields in _DOCUMENT_FIELDS)
-        return copies_of([value])[0] if is_document else None
+        return copy_of(contexts_of([value])[0]) if is_document else None
 
     def _document(self, value: object) -> DocumentCopy | None:
         # Without an identity, since the object was made for this span.
@@ -105,11 +107,6 @@ class TraceValueReader(ValueReader):
 
 
 _DOCUMENT_FIELDS = (("page_content",), ("get_content", "metadata"), ("content", "meta", "id"))
-
-
-def copies_of(value: object) -> tuple[DocumentCopy, ...]:
-    """Return the documents that a retriever returned; raise `InputError` for any other value."""
-    return tuple(DocumentCopy(0, each.id, each.text or "", each) for each in contexts_of(value))
 
 
 class _Translation:
@@ -242,12 +239,13 @@ class _Translation:
             value = value.get("documents")
         if not isinstance(value, list):
             return None
-        if all(map(_is_document, value)):
-            return copies_of(value)
         reader = TraceValueReader()
-        references = [reader.document(each) if isinstance(each, str) else None for each in value]
-        copies = tuple(copy for copy in references if copy is not None)
-        return copies if len(copies) == len(value) else None
+        if any(isinstance(each, str) and reader.copy(each) is None for each in value):
+            return None
+        try:
+            return reader.read_documents(value).documents
+        except InputError:
+            return None
 
     def _dropped(self) -> str:
         return f"{self._span.dropped} of its attributes were dropped: {_COUNT_LIMIT}"
@@ -295,25 +293,14 @@ def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
         context = context_of({**row, "id": _as_id(fields.get("id")), "metadata": metadata})
     except ValueError:
         return None
-    return DocumentCopy(0, context.id, context.text or "", context)
+    return copy_of(context)
 
 
 def _united(copy: DocumentCopy, other: DocumentCopy) -> DocumentCopy:
     """Return a document, completed by the text, score and metadata of the other copy."""
     own = copy.detail or Context(copy.text or None, id=copy.id)
     fields = {name: value for name, value in own.to_dict().items() if value not in ("", {})}
-    context = Context(**{**other.detail.to_dict(), **fields})
-    return DocumentCopy(0, context.id, context.text or "", context)
-
-
-def _is_document(value: object) -> bool:
-    if not isinstance(value, Mapping):
-        return False
-    texts = ("page_content", "content", "text")
-    # A document of GenAI has an ID and a score, which may be null.
-    return any(isinstance(value.get(name), str) for name in texts) or (
-        value.get("id") is not None and ("score" in value or "text" in value)
-    )
+    return copy_of(Context(**{**other.detail.to_dict(), **fields}))
 
 
 def _text_at(metadata: Mapping[str, Any], name: str) -> str | None:

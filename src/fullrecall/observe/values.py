@@ -50,6 +50,11 @@ def are_equal(first: object, second: object) -> bool:
         return False
 
 
+def copy_of(context: Context, token: int = 0) -> DocumentCopy:
+    """Return a copy of a context; `token` is the identity of the object that it was read from."""
+    return DocumentCopy(token, context.id, context.text or "", context)
+
+
 def joined(parts: Sequence[Any]) -> Any:
     """Join the parts of a stream if all are text.
 
@@ -145,7 +150,7 @@ class ValueReader:
             rows = contexts_of(value.get(_IDS, value) if isinstance(value, Mapping) else value)
         except Exception:  # noqa: BLE001 - objects of any class, of which few are rows
             return contents
-        copies = tuple(DocumentCopy(0, row.id, row.text or "", row) for row in rows)
+        copies = tuple(map(copy_of, rows))
         self.spend(sum(COPY + getsizeof(copy.text) for copy in copies))
         return Contents(
             (DocumentList(ROWS, copies, certain=False), *contents.lists), contents.texts
@@ -165,11 +170,11 @@ class ValueReader:
         hits = {(each.id, each.text): each for part in found for each in part or ()}
         if not hits and () not in found:
             return contents
-        copies = tuple(DocumentCopy(0, hit.id, hit.text or "", hit) for hit in hits.values())
+        copies = tuple(map(copy_of, hits.values()))
         return Contents((DocumentList(HITS, copies),), contents.texts)
 
-    def read_documents(self, value: object) -> Contents:
-        """Return the contents of a value that consists of retrieved documents, in any known form.
+    def read_documents(self, value: object) -> DocumentList:
+        """Return the list in a value that holds only retrieved documents, in any known form.
 
         Raises `InputError` for values that cannot be read as documents.
         """
@@ -177,10 +182,9 @@ class ValueReader:
         if isinstance(value, (list, tuple)):
             copies = self.copies(value)
         if None in copies:
-            rows = contexts_of(value, strings_are_ids=True)
-            copies = [DocumentCopy(0, row.id, row.text or "", row) for row in rows]
+            copies = [copy_of(row) for row in contexts_of(value, strings_are_ids=True)]
         documents = tuple(copy for copy in copies if copy is not None)
-        return Contents((DocumentList((), documents),), ())
+        return DocumentList((), documents)
 
     def identities(self, value: object) -> tuple[int, ...]:
         """Return the identity of a mapping, list or other object, if it proves something."""
@@ -225,9 +229,7 @@ class ValueReader:
         if document is not None:
             return document
         context = _context_of(value)
-        if context is None:
-            return None
-        return DocumentCopy(id(value), context.id, context.text or "", context)
+        return context and copy_of(context, id(value))
 
     def forget(self) -> None:
         """Release the objects that were read; no more values are read after this."""

@@ -225,13 +225,26 @@ class Result:
     @property
     def reason(self) -> str:
         """One sentence for a person: why there is no score, or how many targets were found."""
-        if self.status is not Status.SCORED or not len(self.findings):
+        return self._reason(self.findings, None, f"{self.retrieved} retrieved")
+
+    def reason_within(self, measure: Measure) -> str:
+        """Return the `reason` within the k or the budget of a measure."""
+        if measure.k is None:
+            return self.reason
+        scope = str(measure.k)
+        if measure.unit is None:
+            ranks = range(1, self.retrieved + 1) if self.ranks is None else self.ranks
+            within = sum(measure.top is None or rank <= measure.top for rank in ranks)
+            scope = f"{within} retrieved"
+        return self._reason(self.paid(measure), measure.top, scope)
+
+    def _reason(self, findings: Findings, k: int | None, scope: str) -> str:
+        if self.status is not Status.SCORED or not len(findings):
             return self.note
-        found_count = sum(finding.found_at() for finding in self.findings)
-        partly = any(0 < finding.credit_at() < 1 for finding in self.findings)
+        found_count = sum(finding.found_at(k) for finding in findings)
+        partly = any(0 < finding.credit_at(k) < 1 for finding in findings)
         sentence = (
-            f"{found_count} of {len(self.findings)} found{' in full' if partly else ''} "
-            f"in {self.retrieved} retrieved"
+            f"{found_count} of {len(findings)} found{' in full' if partly else ''} in {scope}"
         )
         return f"{sentence}; {self.note}" if self.note else sentence
 

@@ -121,7 +121,6 @@ class RecallStringEvaluator(RunEvaluator):
             tool_documents=tool_documents,
             documents_key=documents_key,
         )
-        self._documents_key = documents_key
         self._reference_key = reference_key
         self._input_key = input_key
         self._keep = keep
@@ -371,7 +370,8 @@ class RecallStringEvaluator(RunEvaluator):
         fields = example_fields(outputs, self._reference_key, self.scorer, self._reading.reader)
         output = unwrapped(run.outputs or {})
         if not run.error:
-            checked_key(output if isinstance(output, Mapping) else run.outputs, self._documents_key)
+            whole = output if isinstance(output, Mapping) else run.outputs
+            checked_key(whole, self._reading.documents_key)
         recorded = live_run(run) or StoredRun(run)
         unseen = unseen_in(run)
         query = question_of(inputs, self._input_key)
@@ -435,7 +435,7 @@ class RecallStringEvaluator(RunEvaluator):
         if documents is not None:
             retrieval = Retrieval(reader.contexts(documents), response=answer_of(prediction))
             return self._case(retrieval, query, fields)
-        checked_key(prediction, self._documents_key)
+        checked_key(prediction, self._reading.documents_key)
         return self._case_of_output(prediction, query, fields)
 
     def _case_of_outputs(self, inputs: Any, outputs: Any, references: Any) -> ObservedSample:

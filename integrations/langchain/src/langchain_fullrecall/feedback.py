@@ -14,7 +14,7 @@ from fullrecall.files.reports import records
 from fullrecall.files.reports.records import MethodRecord, plain_method, plain_row
 from fullrecall.measures import Measure, Recall
 from fullrecall.report import Row
-from fullrecall.scorers import Method, Result, Status
+from fullrecall.scorers import Method, Status
 from fullrecall.show.text import first_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def comment(measured: Measured, measure: Measure) -> str:
     if result.status is not Status.SCORED:
         parts = [f"{result.status}: {result.reason}"]
     else:
-        parts = [_reason(result, measure)]
+        parts = [result.reason_within(measure)]
         findings = result.paid(measure)
         missed = [each.target.label for each in findings if not each.found_at(measure.top)]
         if missed:
@@ -106,18 +106,3 @@ def comment(measured: Measured, measure: Measure) -> str:
     if measured.hint:
         parts.append(measured.hint)
     return "; ".join(parts)
-
-
-def _reason(result: Result, measure: Measure) -> str:
-    """Return the result's reason within the k or the budget of a measure."""
-    findings, k = result.paid(measure), measure.top
-    if measure.k is None or not len(findings):
-        return result.reason
-    found_targets = sum(finding.found_at(k) for finding in findings)
-    partly = any(0 < finding.credit_at(k) < 1 for finding in findings)
-    scope = str(measure.k)
-    if measure.unit is None:
-        ranks = range(1, result.retrieved + 1) if result.ranks is None else result.ranks
-        scope = f"{sum(k is None or rank <= k for rank in ranks)} retrieved"
-    sentence = f"{found_targets} of {len(findings)} found{' in full' if partly else ''} in {scope}"
-    return f"{sentence}; {result.note}" if result.note else sentence

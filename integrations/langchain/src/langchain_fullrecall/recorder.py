@@ -298,7 +298,6 @@ def _take_report(documents: object, query: str | None) -> None:
 def _trace(documents: object, query: str | None) -> None:
     """Add reported documents to the trace that LangSmith keeps."""
     with suppress(InputError):
-        (listed,) = LangChainReader().read_documents(documents).lists
         stored = [
             {
                 "id": copy.id,
@@ -306,7 +305,7 @@ def _trace(documents: object, query: str | None) -> None:
                 "metadata": dict(copy.detail.metadata),
                 "type": "Document",
             }
-            for copy in listed.documents
+            for copy in LangChainReader().read_documents(documents).documents
         ]
         with trace("record", "retriever", inputs={"query": query}) as run:
             run.end(outputs={"documents": stored})

@@ -86,9 +86,9 @@ class StoredRun:
         """Move runs that are stored beside their callers (fallbacks, retrievers) below them."""
         siblings: dict[Hashable, list[Step]] = {}
         for step in sorted(self.steps, key=lambda each: each.began):
-            if any(str(tag).startswith(RETRIED) for tag in step.labels[0]):
-                for each in self.steps:
-                    each.tries = each.tries or each.id == step.parent
+            retried = any(str(tag).startswith(RETRIED) for tag in step.labels[0])
+            if retried and step.parent in self._at:
+                self._at[step.parent].tries = True
             siblings.setdefault(step.parent, []).append(step)
         for beside in siblings.values():
             for caller in beside:
