@@ -117,6 +117,7 @@ class GivenLists:
         if by_hand or (from_outside and not parts):
             united = HandedList(own.passages, self._step, own.path)
             united.take(parts)
+            united.unexplained = any(part.unexplained for part in parts)
             self._scope.put(united)
 
     def _tool_around(self, step: Step) -> Step | None:

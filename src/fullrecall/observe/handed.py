@@ -45,6 +45,7 @@ class HandedList:
     - `set_aside`: a step received it and returned other lists, without any of its documents.
     - `unexplained`: it replaced no list, although its step retrieves nothing: the record lacks the
       lists that it was made from.
+    - `refused`: the documents that parallel tasks refused, after each was given one of them.
     - `unquoted_by`: the tool that returned a text instead of the list; the text has none of its
       documents.
     - `holder`: the innermost open step that it was made in or below.
@@ -59,6 +60,7 @@ class HandedList:
     unexplained: bool = False
     taken: list[HandedList] = field(default_factory=list)
     answered_in: list[Hashable] = field(default_factory=list)
+    refused: set[TrackedDocument] = field(default_factory=set)
     unquoted_by: Step | None = None
     holder: OpenStep | None = None
     documents: frozenset[TrackedDocument] = field(init=False)

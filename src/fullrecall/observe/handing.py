@@ -52,6 +52,7 @@ class HandingOn:
             replaced += self._unused_inside(handed_lists, passed)
         else:
             self._cut_by_text(self._inside)
+            self._refuse_single()
         self._replace(replaced, handed_lists)
 
     def _new_and_passed_on(self) -> tuple[list[TrackedList], set[Signature]]:
@@ -124,6 +125,24 @@ class HandingOn:
             if displaced or not used.isdisjoint(handed.documents):
                 replaced.append(handed)
         return replaced
+
+    def _refuse_single(self) -> None:
+        """Refuse a document that a task of LangGraph's `Send` was given, and returned `[]` for.
+
+        An empty list replaces its list when tasks have refused all of its documents.
+        """
+        if self._step.task is None or not self._step.branch or self._inside:
+            return
+        for group in self._given:
+            if len(group.passages) != 1:
+                continue
+            document = group.passages[0].document
+            for handed in self._scope.nearest(document):
+                handed.refused.add(document)
+                if handed.refused >= handed.documents:
+                    empty = HandedList((), self._step, ())
+                    empty.take([handed])
+                    self._scope.put(empty, self._opened)
 
     def _unused_inside(
         self, new_lists: list[HandedList], passed: set[Signature]

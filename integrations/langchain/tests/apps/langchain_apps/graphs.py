@@ -539,6 +539,53 @@ def sent_queries() -> Any:
     return graph.compile()
 
 
+def _graded_at_once(good: str) -> Any:
+    """Return a graph that sends each document to a grader of its own: only good ones come back."""
+
+    def send(state: Any) -> list[Send]:
+        found = shelf("timetable bicycles seals").invoke(state["question"])
+        return [Send("grade", {"document": each}) for each in found]
+
+    def grade(state: Any) -> dict[str, Any]:
+        document = state["document"]
+        return {"documents": [document] if document.id in good.split() else []}
+
+    graph = StateGraph(_Gathered)
+    graph.add_node("plan", _plan)
+    graph.add_node("grade", grade)
+    graph.add_node("answer", answer_node)
+    graph.add_edge(START, "plan")
+    graph.add_conditional_edges("plan", send, ["grade"])
+    graph.add_edge("grade", "answer")
+    return graph.compile()
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ 2: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+    retrieved=1.0,
+    read=0.5,
+)
+def graded_at_once() -> Any:
+    """`Send` grades each document in a task of its own, and one of three is refused."""
+    return _graded_at_once("timetable seals")
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.0},
+    as_input=keyed("question"),
+    output="documents",
+    retrieved=1.0,
+    read=0.0,
+)
+def refused_at_once() -> Any:
+    """`Send` grades each document in a task of its own, and all are refused."""
+    return _graded_at_once("")
+
+
 def _unique(known: list[Document], new: list[Document]) -> list[Document]:
     """Return both lists without duplicates, as the research template reduces them."""
     return list({each.id: each for each in [*known, *new]}.values())
