@@ -178,13 +178,10 @@ class ValueReader:
 
         Raises `InputError` for values that cannot be read as documents.
         """
-        copies: list[DocumentCopy | None] = [None]
-        if isinstance(value, (list, tuple)):
-            copies = self.copies(value)
-        if None in copies:
-            copies = [copy_of(row) for row in contexts_of(value, strings_are_ids=True)]
-        documents = tuple(copy for copy in copies if copy is not None)
-        return DocumentList((), documents)
+        copies = _whole(self.copies(value)) if isinstance(value, (list, tuple)) else ()
+        return DocumentList(
+            (), copies or tuple(map(copy_of, contexts_of(value, strings_are_ids=True)))
+        )
 
     def identities(self, value: object) -> tuple[int, ...]:
         """Return the identity of a mapping, list or other object, if it proves something."""
@@ -264,7 +261,9 @@ class ValueReader:
             lists += contents.lists
             texts += contents.texts
         else:
-            by_key = self._by_key(value) if isinstance(value, Mapping) else ()
+            # A mapping may have only documents, such as one by ID.
+            is_several = isinstance(value, Mapping) and len(value) > 1
+            by_key = _whole(map(self.copy, value.values())) if is_several else ()
             if by_key:
                 lists.append(DocumentList(path, by_key))
                 lists = []
@@ -287,34 +286,14 @@ class ValueReader:
         if not documents and all(isinstance(item, str) for item in value):
             perhaps = tuple(DocumentCopy(0, None, text) for text in value)
             lists.append(DocumentList(path, perhaps, certain=False))
-        hits = () if documents else self._hits(value)
+        # Items may have one document each, beside a score or a note.
+        hits = () if documents else _whole(map(self._hit, value))
         if hits:
             lists.append(DocumentList(path, hits, hits=True))
             lists = []  # all other contents of the hits are texts
         for item, copy in zip(value, copies, strict=True):
             if copy is None:
                 self._walk(item, (*path, ITEM), lists, texts)
-
-    def _by_key(self, value: Mapping[Any, Any]) -> tuple[DocumentCopy, ...]:
-        """Return the documents of a mapping that has only documents, as by ID."""
-        if len(value) < 2 or self.copy(next(iter(value.values()))) is None:  # noqa: PLR2004
-            return ()
-        copies = [self.copy(item) for item in value.values()]
-        documents = tuple(copy for copy in copies if copy is not None)
-        return documents if len(documents) == len(copies) else ()
-
-    def _hits(self, items: Iterable[Any]) -> tuple[DocumentCopy, ...]:
-        """Return the documents of items that each hold one document beside a score or a note.
-
-        Returns () for other items.
-        """
-        hits: list[DocumentCopy] = []
-        for item in items:
-            hit = self._hit(item)
-            if hit is None:
-                return ()
-            hits.append(hit)
-        return tuple(hits)
 
     def _hit(self, item: Any, depth: int = 3) -> DocumentCopy | None:
         """Return the only document in an item such as `{"doc": D, "score": 1}` or `(D, {})`."""
@@ -351,6 +330,16 @@ class ValueReader:
             return value.items()
         opened = self.opened(value)
         return _fields(value) if opened is None else opened
+
+
+def _whole(copies: Iterable[DocumentCopy | None]) -> tuple[DocumentCopy, ...]:
+    """Return the copies; none if any value had none."""
+    found: list[DocumentCopy] = []
+    for copy in copies:
+        if copy is None:
+            return ()
+        found.append(copy)
+    return tuple(found)
 
 
 def _context_of(value: object) -> Context | None:

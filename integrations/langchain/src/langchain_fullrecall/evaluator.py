@@ -26,7 +26,7 @@ from fullrecall.samples import Retriever
 from fullrecall.samples.retrieval import FailedCalls, View
 from fullrecall.scorers import Method, Result, Scorer
 from langchain_fullrecall.documents import DocumentIdKey, DocumentLike
-from langchain_fullrecall.feedback import comment, evaluator_info, feedback
+from langchain_fullrecall.feedback import comment, evaluator_info
 from langchain_fullrecall.live import live_run, watch
 from langchain_fullrecall.measurement import Measured, ObservedSample, ameasure, measure
 from langchain_fullrecall.outputs import checked_key, held, separate_lists, unwrapped
@@ -327,7 +327,15 @@ class RecallStringEvaluator(RunEvaluator):
         if self._summary is not None:
             self._summary.remember(run.id, measured)
         results = [
-            feedback(measured, key, each, whole=self._keep and position == 0, source_run=source_run)
+            # Without a score, `value` is empty too: LangSmith's tables show it in place of the
+            # score, and would not average a column with text.
+            EvaluationResult(
+                key=key,
+                score=measured.result[each],
+                comment=comment(measured, each),
+                evaluator_info=evaluator_info(measured, whole=self._keep and position == 0),
+                source_run_id=source_run,
+            )
             for position, (key, each) in enumerate(self._keys.items())
         ]
         return results[0] if len(results) == 1 else EvaluationResults(results=results)

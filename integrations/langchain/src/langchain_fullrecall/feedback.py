@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from langsmith.evaluation.evaluator import EvaluationResult
-
 from fullrecall import Context, Sample
 from fullrecall.errors import FullrecallError
 from fullrecall.files.reports import records
@@ -18,35 +16,10 @@ from fullrecall.scorers import Method, Status
 from fullrecall.show.text import first_of
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from langchain_fullrecall.measurement import Measured
 
 _LISTED = 10, 80, ", "
 """The most items that a comment lists, and of their characters."""
-
-
-def feedback(
-    measured: Measured,
-    key: str,
-    measure: Measure,
-    *,
-    whole: bool,
-    source_run: UUID | None = None,
-) -> EvaluationResult:
-    """Return one measure of a result as LangSmith's feedback.
-
-    LangSmith keeps `evaluator_info` beside the score. With `whole` it has the sample and all
-    findings, from which `report_of` makes a report. Without a score, `value` is empty too:
-    LangSmith's tables show it in place of the score, and would not average a column with text.
-    """
-    return EvaluationResult(
-        key=key,
-        score=measured.result[measure],
-        comment=comment(measured, measure),
-        evaluator_info=evaluator_info(measured, whole=whole),
-        source_run_id=source_run,
-    )
 
 
 def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
