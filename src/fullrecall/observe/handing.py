@@ -131,7 +131,8 @@ class HandingOn:
 
         An empty list replaces its list when tasks have refused all of its documents.
         """
-        if self._step.task is None or not self._step.branch or self._inside:
+        is_sent = self._step.task is not None and bool(self._step.branch)
+        if not is_sent or self._inside or any(group.passages for group in self._groups):
             return
         for group in self._given:
             if len(group.passages) != 1:

@@ -539,12 +539,12 @@ def sent_queries() -> Any:
     return graph.compile()
 
 
-def _graded_at_once(good: str) -> Any:
+def _graded_at_once(good: str, found: str = "timetable bicycles seals") -> Any:
     """Return a graph that sends each document to a grader of its own: only good ones come back."""
 
     def send(state: Any) -> list[Send]:
-        found = shelf("timetable bicycles seals").invoke(state["question"])
-        return [Send("grade", {"document": each}) for each in found]
+        documents = shelf(found).invoke(state["question"])
+        return [Send("grade", {"document": each}) for each in documents]
 
     def grade(state: Any) -> dict[str, Any]:
         document = state["document"]
@@ -571,6 +571,18 @@ def _graded_at_once(good: str) -> Any:
 def graded_at_once() -> Any:
     """`Send` grades each document in a task of its own, and one of three is refused."""
     return _graded_at_once("timetable seals")
+
+
+@runnable(
+    expects="timetable bicycles",
+    right={Recall: 0.5, Recall @ 1: 0.5},
+    as_input=keyed("question"),
+    output="documents",
+    read=0.5,
+)
+def graded_alone() -> Any:
+    """`Send` grades the only document in a task of its own, and it is good."""
+    return _graded_at_once("timetable", "timetable")
 
 
 @runnable(
