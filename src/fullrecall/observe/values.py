@@ -226,7 +226,7 @@ class ValueReader:
         if document is not None:
             return document
         context = _context_of(value)
-        return context and copy_of(context, id(value))
+        return None if context is None else copy_of(context, id(value))
 
     def forget(self) -> None:
         """Release the objects that were read; no more values are read after this."""
