@@ -8,7 +8,10 @@ import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse
 from llama_index.core.schema import ImageNode, NodeWithScore, QueryBundle, TextNode
 
+from fullrecall.errors import InputError
+from llama_index.evaluation.fullrecall.inputs import found_in
 from llama_index.evaluation.fullrecall.reader import (
+    NO_DOCUMENTS,
     NodeValueReader,
     documents_among,
     has_number_and_new_id,
@@ -16,6 +19,7 @@ from llama_index.evaluation.fullrecall.reader import (
     replaces_documents,
     stands_for_object,
 )
+from llama_index.evaluation.fullrecall.record import LlamaIndexReading
 from llama_index.evaluation.fullrecall.recorder import (
     query_in,
     question_in,
@@ -164,3 +168,36 @@ def test_a_node_is_unchanged() -> None:
     for change in ({"text": "other"}, {"id_": "b"}, {"metadata": {"page": 2}}):
         fields = {"text": "text", "id_": "a", "metadata": {"page": 1}, **change}
         assert not reader.is_unchanged(TextNode(**fields), copy)
+
+
+@pytest.mark.parametrize(
+    ("value", "found", "nodes"),
+    [
+        ([node("text")], "a:text", 1),
+        ([NodeWithScore(node=node("text"))], "a:text", 1),
+        ({"nodes": [node("text")]}, "a:text", 1),
+        ([], "", 0),
+        (["a", "b"], "a:None b:None", 0),
+        ({"contexts": ["x"]}, "x:None", 0),
+        ([{"id": "a", "text": "t"}], "a:t", 0),
+    ],
+)
+def test_the_retrieval_in_a_value(value: Any, found: str, nodes: int) -> None:
+    """Nodes are read in a list or under one key; any other form is read by its IDs."""
+    read = found_in(value, LlamaIndexReading())
+    assert read.retrieval is not None
+    contexts = read.retrieval.contexts or ()
+    assert " ".join(f"{each.id}:{each.text}" for each in contexts) == found
+    assert len(read.nodes) == nodes
+
+
+def test_values_without_a_retrieval() -> None:
+    """A text tells nothing, answers are no documents, and two lists are not one."""
+    reading = LlamaIndexReading()
+    assert found_in(None, reading).retrieval is None
+    assert found_in("text", reading).retrieval is None
+    composed = found_in([node("Query: q\nResponse: r", NEW_ID)], reading).retrieval
+    assert composed is not None
+    assert composed.error == NO_DOCUMENTS
+    with pytest.raises(InputError, match="expected a list"):
+        found_in({"x": [node("text")], "y": [node("other", "b")]}, reading)
