@@ -240,3 +240,24 @@ def test_causes_of_ids_and_claims() -> None:
     found = told(by_text([Context(MILL[:60])]), SpanRecall())
     detail = "71% of it was retrieved; to find the cause, pass corpus= and retriever="
     assert found == ("unknown", detail, None)
+
+
+@pytest.mark.parametrize(
+    ("number", "indexed", "cause"),
+    [
+        (9, "tower", "not_in_corpus"),
+        (10, "tower", "id_mismatch"),
+        (11, "tower", "id_mismatch"),
+        (11, "A-AAAAA", "not_in_corpus"),
+    ],
+)
+def test_a_corpus_that_has_none_of_many_ids_was_named_anew(
+    number: int, indexed: str, cause: str
+) -> None:
+    """From ten expected IDs on, a corpus without any of them has IDs of its own."""
+    names = "".join(chr(ord("A") + n) for n in range(number))
+    samples = [by_id("mill", f"{name}-{name * 5}") for name in names]
+    corpus = [Context(TEXTS["tower"], id=indexed)]
+    report = evaluate(samples, IdRecall(), progress=False)
+    last = diagnose(report, corpus=corpus).misses[-1]
+    assert last.cause == cause

@@ -377,3 +377,14 @@ def test_each_way_a_label_follows(  # noqa: PLR0917 - the columns of a table
         assert (context.source, context.start, context.end) == place
     assert label.reference == ("d0" if span is None else f"d0[{span[0]}:{span[1]}]")
     assert label.together == (references == ["x1", "x2"])
+
+
+def test_the_chunks_of_one_document_come_before_those_of_several() -> None:
+    """Pieces of two documents are not taken together if a third document has the whole text."""
+    words = OLD.split()
+    cuts = {"a/1": words[:50], "b/2": words[50:], "c/1": words[:45], "c/2": words[45:]}
+    chunks = [Document(name, " ".join(part), name.partition("/")[0]) for name, part in cuts.items()]
+    label, _ = one(chunks)
+    assert (label.status, label.now) == (LabelStatus.MOVED, ("c/1", "c/2"))
+    apart, _ = one(chunks[:2])
+    assert (apart.status, apart.now) == (LabelStatus.MOVED, ("a/1", "b/2"))
