@@ -12,13 +12,15 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 OfText: TypeAlias = Callable[Concatenate[str, P], T]
-"""A function of a text, or of a word, and of its further arguments."""
+"""A function of a text or a word, and of further arguments."""
 
 _OWN_SIZE = 64
-"""The size of an entry in characters, besides its text."""
+"""The size of an entry, in characters, without its text."""
 
 _LONGEST_WORD = 64
-"""In characters: a longer run, such as encoded data, is in no word list."""
+"""The most characters of a word that is cached; longer ones, such as encoded data, are in no word
+list.
+"""
 
 
 class Cache:
@@ -43,7 +45,7 @@ class Cache:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
-        # Outside the lock: making a value may take seconds, and other threads ask for other keys.
+        # Not under the lock: creating a value may take seconds, and other threads need other keys.
         value = make()
         with self._lock:
             if key not in self._kept:

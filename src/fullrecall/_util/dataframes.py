@@ -25,7 +25,7 @@ _EXTRAS: Mapping[str, str] = {"polars": "polars", "pyarrow": "parquet"}
 
 
 def is_frame(value: object) -> bool:
-    """Return whether a value is a data frame or a table of some library's."""
+    """Return whether a value is a data frame or a table of any library."""
     if isinstance(value, (list, tuple, Mapping, Iterator)) or _package(value) == "datasets":
         return False  # a Hugging Face dataset iterates over its own rows
     # By the type: reading a lazy frame's attribute would compute its schema.
@@ -138,7 +138,7 @@ class FrameColumn(Sequence[Any]):
 
 
 _PIECE = 256
-"""Cells that become Python values together."""
+"""The number of cells that become Python values together."""
 
 
 def joined_cells(pieces: Sequence[Sequence[Any]]) -> Sequence[Any]:
@@ -190,7 +190,7 @@ def frame_columns(
 
 
 _TOGETHER = 8_192
-"""Rows of a frame whose cells are read together."""
+"""The number of rows of a frame whose cells are read together."""
 
 
 def _cells(series: nw.Series[Any]) -> Sequence[Any]:
@@ -208,7 +208,7 @@ def _cells(series: nw.Series[Any]) -> Sequence[Any]:
 
 
 _ARROW = frozenset({"pyarrow", "polars"})
-"""Libraries whose columns are those of Arrow."""
+"""Libraries whose columns are Arrow's."""
 
 
 def frame_of(
@@ -216,9 +216,9 @@ def frame_of(
 ) -> Any:
     """Return a frame of the library that `backend` names, with these columns even if empty.
 
-    Half an emoji, which JSON input allows and UTF-8 does not, becomes its escape: these libraries
-    keep texts as UTF-8. Raises `ParameterError` for another backend, and `MissingExtraError`,
-    which names `purpose`, if the library is missing.
+    A lone surrogate, which JSON input allows and UTF-8 does not, becomes its escape: these
+    libraries keep texts as UTF-8. Raises `ParameterError` for another backend, and
+    `MissingExtraError`, which names `purpose`, if the library is missing.
     """
     check_choice(backend, "backend", get_args(Backend))
     kinds = {encodable(name): kind for name, kind in columns.items()}
@@ -243,7 +243,7 @@ def frame_of(
 
 
 def encodable(cell: Any) -> Any:
-    """Return a cell as UTF-8 can encode it: half an emoji becomes its escape."""
+    """Return a cell in a form that UTF-8 can encode: a lone surrogate becomes its escape."""
     if not isinstance(cell, str) or cell.isascii():
         return cell
     return cell.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -254,7 +254,7 @@ def _package(value: object) -> str:
 
 
 def _map_columns(frame: nw.DataFrame[Any]) -> list[str]:
-    """Return the columns that are maps in Arrow: narwhals returns them as lists of pairs."""
+    """Return the columns that are maps in Arrow, which narwhals returns as lists of pairs."""
     table = frame.to_native()
     if _package(table) != "pyarrow":
         return []

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch garbage collection off in this block: it makes many objects that stay."""
+    """Switch garbage collection off in this block, which creates many objects that stay."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -29,14 +29,16 @@ _LONGEST_PATH = 4_096 if os.name == "posix" else 32_767
 """The most bytes of a path."""
 
 _MOST_DIGITS = 10**100
-"""Python refuses to print a number of thousands of digits, so no message could show it."""
+"""The smallest number that is refused: Python prints no numbers of thousands of digits, so no
+message could show it.
+"""
 
 _INSTEAD = {
     "k": "k belongs to a measure: pass Recall @ {value!r}",
     "top_k": "k belongs to a measure: pass Recall @ {value!r}",
     "ks": "each k belongs to a measure: pass Recall @ 1, Recall @ 5",
 }
-"""The advice for parameters that users pass to functions without them."""
+"""The advice for parameters that users pass to functions that do not have them."""
 
 _MEANT = {
     "data": "samples",
@@ -55,7 +57,7 @@ _MARK = "_explains_wrong_calls"
 
 
 def public(value: T, module: str | None = None) -> T:
-    """Return a function or class whose wrong calls raise `ParameterError`; other values as is.
+    """Make wrong calls of a function or class raise `ParameterError`; return other values as is.
 
     A function is wrapped; its `__module__` becomes `module`, from which users import it, and its
     signature stays the same. A class is changed in place: its constructor, its public methods, and
@@ -86,7 +88,7 @@ def _explain_methods(kind: type) -> None:
 
 
 def _explained(function: Any, *, is_method: bool) -> Any:
-    """Return a function that explains calls that Python refuses with a `TypeError`."""
+    """Wrap a function, to explain the calls that Python refuses with a `TypeError`."""
     # Python's TypeError lists no options, and for an inherited method it names an internal class.
     takes_any = inspect.unwrap(function).__code__.co_flags & inspect.CO_VARKEYWORDS
     if takes_any or hasattr(function, _MARK):

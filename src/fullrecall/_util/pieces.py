@@ -55,7 +55,7 @@ costs a quarter more.
 """
 
 _OFTEN = 16
-"""Samples that are read between two checks of the clock."""
+"""The number of samples that are read between two checks of the clock."""
 
 
 def chunked(items: Iterable[T]) -> Iterator[Sequence[T]]:

@@ -17,7 +17,7 @@ from fullrecall.errors import FullrecallError, MissingExtraError
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
 _OF_ARROW = frozenset({"abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3"})
 _SHORTEST = 3
-"""Characters of a secret; to replace shorter texts would hide half of a message."""
+"""The fewest characters of a secret; replacing shorter texts would hide half of a message."""
 
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -71,7 +71,7 @@ class Place:
 
     @contextmanager
     def reached(self) -> Iterator[None]:
-        """Turn file system errors into one that names the address, without credentials."""
+        """Convert file system errors to one that names the address, without credentials."""
         try:
             yield
         except FullrecallError:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PORTS: dict[str, str] = {}
-"""For each port the face of a room and, after a colon, the name that is plugged in."""
+"""For each port, the face of a room and, after a colon, the name that it provides."""
 
 _plugged: dict[str, Any] = {}
 """The objects of the ports that the kernel has asked so far."""

@@ -1,4 +1,4 @@
-"""Answers without a truth value: `if` and `assert` on one raise."""
+"""Answers that have no truth value: `if` and `assert` on them raise."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from fullrecall._util.caches import remembered_words
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e01-\u0e5b]|[^\W_]+(?:['\u2019][^\W_]+)*"
 )
-"""A run of letters and digits; a script without spaces counts by the character."""
+"""A run of letters and digits; in a script without spaces, a single character."""
 
 STOP_WORDS = frozenset(
     "a about after all also an and any are as at be because been before being between both but by "

@@ -1,4 +1,4 @@
-"""Replace files whole: even if the program is killed, a file is the old one or the new one."""
+"""Replace a file as a whole: if the program is killed, it is the old file or the new one."""
 
 from __future__ import annotations
 

@@ -27,12 +27,12 @@ from fullrecall.run.address import Address
 from fullrecall.run.ledger import AccountLostError, Ledger
 
 _KEEP_SECONDS = 7 * 24 * 3_600
-"""How long a server remembers an account that no worker changes."""
+"""The seconds for which a server keeps an account that no worker changes."""
 
-_PATIENCE = 10.0  # Seconds to wait for the server.
-_PROBING = 1.0  # Seconds to wait for a server that was lost before.
-_RETRIES = 5  # For a command and its connection: a server may take ten seconds to restart.
-_VERSION = 7  # The oldest supported Redis: earlier versions keep scripts over a restart.
+_PATIENCE = 10.0  # seconds to wait for the server
+_PROBING = 1.0  # seconds to wait for a server that was lost before
+_RETRIES = 5  # retries of a command and its connection; a restart may take ten seconds
+_VERSION = 7  # the oldest supported Redis; earlier versions keep scripts over a restart
 
 _LEASE = """
 local holder = redis.call('GET', KEYS[2])
@@ -217,7 +217,7 @@ class RedisLedger(Ledger):
                 return
 
     def _life(self) -> str:
-        """Return the ID of the server's current run; empty if the server keeps all data."""
+        """Return the ID of the server's current run; "" if the server keeps all data."""
         server = self._client.info("server")
         if int(server["redis_version"].split(".")[0]) < _VERSION:
             raise StoreError(f"a budget needs Redis {_VERSION}, got {server['redis_version']}")
@@ -232,7 +232,7 @@ class RedisLedger(Ledger):
         _client(self._url, os.getpid(), probes=True).ping()
 
     def _disconnect(self) -> None:
-        """Do nothing: all ledgers on this server share the connections."""
+        """Do nothing: all ledgers on one server share their connections."""
 
 
 def name_of(key: str) -> str:

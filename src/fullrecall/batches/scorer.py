@@ -179,7 +179,7 @@ class BatchScorer:
         return Given.of(None, None, self.rename)
 
     def _plan(self, names: Sequence[str]) -> ReadPlan:
-        """Return the plan of a batch's columns, without the position; it leaves out the user's own.
+        """Return the plan of a batch's columns without the position and the user's own columns.
 
         Raises `InputError` for an own column with the name of a score's, or of a misspelled field.
         """
@@ -272,4 +272,4 @@ def _left_of(cells: Mapping[Any, Any], plan: ReadPlan) -> Sample:
 
 
 _LEFT = ("id", "user_input", "group")
-"""The fields that are kept of a row that is not a sample, as far as they can be read."""
+"""The fields that are kept of a row that is not a sample, if they can be read."""

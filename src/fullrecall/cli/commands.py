@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from fullrecall.cli.overview import ABOUT, COMMANDS, CommandTable, overview
 
 _USUAL = {"--metric": "--measure", "--metrics": "--measure", "--top-k": "--k", "--topk": "--k"}
-"""Options as other tools call them."""
+"""Options under their names in other tools."""
 
 
 class Command(TyperCommand):
@@ -125,7 +125,7 @@ class CommandGroup(TyperGroup):
             raise
 
     def _way(self, name: str) -> str:
-        """Return the command of a subgroup that has this name, or all commands of this group."""
+        """Return a hint: the command of this name in a subgroup, or all commands of this group."""
         for group, command in self.commands.items():
             if name in getattr(command, "commands", {}):
                 return f"Did you mean '{group} {name}'?"

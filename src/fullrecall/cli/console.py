@@ -71,7 +71,8 @@ def reporting(flags: Mapping[str | None, str], words: Sequence[str]) -> Iterator
 def _warnings_as_notes() -> Iterator[None]:
     """Print warnings as notes on standard error, without their line of code."""
 
-    # "always": by default Python shows a warning once for each line of code, not for each file.
+    # "always", since by default Python shows a warning once for each line of code, not for each
+    # file.
     def note(message: Warning | str, *_: object, **__: object) -> None:
         if sys.stderr is not None:
             sys.stderr.write(f"Note: {message}\n")
@@ -86,7 +87,7 @@ def _warnings_as_notes() -> Iterator[None]:
 
 
 def _explained(error: BaseException | None, flags: Mapping[str | None, str]) -> tuple[str, ...]:
-    """Return an error as a title and lines below it: the place, the problem, the fix."""
+    """Convert an error to a title and lines below it: the place, the problem, the fix."""
     if isinstance(error, InputError):
         lines = error.problem.splitlines()
         if error.field is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _DEPTH = 20
-"""Chunks that the search is asked for."""
+"""The number of chunks that the search is asked for."""
 
 _TITLE = "The help pages of a town's library"
 

@@ -27,7 +27,7 @@ _ADAPTERS = {
     "langchain-fullrecall": "langchain_fullrecall",
     "llama-index-evaluation-fullrecall": "llama_index.evaluation.fullrecall",
 }
-"""Our distributions beside the core, with the module of each."""
+"""This project's distributions beside the core, each with its module."""
 
 _FOR_DEVELOPERS = ("all", "docs", "lint", "test")
 _MODULES = {
@@ -41,7 +41,10 @@ _MODULES = {
 
 
 class EnvironmentCheck(NamedTuple):
-    """One checked part; `advice` says how to install or repair it. An absent extra is no fault."""
+    """One checked part; `advice` tells how to install or repair it.
+
+    A missing extra is no failure.
+    """
 
     group: str
     name: str

@@ -286,7 +286,7 @@ def evaluate(
     if ties is not None and run is None:
         raise options.bad_option("--ties", "needs --run")
     if run is None:
-        # Open all files before reading the first: a missing file must not waste any scoring.
+        # Open all files before reading the first, so that a missing file wastes no scoring.
         read_files = [source.samples_of(file, **reading) for file in files]
         samples = chain.from_iterable(read_files)
     else:

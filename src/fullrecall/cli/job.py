@@ -42,13 +42,13 @@ def scored(
         stopped = error
         report.stopped = ending(error)
         partial_report = getattr(error, "report", None)
-        if partial_report is not None:  # A report without rows is false, but it still has the cost.
+        if partial_report is not None:  # a report without rows is false, but has the cost
             report = partial_report
     return report, stopped
 
 
 def fail_unless_scored(scores: Summary) -> None:
-    """Fail if no sample has any score, since a pipeline must not take that for a result."""
+    """Fail if no sample has a score, since a pipeline must not take that for a result."""
     if any(value.samples for score in scores for value in score.values()):
         return
     reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))

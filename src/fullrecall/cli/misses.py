@@ -80,7 +80,7 @@ def _described(row: Row, k: int | None) -> Iterator[RenderableType]:
 
 
 def _where(finding: Finding, result: Result) -> str:
-    """Return where a missed target was found: at a lower rank, in part, or not at all."""
+    """Describe where a missed target was found: at a lower rank, in part, or not at all."""
     if finding.rank is not None:
         return f"at rank {finding.rank}"
     credit, retrieved = finding.credit_at(), result.retrieved

@@ -59,7 +59,7 @@ def loaded(address: str, option: str) -> Any:
 
 
 def _module(source: str) -> ModuleType:
-    """Return a module, also one in a file; like a script, it imports modules beside it."""
+    """Return a module, which may be a file; like a script, it can import modules beside it."""
     if not source.endswith(".py"):
         # An installed command has its own folder on the path, but not the working directory.
         sys.path.insert(0, str(Path.cwd()))
@@ -258,8 +258,8 @@ def judge_of(
 ) -> Judge | None:
     """Return the judge that `--judge` names, or None for the default.
 
-    With `unsure`, a band such as "0.3,0.65", it judges only the claims that the
-    built-in judge is unsure of.
+    With `unsure`, a band such as "0.3,0.65", it judges only the claims of which the built-in judge
+    is unsure.
 
     Raises `typer.BadParameter` for another kind, and the judge's own error if it lacks a package
     or a key.

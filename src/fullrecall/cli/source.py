@@ -229,7 +229,7 @@ def scorers_of(
 
 
 def possible(first: Sample) -> list[ScorerName]:
-    """Return each scorer that `first` has fields for; without a retrieval, by its references."""
+    """Return the scorers for which `first` has fields; without a retrieval, by references only."""
     ids, contexts = first.retrieved_context_ids, first.retrieved_contexts
     has_ids = not first.has_retrieval or not ids or any(known is not None for known in ids)
     has_texts = not first.has_retrieval or (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-# This is 128 + SIGPIPE, the shell's exit code for a program that this signal ends.
+# 128 + SIGPIPE, the exit code of shells for a program that this signal ends.
 PIPE_CLOSED = 141
 
 

@@ -12,7 +12,7 @@ from fullrecall.scorers import IdRecall
 from fullrecall.stats.gate import Gate
 
 COPIES = 3
-"""Copies of each page in the broken index."""
+"""The number of copies of each page in the broken index."""
 
 MARGIN = 0.05
 """The largest drop of recall that the gate lets pass."""

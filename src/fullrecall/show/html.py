@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _AXIS = 232
-"""Length of the axis of a bar."""
+"""The length of the axis of a bar."""
 
 
 def visible(text: object) -> Markup:
@@ -35,7 +35,7 @@ def visible(text: object) -> Markup:
 
 
 def text_of(*sheets: Sheet) -> str:
-    """Return sheets for a notebook: small tables, no script, each note a paragraph."""
+    """Return sheets as HTML for a notebook: small tables without a script, notes as paragraphs."""
     return str(_macros().notebook(sheets))
 
 
@@ -49,9 +49,9 @@ def table(
 ) -> Markup:
     """Return the table of a sheet for a page, which has the style sheet.
 
-    If a sheet has one section for each choice of the reader, section `first` is shown. `marks` name
-    the columns that a script underlines, such as their k. Before the label of each line, a key
-    shows how its curve in `curves` is drawn.
+    If a sheet has one section for each choice of the reader, section `first` is shown. `marks` are
+    the columns' values, such as their k, by which a script underlines them. If `curves` are given,
+    a key before the label of each line shows how its curve is drawn.
     """
     markup: Markup = _macros().table(sheet, classes, first, marks, curves)
     return markup

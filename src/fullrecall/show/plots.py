@@ -26,7 +26,7 @@ _STYLES: Sequence[tuple[str, str, Any]] = (
     ("#56b4e9", "v", (0, (7, 2))),
     ("#000000", "P", (0, (3, 1, 1, 1))),
 )
-"""Color, marker and dash of each line in turn."""
+"""The color, the marker and the dash of each line, in turn."""
 
 _MOST_TICKS = 12
 
@@ -61,8 +61,7 @@ def drawn(curves: Sequence[PlotLine], ax: Axes | None, measure: Measure, unit: s
 
 def _draw(ax: Axes, curve: PlotLine) -> None:
     """Draw the means of a score as a line, and their intervals as a band."""
-    # The style is by the number of existing lines: several reports on one plot get different
-    # colors.
+    # Choose the style by the number of existing lines, so that several reports on one plot differ.
     color, marker, dash = _STYLES[len(ax.lines) % len(_STYLES)]
     looks: dict[str, Any] = {"color": color, "marker": marker, "linestyle": dash}
     points = [(k, mean, interval) for k, mean, interval in curve.points if mean is not None]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 Emphasis: TypeAlias = Literal["", "strong", "good", "bad", "unsure", "mark", "void"]
-"""Why a cell stands out. On a result's quotes: "mark" was found in its context, "void" was not."""
+"""Why a cell stands out. In a result's quotes, "mark" was found in its context and "void" was not.
+"""
 
 
 class Bar(NamedTuple):

@@ -14,17 +14,17 @@ from fullrecall.errors import ParameterError
 from fullrecall.show.output import written
 
 BOM = "\ufeff"
-"""Without a byte order mark, Excel misreads all but ASCII."""
+"""The byte order mark, without which Excel misreads all but ASCII."""
 
 DELIMITERS = (",", ";", "\t")
-"""The delimiters of cells; spreadsheets of half Europe expect semicolons."""
+"""The delimiters of cells; spreadsheets in half of Europe expect semicolons."""
 
 # A spreadsheet that expects another delimiter splits a text at it and runs the rest as a formula,
 # so each such part is checked like a cell. Only a whole text can be a number: `-1;x` is not, for
 # any delimiter.
 _PARTS = re.compile(r"([;,\t\r\n])")
 
-# East Asian spreadsheets take the fullwidth forms too.
+# East Asian spreadsheets also accept the fullwidth forms.
 _SIGN = re.compile("[=+\\-@\uff1d\uff0b\uff0d\uff20]")
 _FORMULA = re.compile(rf"[\s'\"\u200b\ufeff]*+{_SIGN.pattern}")
 _NUMBER = re.compile(r"\s*+[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?\s*+", re.ASCII)
@@ -55,7 +55,7 @@ def table(rows: Iterable[Sequence[Any]], delimiter: str = ",") -> str:
     """
     check_choice(delimiter, "delimiter", DELIMITERS)
     text = StringIO()
-    # CRLF, as in RFC 4180: it also makes the writer quote a lone CR.
+    # CRLF, as in RFC 4180, also makes the writer quote a single CR.
     csv.writer(text, delimiter=delimiter).writerows(map(cell, row) for row in rows)
     return text.getvalue()
 

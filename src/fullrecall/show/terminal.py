@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from rich.padding import Padding
 
 WIDEST = 240
-"""Columns of a table as text: as wide as its scores need, on any terminal."""
+"""The most columns of a table as text, on any terminal."""
 
 _LONGEST_LINE = 400
-"""Characters of a note or a cell that are printed."""
+"""The most characters of a note or a cell that are printed."""
 
 STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
 
@@ -140,7 +140,7 @@ def indented(part: RenderableType, columns: int = 2) -> Padding:
 
 
 class Grid:
-    """A table that moves columns that do not fit into another table below: no number is cut."""
+    """A table that moves columns that do not fit to another table below, so no number is cut."""
 
     def __init__(self, sheet: Sheet) -> None:
         self._sheet = sheet
@@ -152,7 +152,7 @@ class Grid:
             yield Text.assemble(*line.styled, no_wrap=True, overflow="ignore")
 
     def lines(self, width: int) -> Iterator[TextLine]:
-        """Yield the lines of tables that are at most so wide, or have one column each."""
+        """Yield the lines of tables that are at most this wide, or have one column each."""
         count = len(self._sheet.heads)
         first = last = 0
         while last < max(1, count):
@@ -227,7 +227,7 @@ _BETWEEN = "   "
 """The space between two columns."""
 
 _UNUSUAL = re.compile("[^\x00-\u02ff\u2010-\u2027]")
-"""A letter that may take two columns of a terminal, or none."""
+"""A character that may need two columns of a terminal, or none."""
 
 
 def width_of(text: str) -> int:

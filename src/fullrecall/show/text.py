@@ -10,7 +10,7 @@ NOTHING = "-"
 """The sign for a missing value."""
 
 _EXACT = 1e-6
-"""Rounding error, in units of the last decimal."""
+"""The rounding error, in units of the last decimal, that is ignored."""
 
 _INVISIBLE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"

@@ -29,8 +29,9 @@ class AdapterCase(NamedTuple):
 
 
 Through: TypeAlias = Callable[[FindingScorer, Sequence[Context] | None, Mapping[str, Any]], Result]
-"""Makes framework objects of the contexts (None: no retrieval at all), has the adapter score
-them against the reference fields, and returns the `Result` that the adapter carries."""
+"""Creates framework objects from the contexts (None means no retrieval), has the adapter score them
+against the reference fields, and returns the `Result` that the adapter carries.
+"""
 
 _A, _B, _X = (Context(WORDS[c], id=c, metadata={"source": c.upper()}) for c in "abx")
 

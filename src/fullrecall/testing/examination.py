@@ -58,7 +58,7 @@ class Examination:
 
     `judge` is its name; `judgments` has one for each pair; `usage` is the requests and their cost;
     `seconds` is the time taken. `report` holds the labeled claims, for `calibrate`. `rules` are the
-    kinds of false claims that the judge has a rule for: its false credit on these does not predict
+    kinds of false claims for which the judge has a rule; its false credit on these does not predict
     that on other kinds.
     """
 

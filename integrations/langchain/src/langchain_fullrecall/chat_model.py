@@ -39,8 +39,8 @@ class LangChainChatModel:
     - `config` goes with every request.
 
     Requests raise the errors of the model's client unchanged, so that `evaluate` can tell a rate
-    limit from a wrong key. `evaluate` retries by itself: `max_retries=0` on the model keeps its
-    client from doing the same underneath. Raises `ParameterError` for anything but a runnable.
+    limit from a wrong key. `evaluate` retries requests itself, so set `max_retries=0` on the model
+    to switch off its client's retries. Raises `ParameterError` for anything but a runnable.
     """
 
     def __init__(

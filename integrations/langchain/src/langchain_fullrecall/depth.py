@@ -15,7 +15,7 @@ from fullrecall.errors import ParameterError
 T = TypeVar("T")
 
 _FIELDS = ("k", "top_k", "depth", "top_n")
-"""The names under which retrievers and rerankers hold how many documents they return."""
+"""The fields in which retrievers and rerankers hold the number of documents that they return."""
 
 
 def deeper(runnable: T, k: int) -> T:

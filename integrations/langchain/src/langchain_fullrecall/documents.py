@@ -21,10 +21,11 @@ from fullrecall.samples.identifiers import as_id, as_list
 from fullrecall.samples.retrieval import by_id
 
 DocumentIdKey: TypeAlias = IdKey | None
-"""Where a document's ID is: None is `Document.id`; a `str` a key of its metadata, or a dotted path
-there; several keys are joined by ":" (`("source", "start_index")` gives "a.md:120"); a function
-returns the ID of a `Document`. Give the key of the source, and all chunks of one source have one
-ID."""
+"""The place of a document's ID. None means `Document.id`; a `str` is a key of its metadata, or a
+dotted path there; several keys are joined by ":" (`("source", "start_index")` gives "a.md:120"); a
+function returns the ID of a `Document`. With the key of the source, all chunks of one source share
+an ID.
+"""
 
 DocumentLike: TypeAlias = Document | Context | str | Mapping[str, Any] | tuple[Any, float]
 """A `Document`; `(document, score)`; a document as a mapping, as `dumpd`, `model_dump` and
@@ -176,12 +177,12 @@ def parts_of(item: object) -> tuple[str | None, Original]:
         raise ValueError(f"metadata must be a mapping, got {shown(metadata)}")
     placed = fields.get("start") is not None and fields.get("end") is not None
     span = {name: fields.pop(name, None) for name in _PLACE} if placed else {}
-    # A plain mapping may have no metadata: `id_key` also looks among its own fields.
+    # A plain mapping may have no metadata, so `id_key` also looks among its own fields.
     own_score = score if own_score is None else own_score
     return text, Original(own_id, own_score, {**fields, **metadata}, span)
 
 
 def _kwargs(dumped: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object's fields as `langchain_core.load.dumpd` wrote them."""
+    """Return an object's fields from the form that `langchain_core.load.dumpd` writes."""
     kwargs = dumped.get("kwargs")
     return dict(kwargs) if isinstance(kwargs, Mapping) else {}

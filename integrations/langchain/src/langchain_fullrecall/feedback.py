@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from langchain_fullrecall.measurement import Measured
 
 _LISTED = 10, 80, ", "
-"""The most items that a comment lists, and of their characters."""
+"""The most items that a comment lists, and the most characters of each."""
 
 
 def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
 
 
 def _kept(measured: Measured) -> Sample:
-    """Return the sample as kept beside a score: without texts if only IDs were compared.
+    """Return the sample to keep beside a score, without texts if only IDs were compared.
 
     The run itself has the texts. A context without an ID keeps its text.
     """
@@ -57,7 +57,7 @@ def row_of(info: object, position: int) -> tuple[Method, Row] | None:
         method = MethodRecord.read(own["method"]).method
         sample, results = records.row_of(own["row"], [method])
     except FullrecallError:
-        return None  # The info is of another version, or was changed: the run is scored again.
+        return None  # the info is of another version, or was changed, so the run is scored again
     return method, Row(position, sample, results)
 
 
@@ -74,7 +74,7 @@ def comment(measured: Measured, measure: Measure) -> str:
             parts.append(f"missed: {first_of(missed, *_LISTED)}")
         ids = [own or "(no ID)" for own in measured.sample.retrieved_context_ids or ()]
         if measured.by_id and ids and not result[Recall]:
-            # The retrieved IDs show a reader whether they are random IDs or those of chunks.
+            # The retrieved IDs show readers whether they are random IDs, or IDs of chunks.
             parts.append(f"retrieved: {first_of(ids, *_LISTED)}")
     if measured.hint:
         parts.append(measured.hint)

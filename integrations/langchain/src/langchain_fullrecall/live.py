@@ -25,17 +25,18 @@ if TYPE_CHECKING:
     from langsmith.schemas import Run
 
 _MOST_BYTES = 256_000_000
-"""Bytes that all kept recorders may hold; beyond them the oldest recorder is dropped."""
+"""The most bytes of all kept recorders; beyond them, the oldest recorder is dropped."""
 
 _MOST_EVALUATED = 64
-"""Evaluated runs whose recorders are kept for further evaluators; the oldest is dropped first.
+"""The most evaluated runs whose recorders are kept for further evaluators; the oldest is dropped
+first.
 
 An experiment's evaluators read a run one after another, as many runs at once as it has threads.
 """
 
 
 class _Experiments:
-    """A stand-in for a context variable, which LangChain asks for a handler at every call."""
+    """Replaces a context variable, from which LangChain requests a handler at every call."""
 
     def __init__(self) -> None:
         self.evaluators: WeakSet[Any] = WeakSet()
@@ -97,7 +98,7 @@ def watch(evaluator: object) -> None:
 
 
 class LiveRun(NamedTuple):
-    """The steps of a recorded run, the ID of its root, and why they are partial."""
+    """The steps of a recorded run, the ID of its root, and the reason why they are incomplete."""
 
     steps: list[Step]
     root: Hashable

@@ -18,7 +18,7 @@ class ObservedSample(NamedTuple):
     """A sample to score, with its retrieval, or with the reason why none was observed.
 
     `view` is the scored list of its record, and `corpus` must contain its labels; see
-    `fullrecall.evaluate`. `problem` says why a sample cannot be read.
+    `fullrecall.evaluate`. `problem` is the reason why a sample cannot be read.
     """
 
     sample: Sample
@@ -40,7 +40,7 @@ class ObservedSample(NamedTuple):
 class Measured(NamedTuple):
     """A sample with its result, and a hint about its IDs for the comment.
 
-    `by_id` says whether the scorer compares IDs.
+    `by_id` is True if the scorer compares IDs.
     """
 
     sample: Sample

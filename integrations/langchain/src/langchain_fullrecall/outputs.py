@@ -20,7 +20,7 @@ DOCUMENT_KEYS = (
     "retrieved_docs",
     "docs",
 )
-"""Names under which an output declares the retrieved contexts."""
+"""Names under which an output holds its retrieved contexts."""
 
 _ID_KEYS = ("retrieved_context_ids", *_NAMES["retrieved_context_ids"])
 
@@ -78,7 +78,7 @@ def _named(output: Mapping[str, Any]) -> list[Any] | None:
 
 
 def separate_lists(output: object, log: StepLog) -> None:
-    """Write down each list of an output as the step of an unknown call.
+    """Record each list of an output as the step of an unknown call.
 
     Does nothing if a usual name says which list counts.
     """
@@ -91,7 +91,7 @@ def separate_lists(output: object, log: StepLog) -> None:
 
 
 def held(output: object) -> str:
-    """Return the keys or the type of an output, for a message."""
+    """Describe an output by its keys or its type, for a message."""
     if isinstance(output, Mapping):
         return f"the output has {', '.join(map(repr, output)) or 'nothing'}"
     return f"the output is {type(output).__name__}"
@@ -106,7 +106,7 @@ def checked_key(output: object, documents_key: str | None) -> None:
 
 
 def tool_query(arguments: Any) -> str | None:
-    """Return a tool's query: its only text, the text named query, or all its arguments."""
+    """Return a tool's query: its only text, the text named query, or all of its arguments."""
     if isinstance(arguments, str):
         try:
             read = ast.literal_eval(arguments)

@@ -65,7 +65,7 @@ class LangChainReader(ValueReader):
 
 
 def _graph_state(value: Any) -> Fields:
-    """Return the state that a `Command` or `Send` holds, by its keys; any other value is empty."""
+    """Return the state in a `Command` or a `Send`, by key; () for any other value."""
     state = getattr(value, "update", None) or getattr(value, "arg", None)
     if callable(state) or state is None:
         return ()

@@ -19,8 +19,9 @@ from langchain_fullrecall.documents import DocumentIdKey, DocumentReader, Origin
 from langchain_fullrecall.outputs import declared
 
 Level: TypeAlias = Literal["outermost", "innermost"]
-"""The nested retriever calls that count: the outer one, whose documents are merged or reranked
-already, or the calls without further calls inside."""
+"""The nested retriever calls that count: the outermost ones, whose documents are already merged or
+reranked, or those without further calls inside.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +92,7 @@ class LangChainReading(StepReading):
 
     @property
     def label(self) -> str:
-        """The selection of calls, for the name of a score: empty for all outermost calls."""
+        """The selection of calls, for the name of a score; "" for all outermost calls."""
         return ",".join([*self.names, *(["innermost"] if self.which == "innermost" else [])])
 
     @property
@@ -144,7 +145,7 @@ def _selected(level: Level, names: Sequence[str], steps: Sequence[Step]) -> list
 
 
 def _missing(names: Sequence[str], steps: Sequence[Step]) -> str:
-    """Return why no call is selected: no retriever was called, or none has the name."""
+    """Return the reason why no call is selected: no retriever was called, or none has the name."""
     called_names = dict.fromkeys(step.name for step in _calls(steps))
     if not called_names:
         return "no retriever was called"

@@ -30,10 +30,10 @@ _numbers = count()
 _TASK = "langgraph_checkpoint_ns"
 
 RETRIED = "retry:attempt:"
-"""The tag that LangChain gives to an attempt after the first one."""
+"""The tag that LangChain gives to a second or later attempt."""
 
 FALLBACKS = "RunnableWithFallbacks"
-"""The name of a run with fallbacks, its only mark: a renamed run recovers no failure."""
+"""The name of a run with fallbacks. It is the only mark, so a renamed run recovers no failure."""
 
 
 class LangChainRecorder(BaseCallbackHandler):
@@ -60,7 +60,7 @@ class LangChainRecorder(BaseCallbackHandler):
     def on_chain_start(
         self, serialized: dict[str, Any] | None, inputs: Any, *, run_id: UUID, **fields: Any
     ) -> None:
-        """Write down that a chain began."""
+        """Record the beginning of a chain."""
         query = question_of(inputs) if fields.get("parent_run_id") is None else None
         if type(inputs) is list and all(isinstance(each, str) for each in inputs):
             self._mapped[run_id.int] = {each: position for position, each in enumerate(inputs)}
@@ -69,7 +69,7 @@ class LangChainRecorder(BaseCallbackHandler):
     def on_retriever_start(
         self, serialized: dict[str, Any] | None, query: str, *, run_id: UUID, **fields: Any
     ) -> None:
-        """Write down that a retriever began."""
+        """Record the beginning of a retriever."""
         self.began("retriever", serialized, None, run_id, fields, query=str(query))
         _retrieving.set(run_id.int)
 
@@ -82,7 +82,7 @@ class LangChainRecorder(BaseCallbackHandler):
         inputs: dict[str, Any] | None = None,
         **fields: Any,
     ) -> None:
-        """Write down that a tool began."""
+        """Record the beginning of a tool."""
         name = (serialized or {}).get("name") or fields.get("name")
         query = tool_query(inputs or input_str) or repr(inputs or input_str)
         self.began(
@@ -92,20 +92,20 @@ class LangChainRecorder(BaseCallbackHandler):
     def on_llm_start(
         self, serialized: dict[str, Any], prompts: Any, *, run_id: UUID, **fields: Any
     ) -> None:
-        """Write down the prompts or the messages sent to a model."""
+        """Record the prompts or the messages sent to a model."""
         self.began("llm", serialized, None, run_id, fields, prompt=prompts)
 
     on_chat_model_start = on_llm_start  # type: ignore[assignment]
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **fields: Any) -> None:
-        """Write down the output of a step.
+        """Record the output of a step.
 
         `fields` has a step's streamed inputs, which are complete only at its end.
         """
         self.ended(run_id, outputs, None, fields.get("inputs"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
-        """Write down that a step failed or left early; a `Command` that it passed is its output."""
+        """Record that a step failed or left early; a `Command` that it passed is its output."""
         left_early, output = _departure(error)
         reason = None if left_early else brief(error)
         self.ended(run_id, output, reason, fields.get("inputs"))
@@ -122,7 +122,7 @@ class LangChainRecorder(BaseCallbackHandler):
         fields: Mapping[str, Any],
         **step_fields: Any,
     ) -> None:
-        """Write down that a step began; `step_fields` are fields of `Step`."""
+        """Record the beginning of a step; `step_fields` are fields of `Step`."""
         parent_id = fields.get("parent_run_id")
         parent = self._caller(None if parent_id is None else parent_id.int)
         name = str(fields.get("name") or (serialized or {}).get("name") or kind)
@@ -153,7 +153,7 @@ class LangChainRecorder(BaseCallbackHandler):
             self._outer.began(kind, serialized, given, run_id, fields, **step_fields)
 
     def reported(self, documents: object, query: str | None) -> None:
-        """Write down documents that the application reports, in the block around this one too."""
+        """Record documents that the application reports, also in the surrounding block."""
         try:
             self.log.report(f"record {next(_numbers)}", self._caller(None), documents, query)
         except InputError as error:
@@ -163,11 +163,11 @@ class LangChainRecorder(BaseCallbackHandler):
 
     @property
     def partial(self) -> str | None:
-        """Why this record is known to be partial; None if it is not."""
+        """The reason why this record is incomplete; None if it is complete."""
         return self._problem or self.log.partial
 
     def ended(self, run_id: UUID, output: Any, error: str | None, given: Any) -> None:
-        """Write down that a step ended, in the block around this one too."""
+        """Record the end of a step, also in the surrounding block."""
         step = self.log.end(run_id.int, output, error=error, given=given)
         ends_call = step is not None and not step.retrieves and self.log.step(step.parent) is None
         if ends_call and step is not None and step.error is None:
@@ -208,7 +208,7 @@ class LangChainRecorder(BaseCallbackHandler):
 
 
 def conversation(messages: Sequence[AgentMessage], log: StepLog) -> None:
-    """Write down the tools' messages of a turn as steps."""
+    """Record the tools' messages of a turn as steps."""
     queries = {call.get("id"): call.get("args") for each in messages for call in each.calls}
     for number, message in enumerate(messages):
         if message.role != "tool":
@@ -313,6 +313,6 @@ def _trace(documents: object, query: str | None) -> None:
 
 capturing: ContextVar[LangChainRecorder | None] = ContextVar("fullrecall_capture", default=None)
 hooks: list[Any] = [capturing]
-"""Context variables, and objects like them, whose `get` returns a context's recorder."""
-# Registered once: LangChain never removes a hook, and calls all of them at every call.
+"""Context variables, and similar objects, whose `get` returns a context's recorder."""
+# Registered once, since LangChain never removes a hook and calls all of them at every call.
 register_configure_hook(capturing, inheritable=True)

@@ -23,7 +23,7 @@ _FIELD_OF = {
     for name in (field, *names)
 }
 _ANSWER_KEYS = ("answer", "output", "result")
-"""In an example's outputs these are the reference answer, not what a generator said."""
+"""Keys of an example's outputs that hold the reference answer, not a generated one."""
 
 _BARE: dict[type, tuple[str, str]] = {
     IdRecall: (_IDS, _IDS),
@@ -32,7 +32,8 @@ _BARE: dict[type, tuple[str, str]] = {
     EntityRecall: ("reference_entities", "reference_entities"),
     ClaimRecall: (_ANSWER, "reference_claims"),
 }
-"""By class of scorer: the field for an unnamed reference that is a text, and for a list."""
+"""By class of scorer: the field of an unnamed reference that is a text, and of one that is a list.
+"""
 
 
 def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) -> dict[str, Any]:

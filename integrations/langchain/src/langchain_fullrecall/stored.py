@@ -1,4 +1,4 @@
-"""A LangSmith trace as the steps that a recorder would have written down."""
+"""Convert a LangSmith trace to the steps that a recorder would have recorded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KINDS: dict[str, StepKind] = {"retriever": "retriever", "tool": "tool", "llm": 
 class StoredRun:
     """The steps of a stored run and of all runs below it.
 
-    `partial` says why they are known to be partial. A run's caller is not always stored.
+    `partial` is the reason why they are incomplete, or None. A run's caller is not always stored.
     """
 
     def __init__(self, run: Run) -> None:
@@ -114,7 +114,7 @@ class StoredRun:
 
 
 def unseen_in(run: Run) -> str:
-    """Return why no retrieval is seen in a trace."""
+    """Return the reason why a trace shows no retrieval."""
     if run.error:
         return f"the run failed, and no retriever was traced in it: {brief(run.error)}"
     if run.child_runs is None:

@@ -106,7 +106,7 @@ def _feedback(
 
 
 def _id_hints(measured: Sequence[Measured]) -> list[str]:
-    """Return the most frequent hint, or none if any run found a reference ID."""
+    """Return the most frequent hint about IDs; [] if any run found a reference ID."""
     if any(each.result.score for each in measured):
         return []
     hints = Counter(each.hint for each in measured if each.hint)

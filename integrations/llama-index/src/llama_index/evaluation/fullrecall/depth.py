@@ -12,7 +12,7 @@ from fullrecall._util.parts import rebuilt
 from fullrecall.errors import ParameterError
 
 _SIZES = ("similarity_top_k", "_similarity_top_k", "top_k", "_top_k")
-"""The names of the attribute for the number of nodes that a retriever returns."""
+"""The attributes that hold the number of nodes that a retriever returns."""
 
 
 def deeper(retriever: BaseRetriever, k: int) -> BaseRetriever:

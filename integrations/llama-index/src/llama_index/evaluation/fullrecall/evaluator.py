@@ -28,7 +28,9 @@ from llama_index.evaluation.fullrecall.record import LlamaIndexReading
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
 _LISTED = 10, 100, ", "
-"""The most missed targets that the feedback lists, and of their characters; the result has all."""
+"""The most missed targets that the feedback lists, and the most characters of each; the result has
+all.
+"""
 
 _ContextsKey: TypeAlias = tuple[tuple[str | None, str | None], ...] | None
 """The IDs and texts of a list of contexts: lists with the same key have the same score."""
@@ -75,8 +77,8 @@ class RecallEvaluator(BaseEvaluator):
 
     None of the four methods raises for a sample that cannot be measured, because one exception
     would make `BatchEvalRunner` lose the whole batch. The result then has `score=None`,
-    `invalid_result=True` and the reason, and `result.status` tells an undefined score from an
-    unscored one.
+    `invalid_result=True` and the reason, and `result.status` distinguishes an undefined score from
+    an unscored one.
 
     LlamaIndex's `get_prompts` returns no prompts: those of a judge are `LLMJudge(…, prompts=…)`.
 

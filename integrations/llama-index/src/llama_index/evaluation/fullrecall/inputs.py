@@ -40,7 +40,7 @@ _FRAMEWORK_NAMES = {"sleep_time_in_seconds"}
 
 
 class CallInput(NamedTuple):
-    """A sample, the nodes of its contexts, the unused arguments, and why it cannot be read.
+    """A sample, its contexts' nodes, the unused arguments, and the reason if it cannot be read.
 
     `is_recorded` is False if the contexts are known only from the response.
     """
@@ -53,7 +53,7 @@ class CallInput(NamedTuple):
 
 
 class RetrievalWithNodes(NamedTuple):
-    """The record of a retrieval, None if it is unknown, and the nodes it was read from."""
+    """The record of a retrieval, None if unknown, and the nodes from which it was read."""
 
     retrieval: Retrieval | None = None
     nodes: Sequence[NodeLike] = ()

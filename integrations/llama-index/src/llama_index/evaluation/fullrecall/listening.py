@@ -33,7 +33,7 @@ from llama_index.evaluation.fullrecall.recorder import (
 )
 
 _ENGINES = (BaseQueryEngine, BaseChatEngine, BaseRetriever)
-"""Each of their calls in a block has a record of its own."""
+"""The classes whose calls in a block each have their own record."""
 
 
 class _OpenCall(NamedTuple):
@@ -95,7 +95,7 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         _end(id_, None, err or RuntimeError("no error was reported"))
 
     def new_span(self, *_: Any, **__: Any) -> None:
-        """Do nothing: recorders note the steps."""
+        """Do nothing: recorders record the steps."""
 
     prepare_to_exit_span = prepare_to_drop_span = new_span
 
@@ -146,7 +146,7 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
 
 
 def _note_beside(name: str, query: str | None) -> None:
-    """Mark recorders partial if a retrieval in a context without recorders may be theirs.
+    """Mark recorders as incomplete if a retrieval without recorders may belong to them.
 
     An engine's call has one question, which must be equal; a block may ask any question.
     """

@@ -94,7 +94,7 @@ class RecallMetric(BaseRetrievalMetric):
 
     @classmethod
     def register(cls, *measures: Measure) -> list[str]:
-        """Make measures known to `RetrieverEvaluator.from_metric_names`; return their names."""
+        """Register measures for `RetrieverEvaluator.from_metric_names`; return their names."""
         for measure in measures:
             preset: type[RecallMetric] = create_model(
                 cls.__name__, __base__=cls, __doc__=cls.__doc__, measure=(Measure, measure)

@@ -27,7 +27,7 @@ NAMED_KEYS: dict[str, Callable[[BaseNode], ID | None]] = {
     "ref_doc_id": attrgetter("ref_doc_id"),
     "hash": attrgetter("hash"),
 }
-"""Functions that read the keys that every node has, by key."""
+"""For each key that every node has, the function that reads it."""
 
 
 def contexts(

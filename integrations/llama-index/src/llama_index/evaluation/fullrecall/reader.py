@@ -174,7 +174,7 @@ _NUMBER = re.compile(r"\ASource \d+:\n")
 
 
 def _is_numbered(content: str) -> bool:
-    """Return whether the text is that of a source numbered for citation, which has a new ID."""
+    """Return whether a text is a source numbered for citation, whose node has a new ID."""
     return content.startswith("Source ") and _NUMBER.match(content) is not None
 
 

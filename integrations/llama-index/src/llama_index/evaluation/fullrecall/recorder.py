@@ -61,12 +61,13 @@ def _hands_over(tool: Any) -> bool:
 
 
 Deliver: TypeAlias = "Callable[[LlamaIndexRecorder, Any, str | None], None]"
-"""A function of the record of a call that has ended, and the call's output; for a block's own
-record, also of the ID of the step with this output."""
+"""A function that receives the record of a call that has ended and the call's output; for a block's
+own record, also the ID of the step with this output.
+"""
 
 
 class LlamaIndexRecorder:
-    """Writes down the steps of one call or block until `close`; thread-safe.
+    """Records the steps of one call or block until `close`; thread-safe.
 
     - `root`: the ID of the step that is the call itself, None for a block.
     - `log`: the log of the steps; a call without a span begins and ends there.
@@ -100,13 +101,13 @@ class LlamaIndexRecorder:
 
     @property
     def problem(self) -> str | None:
-        """Why the record is known to be partial."""
+        """The reason why the record is incomplete; None if it is complete."""
         return self.partial or (self.log.partial if self.is_open else None)
 
     def begin(
         self, id_: str, parent: str | None, instance: Any, arguments: Mapping[str, Any]
     ) -> None:
-        """Write down that a span began.
+        """Record the beginning of a span.
 
         Calls of an object's own methods, as when `retrieve` calls `_retrieve`, are not new steps.
         """
@@ -141,7 +142,7 @@ class LlamaIndexRecorder:
         )
 
     def end(self, id_: str, output: Any = None, error: BaseException | None = None) -> None:
-        """Write down that a span ended."""
+        """Record the end of a span."""
         outer = self._same.get(id_, (None, id_))[1]
         if outer != id_:
             # `retrieve` copies the list that `_retrieve` returned.
@@ -168,26 +169,26 @@ class LlamaIndexRecorder:
             self.deliver(self, output, id_)
 
     def prompt(self, span: str | None, texts: list[str]) -> None:
-        """Write down the prompts sent to a model."""
+        """Record the prompts sent to a model."""
         self._event(span, "llm", "model", prompt=texts)
 
     def retrieved(self, span: str | None, query: Any, nodes: Any) -> None:
-        """Write down a retrieval that is reported outside of a retriever."""
+        """Record a retrieval that is reported outside of a retriever."""
         step = self.log.step(self._caller(span))
         if step is None or step.kind != "retriever":
             self._event(span, "retriever", "retrieval", nodes, query=question_text(query))
 
     def reported(self, span: str | None, documents: object, query: str | None) -> None:
-        """Write down documents that the application reports."""
+        """Record documents that the application reports."""
         self.log.report(f"event {next(_numbers)}", self._caller(span), documents, query)
 
     def fail(self, error: Exception) -> None:
-        """Note that something could not be written down."""
+        """Note that something could not be recorded."""
         _logger.error("a step of a retrieval was not recorded", exc_info=error)
         self.partial = f"the call was not recorded completely: {brief(error)}"
 
     def close(self) -> None:
-        """Stop recording, and drop all objects but the copies."""
+        """Stop recording; keep only the copies."""
         if not self.is_open:
             return
         self._steps, self.partial = self.steps, self.problem

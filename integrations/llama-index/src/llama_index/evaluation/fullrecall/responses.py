@@ -37,7 +37,7 @@ _NOTHING = "Empty Response"
 """The default answer of LlamaIndex's synthesizers without nodes."""
 
 _NOTHING_STREAMED = ("_empty_response_generator", "_empty_response_agenerator")
-"""The generators that stream it."""
+"""The generators that stream this answer."""
 
 _RETRIEVER = "retriever"
 """The name of the source in which chat engines keep the nodes of their retriever."""

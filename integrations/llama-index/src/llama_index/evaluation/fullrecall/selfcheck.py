@@ -56,6 +56,6 @@ def _run() -> Sequence[Step]:
 
 @cache
 def broken() -> str | None:
-    """Return why this version of LlamaIndex cannot be recorded, or None if it can."""
+    """Return the reason why this version of LlamaIndex cannot be recorded; None if it can."""
     packages = ("llama-index-core", "llama-index-instrumentation")
     return incompatible(_run, "llama-index-evaluation-fullrecall", *packages)
