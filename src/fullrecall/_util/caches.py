@@ -24,10 +24,10 @@ list.
 
 
 class Cache:
-    """The last values by their keys, up to a total size of `most`.
+    """Keeps the latest values by key, up to a total size of `most`.
 
-    The last value stays, even if it is larger. Threads may share a cache; two that ask for one key
-    at once may both make its value.
+    The newest value is kept even if it alone is larger. Threads may share a cache; two that request
+    one key at the same time may both make its value.
     """
 
     def __init__(self, most: int) -> None:

@@ -165,7 +165,7 @@ class RedisLedger(Ledger):
             raise StoreError(f"the store {self.path} cannot be reached: {error}") from None
 
     def get(self, key: str) -> str | None:
-        """Return the answer to an ask; None without one, or if the server is lost."""
+        """Return the saved answer to a request; None without one, or if the server is lost."""
         self.check_open()
         kept: str | None = self.tried(lambda: self._client.get(name_of(key)), None)
         return kept

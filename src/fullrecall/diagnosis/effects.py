@@ -99,9 +99,9 @@ class Change:
 
     @property
     def per_context(self) -> tuple[bool, float]:
-        """A sort key.
+        """A sort key: the larger key is the more worthwhile change.
 
-        Whether the change adds no context, and its gain, or the gain per added context.
+        It is (True, gain) for a change that adds no context, else (False, gain per added context).
         """
         more = 0.0 if self.cost is None else self.cost.contexts_after - self.cost.contexts_before
         return (True, self.gain) if more <= _FREE else (False, self.gain / more)
@@ -110,7 +110,7 @@ class Change:
     def text(self) -> str:
         """The change in one line.
 
-        "raise k from 5 to 10: +0.11 (+0.06 to +0.16), twice the contexts".
+        For example, "raise k from 5 to 10: +0.11 (+0.06 to +0.16), twice the contexts".
         """
         cost = "" if self.cost is None else self.cost.text
         return f"{self.action}: {self.gain_text}{cost and ', '}{cost}"

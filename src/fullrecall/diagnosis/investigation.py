@@ -88,7 +88,7 @@ def _change(corpus: Corpus, own_id: str, text: str) -> str:
 def groups_of(context: Context) -> Iterator[str]:
     """Yield the groups of a context.
 
-    Its document, its folders, and fields by which filters may select.
+    They are its document, its folders, and the values of fields by which filters may select.
     """
     own_id = context.id or ""
     yield from (own_id[: border.end()] for border in _BORDER.finditer(own_id))

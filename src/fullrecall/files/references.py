@@ -49,7 +49,10 @@ class ReferencesPlan(PartialPlan):
             self._in_metadata()
 
     def _contexts(self) -> list[ColumnValues]:
-        """Use `context` and `contexts` as references or retrieved, or note a doubt; return both."""
+        """Assign the columns `context` and `contexts` to a side; return those that may be either.
+
+        A column holds references or retrieved contexts. If that is unclear, note a doubt.
+        """
         names = {snake(name) for name in self.names}
         answer = self.fields.get("reference", "outputs.answer")
         has_answer = "." not in answer or path_of(answer).columns.isdisjoint(usual.OUTPUTS)

@@ -44,7 +44,7 @@ def rows_in(records: Sequence[Any]) -> str | None:
     """Return the path to the rows inside records; None if the records are the rows."""
     first = next((record for record in records if isinstance(record, Mapping)), {})
     lists = _lists(first)
-    is_whole = len(first) == len(records) == 1  # `documents` may be the whole file's
+    is_whole = len(first) == len(records) == 1  # `documents` may be the list of all rows
     is_ours = first.keys() <= FIELDS.keys()
     is_row = _has_question(first) or format_of(first) is not None
     if is_row or (is_ours and not (is_whole and _ask(lists))):

@@ -151,7 +151,11 @@ class Guard:
 
 
 def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
-    """Return smaller groups: contexts that seem to instruct, each alone, or else two halves."""
+    """Split the contexts of a request into smaller groups.
+
+    Each context that seems to instruct the judge gets its own group, and the others share one. If
+    none or all of them seem to, return two halves.
+    """
     suspect = [number for number, text in window.items() if seems_to_instruct(text)]
     if suspect and len(suspect) < len(window):
         rest = {number: text for number, text in window.items() if number not in suspect}

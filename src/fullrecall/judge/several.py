@@ -28,7 +28,7 @@ class _Several(FactByFact):
 
     @abstractmethod
     def _decided(self, ask: _Asking, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
-        """Return one verdict for each number."""
+        """Return the combined verdict on each of these targets or contexts, by 0-based number."""
 
     @property
     def quotes_by_rules(self) -> bool:

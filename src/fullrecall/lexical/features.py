@@ -40,7 +40,7 @@ _MOST_CLOSEST = 6  # the most sentences that are compared if they share equally 
 
 
 def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
-    """Return all features, by name."""
+    """Return the features by which the built-in judge decides, by name; all are at least 0."""
     units = range(len(match.units))
     rarest = sorted(match.telling, key=lambda unit: -match.units[unit].weight)[:3]
     named = {key for name in names(claim.text) for key in name.keys}

@@ -406,7 +406,7 @@ class FoundColumns:
         return Lists(rises * hits / contexts, self.offsets_of_rows(rows))
 
     def _above(self, rows: Integers, positions: Integers) -> tuple[Integers, Integers]:
-        """Return how many relevant contexts, and contexts in all, rank at least as high."""
+        """Return how many relevant contexts, and all contexts, rank no lower than each position."""
         level = self.level(rows, positions)
         return self.relevant.up_to(rows, level), level
 

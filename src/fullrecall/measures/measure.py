@@ -134,7 +134,7 @@ class Measure:
     def countable(self, findings: Findings) -> Findings:
         """Return the findings that this measure counts.
 
-        All findings, unless it has a `min_grade`.
+        All of them, unless it has a `min_grade`.
         """
         return findings
 

@@ -150,7 +150,7 @@ def tables(
 def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[SampleReading]) -> Sheet:
     """Return the scores of one report for each choice."""
     scores = list(summary)
-    # Otherwise, the last column would have only dashes.
+    # If all samples have a score, leave out the last column, which would have only dashes.
     gaps = any(score.unscored for score in scores)
     unjudged = any(score.unjudged for score in scores)
     percent = f"{CONFIDENCE:.0%} interval"

@@ -80,7 +80,7 @@ class Engine:
     async def turn(self, works: Sequence[Work]) -> list[Row]:
         """Take more samples.
 
-        Return the rows that are ready once there is room for another sample.
+        Wait until there is room for another one, then return the ready rows.
         """
         self._works.extend(works)
         self._waiting.extend(work for work in works if work.asks)

@@ -151,7 +151,7 @@ def as_contexts(
     value: object, convert: Callable[[object], Context] = as_context
 ) -> tuple[Context, ...]:
     """Convert a list of contexts; a `ValueError` names the first item that `convert` refuses."""
-    # These contexts come from another sample or call.
+    # They were converted before, for another sample or call.
     if type(value) is tuple and set(map(type, value)) <= {Context}:
         return value
     return tuple(each_of(as_list(value, ordered=True), convert))

@@ -311,10 +311,7 @@ class Retrieval:
         return replace(self, **fields)
 
     def collapsed(self) -> Retrieval:
-        """Return the same record.
-
-        Final contexts that share an ID are joined at the first's rank.
-        """
+        """Return the same record, with final contexts of one ID joined at the rank of the first."""
         first: dict[object, int] = {}
         for position, context in enumerate(self.contexts or ()):
             first.setdefault(position if context.id is None else context.id, position)

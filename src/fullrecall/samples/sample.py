@@ -255,10 +255,7 @@ class Sample:
         )
 
     def collapsed(self) -> Sample:
-        """Return this sample.
-
-        Retrieved contexts that share an ID are joined at the first's rank.
-        """
+        """Return this sample, with retrieved contexts of one ID joined at the rank of the first."""
         if self.retrieval is not None:
             record = self.retrieval.collapsed()
             return self if record is self.retrieval else self.with_retrieval(record)

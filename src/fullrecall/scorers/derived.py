@@ -222,7 +222,7 @@ class RecordedJudge:
     def _of_votes(self, parts: Sequence[VerdictPart], finding: Finding) -> Verdict:
         """Return the verdict from its parts.
 
-        That of one judge, or the median of a panel's votes.
+        It is the verdict of one judge, or the median of a panel's votes.
         """
         by_vote: dict[int, list[Verdict]] = {}
         for part in parts:

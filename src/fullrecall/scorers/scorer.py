@@ -236,7 +236,7 @@ def require_retrieval(sample: Sample) -> None:
 def require_answerable(sample: Sample) -> None:
     """Raise `Unanswerable` for an unanswerable question.
 
-    `Unmeasured` if it has no retrieval either.
+    If the question has no retrieval either, raise `Unmeasured` instead.
     """
     if sample.answerable is False:
         require_retrieval(sample)
@@ -246,7 +246,7 @@ def require_answerable(sample: Sample) -> None:
 def retrieved_contexts(sample: Sample) -> Sequence[Context]:
     """Return the retrieved contexts, best first.
 
-    Raises `Unmeasured` if no retrieval was observed, or only its IDs.
+    Raises `Unmeasured` if no retrieval was observed, or if only the IDs of its contexts are known.
     """
     require_retrieval(sample)
     if sample.retrieved_contexts is None and sample.retrieved_context_ids:

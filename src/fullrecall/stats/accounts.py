@@ -97,7 +97,11 @@ class Accounts:
         within: float = 0.0,
         races: tuple[int, ...] = (),
     ) -> Self:
-        """Return accounts with capital 1, one for each retriever or pair, in as many races."""
+        """Return accounts with capital 1, for races of this shape (`races`) among `retrievers`.
+
+        There is one account for each retriever, or with a tolerance (`within`) for each pair of
+        them.
+        """
         shape = (*races, retrievers)
         sums = np.zeros((*shape, retrievers))
         logs = sums if within else np.zeros(shape)

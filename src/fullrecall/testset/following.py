@@ -451,7 +451,7 @@ def _of_source(documents: Sequence[Document], label_anchor: _Anchor) -> list[Doc
 def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Document]]:
     """Group texts by document.
 
-    The reference's own first, then each other one, then all together.
+    Yield the group of the reference's own document first, then each other group, then all texts.
     """
     groups: defaultdict[str, list[Document]] = defaultdict(list)
     for document in near:

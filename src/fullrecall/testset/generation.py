@@ -252,7 +252,7 @@ class _Generation:
     def _forecast(self) -> str:
         """Return a sentence on the expected calls and tokens, without retries.
 
-        Two calls for two questions.
+        Each request for two questions takes one call to write them and one to check them.
         """
         requests = ceil(self.n / PER_SEED)
         mean = sum(len(passage.text) for passage in self._passages) / len(self._passages)

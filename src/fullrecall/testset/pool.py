@@ -104,10 +104,7 @@ class PooledPair:
 
     @property
     def is_open(self) -> bool:
-        """Whether a verdict is needed.
-
-        The context has a text, and the references do not name it.
-        """
+        """Whether a verdict is needed: the context has a text, and no reference names it."""
         return not self.named and bool(self.context.text)
 
     @property

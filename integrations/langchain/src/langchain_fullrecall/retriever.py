@@ -286,7 +286,7 @@ def _keys(runnable: Runnable[Any, Any]) -> list[str]:
     properties = schema.get("properties")
     if schema.get("type") != "object" or not isinstance(properties, Mapping):
         return []
-    # Pydantic's name for an input without fields
+    # "root" is Pydantic's name for an input that has no fields.
     names = [name for name in properties if name != "root"]
     # An executor of langchain-classic does not declare its key.
     return names or (["input"] if hasattr(runnable, "input_keys") else [])

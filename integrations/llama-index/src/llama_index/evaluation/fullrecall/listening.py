@@ -194,7 +194,7 @@ def opened(root: str | None = None, deliver: Deliver | None = None) -> LlamaInde
 
 
 def closed(recorder: LlamaIndexRecorder) -> None:
-    """End a recorder."""
+    """Close a recorder, so that it gets no more steps."""
     recorder.close()
     with _lock:
         _open.discard(recorder)
