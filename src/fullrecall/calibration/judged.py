@@ -52,7 +52,7 @@ class JudgedClaim(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """The judge's verdict as a label's word."""
+        """The judge's verdict in the words of labels: "supported", "partial" or "not_supported"."""
         if self.is_supported:
             return "supported"
         return "partial" if self.credit or self.finding.verdict == "partial" else "not_supported"

@@ -59,7 +59,7 @@ def read(
 
     if as_json:
         write_json(values())
-    else:  # The terminal wraps no line, so that the command can be pasted.
+    else:  # Do not wrap lines, so that the command can be pasted.
         calls = (choice.call for choice in plan.choices())
         write("\n".join([*calls, *plan.explained(), *_shown(sample)]) + "\n")
     if not plan.certain:

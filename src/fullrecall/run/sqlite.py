@@ -44,7 +44,7 @@ _SCHEMA = (
 def check(path: Path) -> None:
     """Raise `StoreError` unless `path` can hold a store, intact and of this version.
 
-    Do not write.
+    It does not write to the file.
     """
     if not path.parent.is_dir():
         raise StoreError(f"no directory {path.parent} for the store {path.name}")

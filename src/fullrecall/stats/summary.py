@@ -107,7 +107,7 @@ def _is_leak(measure: Measure) -> bool:
 def summary_sheet(summary: Summary) -> Sheet:
     """Return a summary as a sheet, its scores side by side.
 
-    Means, intervals, numbers of samples.
+    It has means, their intervals, and numbers of samples.
     """
     scores = list(summary)
     means = []

@@ -318,7 +318,7 @@ class _Generation:
         return [next(verified) if draft.rejection is None else draft for draft in drafts]
 
     def _take(self, outcome: FlowOutcome[list[Draft]]) -> None:
-        """Add the drafts of a seed; reject a repeated question."""
+        """Add the drafts of a seed; reject repeated questions, and those beyond `n`."""
         if outcome.value is None:
             self.problems[outcome.problem] += 1
             return

@@ -190,7 +190,7 @@ class ParquetWriter(RowWriter):
         """Drop the waiting rows."""
         self._tables = []
         self._sums = []
-        self._rows = self._bytes = 0  # of the waiting tables; a stream brings many small ones
+        self._rows = self._bytes = 0  # the totals of the waiting tables, which are many in a stream
         self._written_at = monotonic()
 
     def _write_manifest(self, stopped: str | None) -> None:

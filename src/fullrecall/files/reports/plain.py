@@ -42,7 +42,7 @@ def as_line(content: object) -> str:
     line = _ENCODER.encode(content)
     try:
         line.encode()
-    except UnicodeEncodeError:  # JSON input may have half an emoji, which UTF-8 cannot encode
+    except UnicodeEncodeError:  # JSON input may have a lone surrogate, which UTF-8 cannot encode
         line = json.dumps(content, allow_nan=False)
     return line
 

@@ -300,7 +300,7 @@ def _plain(value: Any) -> Any:
 
 
 def _fields(value: Any, skipped: int = 0) -> dict[str, Any]:
-    """Return the fields of a named tuple that differ from their defaults."""
+    """Return the fields of a named tuple that are not default, without the first `skipped`."""
     defaults = value._field_defaults
     return {
         name: _plain(item)
