@@ -114,9 +114,7 @@ def compound(facts: Sequence[Verdict]) -> Verdict:
 
 
 SplitKind: TypeAlias = Literal["claims", "questions"]
-"""The kind of parts into which a text is split: claims of an answer, or sub-questions of a
-question.
-"""
+"""The parts into which a text is split: claims of an answer, or sub-questions of a question."""
 
 Relation: TypeAlias = Literal["claim", "question"]
 """The request about a target: whether the claim is stated, or whether the question can be answered.

@@ -23,9 +23,7 @@ ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
 """Makes a context from a copy and the document's ID, which restores an ID that a step dropped."""
 
 _DARK = 100
-"""The fewest characters of a tool's text that may be documents; a number, a date or a name is
-shorter.
-"""
+"""The fewest characters of a tool's text that may be documents; a number or a name is shorter."""
 
 _ANYWHERE = object()
 """The key, in place of a step's ID, of lists that may be a part of any other list."""

@@ -32,14 +32,10 @@ from fullrecall.samples.identifiers import as_list
 from fullrecall.samples.prompts import Read
 
 View: TypeAlias = Literal["contexts", "retrieved", "read"]
-"""The name of one of a record's three lists: the kept contexts, all retrieved contexts, or those in
-the prompt.
-"""
+"""One of a record's three lists: the kept contexts, all retrieved ones, or those in the prompt."""
 
 FailedCalls: TypeAlias = Literal["unscored", "score"]
-"""How a sample with a failed call is treated: it is unscored, or scored by the other calls'
-contexts.
-"""
+"""Whether a sample with a failed call is unscored, or scored by the other calls' contexts."""
 
 
 def by_id(contexts: Iterable[Context]) -> list[Context]:

@@ -33,9 +33,7 @@ class Status(StrEnum):
     UNDEFINED = "undefined"
     """The sample has no targets, so its recall is undefined."""
     UNSCORED = "unscored"
-    """The sample could not be measured: no retrieval was observed, a field is missing, or a call
-    failed.
-    """
+    """No retrieval was observed, a field is missing, or a call failed."""
     UNJUDGED = "unjudged"
     """The sample has no relevance judgment (`judged=False`), so it has no reference."""
 

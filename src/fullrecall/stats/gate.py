@@ -153,9 +153,7 @@ LOOKS: Mapping[str, tuple[str, Emphasis]] = {
 
 
 Rule: TypeAlias = Threshold | Measure
-"""A threshold such as `Recall @ 10 >= 0.9` or `Leak @ 10 <= 0.01`, or a measure that is compared
-with the baseline.
-"""
+"""A threshold, such as `Recall @ 10 >= 0.9`, or a measure that is compared with the baseline."""
 
 
 class Question(NamedTuple):
@@ -176,9 +174,7 @@ class Question(NamedTuple):
     drift: str = ""
     fact: str = ""
     missing: str = ""
-    """The reasons for which samples have no value, with numbers, in a comparison with a baseline;
-    else "".
-    """
+    """In a comparison with a baseline: why samples have no value, with their numbers; else ""."""
 
     @property
     def rule(self) -> str:
@@ -466,7 +462,7 @@ def _check_rule(rule: object, margin: float | None) -> None:
 def _changed(method: Method) -> str:
     """Return a score with its parameters that are not default.
 
-    "text_recall(threshold=0.05)", or "".
+    For example, "text_recall(threshold=0.05)"; "" if all are default.
     """
     changed = changed_parameters(method)
     named = ", ".join(f"{name}={shown_value(value)}" for name, value in changed.items())

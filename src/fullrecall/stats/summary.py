@@ -347,10 +347,7 @@ def _marks(sample: Sample) -> frozenset[str]:
 
 
 def _named(sample: Sample) -> str:
-    """Return "TEXT is the FIELD" for a reference text in an ID or metadata field.
-
-    "" without one.
-    """
+    """Return "TEXT is the FIELD" for a reference text in an ID or metadata field, else ""."""
     texts = {one.text for group in sample.reference_contexts or () for one in group}
     for context in sample.retrieved_contexts or ():
         for key, value in _labels(context):

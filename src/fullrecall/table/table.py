@@ -30,9 +30,7 @@ _MOST_PENDING = 4_096
 """The most rows that wait to become columns."""
 
 _MOST_VIEWS = 10_000
-"""The largest table whose views of rows are kept: pages and diagnoses read each of them several
-times.
-"""
+"""The most rows whose views are kept: pages and diagnoses read each of them several times."""
 
 
 class Counted(NamedTuple):

@@ -25,9 +25,7 @@ class ChatRequest:
     schema: dict[str, Any] | None = None
     schema_name: str = "answer"
     sample: int = 0
-    """The number of this answer among several to the same request, which makes the requests
-    distinct.
-    """
+    """The number of this answer among several; it makes otherwise equal requests distinct."""
     again: int = 0
     """How often the request was sent before without getting a usable answer."""
 
@@ -88,9 +86,7 @@ _REFUSED = frozenset(
     "content_filter refusal safety recitation blocklist prohibited_content spii".split()
 )
 _ENDED = frozenset("stop end_turn stop_sequence eos tool_calls tool_use function_call".split())
-"""Finish reasons of complete replies, in lower case. Those of cut off and refused replies are
-above.
-"""
+"""Finish reasons of complete replies, in lower case; those of cut off and refused are above."""
 
 
 @dataclass(frozen=True, slots=True)
