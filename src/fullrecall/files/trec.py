@@ -251,7 +251,7 @@ def _ranked(scored: ScoredDocuments, ties: Ties) -> dict[str, Any]:
 
 
 def _tied_ranks(ordered: ScoredDocuments) -> Iterator[list[int]]:
-    """Yield the first and the last rank of each group of equal scores."""
+    """Yield the first and the last rank of each group of two or more equal scores."""
     last = 0
     for _, tied in groupby(ordered, key=itemgetter(0)):
         first, last = last + 1, last + len(list(tied))

@@ -177,7 +177,10 @@ def _canaries(
 
 
 def _most_kin(claims: int) -> int:
-    """Return the most kin for this number of claims, if all of them name different things."""
+    """Return the most kin (see `_kin`) for this number of claims.
+
+    One for every three, rounded up.
+    """
     return max(1, -(-claims // _CLAIMS_A_TOPIC))
 
 

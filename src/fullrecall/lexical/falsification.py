@@ -155,7 +155,10 @@ def _name(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 def _renamed(
     claim: _ClaimToEdit, own: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> str | None:
-    """Return the claim with one of `own` replaced by a name of as many words, or None."""
+    """Return the claim with one of `own` replaced by one of `others`; None if there is none.
+
+    The new name has as many words, if any has. Names of the claim are not used.
+    """
     others = [name for name in others if not _shares(name, claim.text)]
     if not own or not others:
         return None

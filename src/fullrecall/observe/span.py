@@ -66,7 +66,7 @@ def of_sdk(span: Any) -> Span:
 def error_of(description: object, events: Iterable[tuple[str, Mapping[str, Any]]]) -> str:
     """Return the reason why a span failed, in one line.
 
-    `description` may be an exception with its type.
+    `description` is a text, or a mapping with an exception's type and message.
     """
     # Import here: reading samples then loads fewer modules.
     from fullrecall.observe import brief

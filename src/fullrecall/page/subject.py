@@ -254,7 +254,7 @@ class CauseLine(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the cause."""
+        """The cause in words: spaces for the underscores."""
         return self.cause.replace("_", " ")
 
 

@@ -62,7 +62,10 @@ def declared(
 
 
 def _named(output: Mapping[str, Any]) -> list[Any] | None:
-    """Return the list under a usual name of documents."""
+    """Return the list under a usual name of documents; None without one.
+
+    Raises `InputError` if there are several lists that differ.
+    """
     lists = {key: list(output[key]) for key in DOCUMENT_KEYS if is_list(output.get(key))}
     first = next(iter(lists), None)
     if first is None:
