@@ -14,7 +14,7 @@ import pytest
 from scipy.special import ndtr
 
 Draw = Callable[[Any], Any]
-"""From uniform numbers to scores."""
+"""A function that turns uniform numbers into scores."""
 
 
 def lumps(u: Any) -> Any:

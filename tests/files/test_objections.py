@@ -1,4 +1,4 @@
-"""A guess becomes a question if values contradict it, or if another column fits as well."""
+"""A guess is refused with a question if values contradict it, or if another column fits too."""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ def replace_ids(sample: Sample) -> Sample:
 
 
 def test_near_equal_texts_are_judged_apart_and_are_one_target(world: World) -> None:
-    """A copy of a relevant document is an alternative of it, if the judge says so of it, too."""
+    """A copy of a relevant document is its alternative if the judge finds it relevant, too."""
 
     def doubled(search: Any) -> Any:
         return lambda question: [

@@ -428,7 +428,7 @@ class SpanRecall(DeterministicScorer):
     def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[_Listed]) -> Finding:
         """Return the finding of an any-of group.
 
-        At each rank, that of the best covered alternative.
+        Its credit at each rank is that of the alternative which is covered best there.
         """
         alternatives = [self._coverage(passage, retrieved) for passage in target]
         if len(alternatives) == 1:

@@ -105,7 +105,8 @@ class LangChainReading(StepReading):
         own = copy.detail
         if isinstance(own, Original):
             return (copy._replace(id=self.reader.id_of(copy.text, own)),)
-        # A context has the ID of its maker; a tool's hit may have the key among its fields.
+        # A `Context` keeps its own ID, unless `id_key` names one of its fields, as for a tool's
+        # hit.
         metadata = dict(own.metadata) if isinstance(own, Context) else {}
         fields = Original(copy.id, metadata=metadata)
         named = None if callable(self.id_key) else self.reader.id_of(copy.text, fields)
@@ -127,9 +128,10 @@ def reason(error: Exception) -> str:
 
 
 def _selected(level: Level, names: Sequence[str], steps: Sequence[Step]) -> list[Step]:
-    """Return the selected calls, failed ones included, without parents or inputs.
+    """Return the selected calls, including failed ones, as steps without a caller or an input.
 
-    Without names, calls of any name are selected.
+    `level` chooses among nested calls. `names` are the names of the calls that count; if there are
+    none, all calls count.
     """
     tree = Tree(steps)
     good = failures_of(tree).recovered
