@@ -72,7 +72,7 @@ nitpick_ignore = [  # internal classes, in signatures of public ones
     ("py:class", "langchain_fullrecall.recorder.LangChainRecorder"),
     ("py:class", "llama_index.evaluation.fullrecall.record.LlamaIndexReading"),
     ("py:class", "llama_index.evaluation.fullrecall.recorder.LlamaIndexRecorder"),
-    ("py:class", "llama_index.evaluation.fullrecall.retriever._Ways"),
+    ("py:class", "llama_index.evaluation.fullrecall.retriever._AskFunctions"),
     ("py:class", "fullrecall.run.address.Address"),
     ("py:class", "fullrecall.table.verdicts.Referred"),
     ("py:class", "fullrecall.files.rows.FileSamples"),

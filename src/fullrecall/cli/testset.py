@@ -270,7 +270,7 @@ def follow(
     output: Annotated[Path, options.output(help="Save the set (.jsonl).")],
     old: Annotated[Path | None, documents_option(help="The corpus of the labels.")] = None,
     table: Annotated[
-        Path | None, options.file(help="Save what became of each label (.csv).")
+        Path | None, options.file(help="Save the status of each label (.csv).")
     ] = None,
     accept_changed: Annotated[
         bool, Option("--accept-changed", help="Let changed labels name the text nearest to them.")

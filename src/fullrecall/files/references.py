@@ -222,8 +222,8 @@ class ReferencesPlan(PartialPlan):
         ids: list[str] = []
         texts: list[str] = []
         unclear: list[str] = []
-        told = [each for each in gold if self._is_told(each, is_alone=is_alone)]
-        for column in told:
+        holding = [each for each in gold if self._holds_documents(each, is_alone=is_alone)]
+        for column in holding:
             self._sort(column, ids, texts, unclear)
         if any(each.field == TEXTS for each in self.doubts):
             documents = [each for each in documents if self._is_sure(each)]
@@ -232,17 +232,17 @@ class ReferencesPlan(PartialPlan):
                 documents = [each for each in documents if each.name != "title"]
             ids = self._of_documents(documents, texts, unclear, is_placed=bool(places))
         if places and is_alone:
-            named = [each for each in (*told, *documents) if each.form == "ids"]
+            named = [each for each in (*holding, *documents) if each.form == "ids"]
             own = [each for each in places if each.path not in self.above] or places
             self._placed(own[0], [each for each in named if not each.has_lists])
             ids = []
         known = {IDS, TEXTS} & self.fields.keys()
         if not (ids or texts or unclear or known) and is_alone:
             sure = [each for each in columns if each.form == "ids" and self._is_sure(each)]
-            untold = [each for each in gold if each not in told and each.is_all((str, int))]
+            other_gold = [each for each in gold if each not in holding and each.is_all((str, int))]
             sure = [each for each in sure if not each.words & usual.OTHERS]
-            untold = [each for each in untold if "answer" not in each.words]
-            may = sure if "reference" in self.fields else untold or sure
+            other_gold = [each for each in other_gold if "answer" not in each.words]
+            may = sure if "reference" in self.fields else other_gold or sure
             unclear = [each.path for each in may]
         self._settle(IDS, ids, unclear)
         self._settle(TEXTS, texts, [])
@@ -288,7 +288,7 @@ class ReferencesPlan(PartialPlan):
                 del items[path]
         return [*items]
 
-    def _is_told(self, column: ColumnValues, *, is_alone: bool) -> bool:
+    def _holds_documents(self, column: ColumnValues, *, is_alone: bool) -> bool:
         """Return whether the column, named like references, really holds documents."""
         if self._is_sure(column):
             return True

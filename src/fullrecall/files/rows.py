@@ -133,8 +133,8 @@ class PlannedRows:
 
     def _rows_of(self, records: NumberedRows) -> Iterator[tuple[RowNumber, object]]:
         """Yield each row with its number, after making the plan of the first rows."""
-        rows, head, stopped, is_all = self._begun(records)
-        self._look([row for _, row in head])
+        rows, head, stopped, is_all = self._read_head(records)
+        self._plan_head([row for _, row in head])
         if head and (is_all or self._is_table):
             self._check_met()
         has_rows = False
@@ -151,7 +151,7 @@ class PlannedRows:
 
         Raise `InputError` without rows.
         """
-        rows, head, stopped, _ = self._begun(records)
+        rows, head, stopped, _ = self._read_head(records)
         if not head:
             self._check_path()
             raise stopped or InputError("holds no samples")
@@ -159,7 +159,7 @@ class PlannedRows:
         plan = self._guessed(values)
         with closing(each_row(rows, self._values)) as others:
             while self._unmet and not self._is_table and (row := next(others, None)) is not None:
-                self._meet(row)
+                self._note_columns(row)
         self._check_met()
         return plan, values
 
@@ -170,7 +170,7 @@ class PlannedRows:
         values = self._values(row)
         return self._plan_of(values).sample(values, self._id_key)
 
-    def _begun(
+    def _read_head(
         self, records: NumberedRows
     ) -> tuple[Iterator[tuple[RowNumber, object]], list[Any], InputError | None, bool]:
         """Return all rows, the first ones, the error that ended these, and if they are all."""
@@ -201,7 +201,7 @@ class PlannedRows:
                 raise InputError(f"a column's name must be a str, got {shown(column)}: rename it")
         return values
 
-    def _look(self, head: Sequence[object]) -> None:
+    def _plan_head(self, head: Sequence[object]) -> None:
         """Make the plan of the first rows; raise `InputError` if it has doubts."""
         rows = []
         for row in head:
@@ -215,14 +215,14 @@ class PlannedRows:
 
     def _guessed(self, rows: Sequence[RawRow]) -> ReadPlan:
         for row in rows:
-            self._meet(row)
+            self._note_columns(row)
         plan = guessed(rows, self._given, self._rows, file=self._file)
         if self._judged is None or not self._judged.labels:
             return plan
         path, doubt = self._judged.doubt(self._rows)
         return replace(plan, rows=path, doubts=[doubt, *plan.doubts])
 
-    def _meet(self, row: RawRow) -> None:
+    def _note_columns(self, row: RawRow) -> None:
         """Note a row's columns; remove the user's paths that it has from those not found yet."""
         self._columns |= dict.fromkeys(row)
         self._unmet = [path for path in self._unmet if not _reaches(row, path)]

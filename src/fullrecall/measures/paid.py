@@ -126,7 +126,7 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
     steps, support = outcomes.rising, outcomes.supporting
     credits_ = steps.values["credit"]
     moved = paid.moved(outcomes.row_of_target[steps.rows], steps.values["position"])
-    is_kept = (moved > 0) & (_resting(steps, support, gone) == 0)
+    is_kept = (moved > 0) & (_unpaid_support(steps, support, gone) == 0)
     # Credits are cumulative, so a lost rise is missing from all later credits of its target.
     lost = np.where(is_kept, 0.0, rises_of(steps.rows, credits_))
     sums = np.concatenate([[0.0], np.cumsum(lost)])
@@ -143,7 +143,7 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
     return steps_of(positions[order], credits_[order], offsets_of(counts))
 
 
-def _resting(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
+def _unpaid_support(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
     """Return for each step how many of its contexts are not paid for.
 
     A step rests on the contexts that support its target, from the step before it to its own.

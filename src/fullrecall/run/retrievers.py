@@ -69,7 +69,7 @@ def as_retriever(
     if isinstance(retriever, Retriever):
         if id_key is not None:
             raise ParameterError("id_key is for functions: give it to observed(…), or to yours")
-        return retriever if k is None or not callable(retriever) else _Deeper(retriever, k)
+        return retriever if k is None or not callable(retriever) else _WithDepth(retriever, k)
     if callable(retriever):
         return FunctionRetriever(retriever, k, id_key)
     raise ParameterError(
@@ -177,7 +177,7 @@ def _options_of(function: Callable[..., Any]) -> list[Parameter]:
         return []
 
 
-class _Deeper:
+class _WithDepth:
     """A callable `Retriever`, such as an adapter's, called as `(question, k)` with a fixed `k`."""
 
     def __init__(self, retriever: Any, k: int) -> None:

@@ -111,7 +111,7 @@ class _Anchor(NamedTuple):
         """Return whether a text is the labeled document, or a chunk of it."""
         return self.name in (document.source, document.id)
 
-    def stands_in(self, own: Document) -> bool:
+    def is_unchanged_in(self, own: Document) -> bool:
         """Return whether the text with the anchor's ID still has the labeled words."""
         if self.span is None:
             return bool(self.digest) and text_digest(own.text) == self.digest
@@ -290,7 +290,7 @@ class _Following:
     def _label(self, number: int, label: _Anchor) -> FollowedLabel:
         """Decide the status of a reference; `number` is its number in the lookup."""
         own = self.by_id.get(label.name)
-        if own is not None and label.stands_in(own):
+        if own is not None and label.is_unchanged_in(own):
             evidence = "the same words under the same ID"
             return self._decided(label, LabelStatus.SAME, [own], evidence)
         if not label.quote:

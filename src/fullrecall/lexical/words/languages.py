@@ -156,8 +156,12 @@ def _by_script(text: str, scripts: Counter[str]) -> str:
 
 
 def _latin(text: str) -> tuple[str | None, int]:
-    spoken = _spoken(text)
-    written = spoken.lower() if spoken.isupper() else _IN_NAME.sub(" ", _NAME.sub(" ", spoken))
+    prose_words = _without_symbols(text)
+    written = (
+        prose_words.lower()
+        if prose_words.isupper()
+        else _IN_NAME.sub(" ", _NAME.sub(" ", prose_words))
+    )
     # Count each word once: a repeated name, such as Python's module `os`, is no sign of Portuguese.
     # In other scripts, a letter may become two in lower case, so convert each word separately.
     words = set(_WORD.findall(written))
@@ -185,12 +189,12 @@ def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
 def _lower_words(text: str) -> frozenset[str]:
     """Return the words of a text that are not names: neither capitalized nor a name's particle."""
     prose = "\n".join(filter(_is_prose, re.split(r":[ \t]|\n", text)))  # "Push: docker push …"
-    spoken = _spoken(prose)
-    written = _NAME.sub(" ", spoken.lower() if spoken.isupper() else spoken)
+    prose_words = _without_symbols(prose)
+    written = _NAME.sub(" ", prose_words.lower() if prose_words.isupper() else prose_words)
     return frozenset(word for word in _LONGER.findall(written) if word.islower())
 
 
-def _spoken(text: str) -> str:
+def _without_symbols(text: str) -> str:
     """Return a text without its paths, addresses, flags, numbers and code."""
     return " ".join(word for word in text.split() if not _SYMBOL.search(word))
 

@@ -109,7 +109,7 @@ def observed(
         other_tools=other_tools,
         tool_documents=tool_documents,
     )
-    return ObservedLlamaIndexRetriever(retriever, _ways(retriever, argument), reading)
+    return ObservedLlamaIndexRetriever(retriever, _ask_functions(retriever, argument), reading)
 
 
 class ObservedLlamaIndexRetriever:
@@ -119,11 +119,13 @@ class ObservedLlamaIndexRetriever:
     a retriever returns k nodes, for `diagnose`.
     """
 
-    def __init__(self, retriever: Any, ways: _Ways, reading: LlamaIndexReading) -> None:
+    def __init__(
+        self, retriever: Any, functions: _AskFunctions, reading: LlamaIndexReading
+    ) -> None:
         self._retriever = retriever
-        self._ways = ways
+        self._functions = functions
         self._reading = reading
-        self.asynchronous = ways.ask is None
+        self.asynchronous = functions.ask is None
 
     def __repr__(self) -> str:
         name = getattr(self._retriever, "__name__", None) or type(self._retriever).__name__
@@ -131,24 +133,24 @@ class ObservedLlamaIndexRetriever:
 
     def retrieve(self, sample: Sample, /) -> Retrieval:
         """Return the record of the retrieval for the sample's question."""
-        if self._ways.ask is None:
+        if self._functions.ask is None:
             retrieval: Retrieval = asyncio_run(self.aretrieve(sample))
             return retrieval
         question = asked_of(sample)
-        history = _before(sample, self._ways.history)
+        history = _before(sample, self._functions.history)
         with recording(ROOT) as recorder:
             self._begin(recorder, question)
-            answer = _read_out(self._ways.ask(question, **history))
+            answer = _read_out(self._functions.ask(question, **history))
             recorder.log.end_call(answer)
         return self._read(sample, answer, recorder)
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
         """Return the same as `retrieve`, without blocking unless the wrapped object blocks."""
         question = asked_of(sample)
-        history = _before(sample, self._ways.history)
+        history = _before(sample, self._functions.history)
         with recording(ROOT) as recorder:
             self._begin(recorder, question)
-            answer = self._ways.aask(question, **history)
+            answer = self._functions.aask(question, **history)
             if isawaitable(answer):
                 answer = await answer
             if isinstance(answer, AsyncIterator):
@@ -194,7 +196,7 @@ class ObservedLlamaIndexRetriever:
         return as_retrieval(answer, sample)
 
 
-class _Ways(NamedTuple):
+class _AskFunctions(NamedTuple):
     """The functions that ask an object: `ask` blocks, and is None if only `aask` exists.
 
     `history` is the argument that takes the conversation before the question.
@@ -205,24 +207,24 @@ class _Ways(NamedTuple):
     history: str | None = None
 
 
-def _ways(retriever: object, argument: str | None) -> _Ways:
+def _ask_functions(retriever: object, argument: str | None) -> _AskFunctions:
     if argument is not None and not isinstance(retriever, Workflow):
         raise ParameterError(f"argument is for workflows, {got(retriever)}")
     if isinstance(retriever, BaseRetriever):
-        return _Ways(retriever.retrieve, retriever.aretrieve)
+        return _AskFunctions(retriever.retrieve, retriever.aretrieve)
     if isinstance(retriever, BaseQueryEngine):
-        return _Ways(retriever.query, retriever.aquery)
+        return _AskFunctions(retriever.query, retriever.aquery)
     if isinstance(retriever, BaseChatEngine):
-        return _Ways(
+        return _AskFunctions(
             lambda question, **history: _alone(retriever).chat(question, **history),
             lambda question, **history: _alone(retriever).achat(question, **history),
             _CHAT_HISTORY,
         )
     if isinstance(retriever, Workflow):
-        return _Ways(None, partial(_run, retriever, argument), _history_field(retriever))
+        return _AskFunctions(None, partial(_run, retriever, argument), _history_field(retriever))
     if callable(retriever):
         history = "history" if takes_history(retriever) else None
-        return _Ways(None if is_awaited(retriever) else retriever, retriever, history)
+        return _AskFunctions(None if is_awaited(retriever) else retriever, retriever, history)
     raise ParameterError(
         f"expected a retriever, an engine, an agent or a function of the question, {got(retriever)}"
     )
