@@ -337,3 +337,13 @@ def test_a_cut_list_is_no_part_of_another_search(program: Any, docs: Any) -> Non
             found = program.retrieve(docs["c"], docs["a"], docs["b"], query="q2")
             tool.returns(joined(found[:2]))
     assert program.ids() == ["a", "c", "b"]
+
+
+def test_a_text_beside_old_state_cuts_the_lists_made_inside(program: Any, docs: Any) -> None:
+    """A node that returns old state and a text keeps of its own search what the text has."""
+    with program.call():
+        found = program.retrieve(docs["a"], docs["b"])
+        with program.step("chain", "node", {"docs": found}) as node:
+            more = program.retrieve(docs["c"], docs["d"], query="q2")
+            node.returns({"docs": found, "text": joined(more[:1])})
+    assert sorted(program.ids()) == ["a", "b", "c"]

@@ -15,11 +15,13 @@ import pandas as pd
 import pytest
 from tests.observe.spans import ROOT, SPANS, TRACE, otlp, read, retriever, span
 
-from fullrecall import IdRecall, evaluate
+from fullrecall import Context, IdRecall, evaluate
 from fullrecall import read as datasets
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe.sources import is_span_row
 from fullrecall.observe.span import Span
+from fullrecall.observe.step import DocumentCopy
+from fullrecall.observe.trace import TraceReading
 
 
 @pytest.mark.parametrize("form", ["lines", "one object", "array", "indented", "base64", "gzip"])
@@ -346,3 +348,16 @@ def test_the_question_is_that_of_the_outermost_span_or_of_all_searches(
         for n, each in enumerate(searched, start=10)
     ]
     assert read(*tops, *searches).user_input == question
+
+
+def test_ids_of_documents_in_a_trace() -> None:
+    """`id_key` reads contexts; other documents keep their IDs, and without it all do."""
+    context = Context("t", id="own", metadata={"x": "m"})
+    copy = DocumentCopy(0, "own", "t", context)
+    plain = copy._replace(detail=None)
+    for id_key, document, own_id in [
+        ("x", copy, "m"), ("y", copy, None), (None, copy, "own"), ("x", plain, "own"),
+    ]:  # fmt: skip
+        reading = TraceReading(id_key=id_key)
+        assert [each.id for each in reading.documents_of(document, 1)] == [own_id]
+        assert reading.changes_documents == (id_key is not None)
