@@ -18,6 +18,7 @@ from fullrecall.measures import (
     AllFound,
     CutBudget,
     Hit,
+    Judged,
     Leak,
     Measure,
     Precision,
@@ -421,3 +422,14 @@ def test_leaks_within_a_budget_are_those_of_single_samples() -> None:
         values = report.values(Leak @ budget).tolist()
         assert [values[1], values[3], values[4]] == [leaks, 0.0, leaks]
         assert [math.isnan(values[row]) for row in (0, 2)] == [True, True]
+
+
+def test_judged_contexts_within_a_budget() -> None:
+    """In columns, only the paid contexts that were judged count, as in a single sample."""
+    rng = random.Random(11)
+    samples = [_random_sample(rng) for _ in range(40)]
+    report = evaluate(samples, IdRecall(), progress=False)
+    for budget in (calls(2), tokens(12), seconds(0.4)):
+        values = report.values(Judged @ budget).tolist()
+        alone = [IdRecall().score(_paid(sample, budget))[Judged] for sample in samples]
+        assert [None if math.isnan(value) else value for value in values] == alone

@@ -339,3 +339,27 @@ class TestCounts:
         """Values out of range are errors."""
         with pytest.raises(ParameterError, match="must be"):
             wrong()
+
+
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        ([0.0, 1.0], ()),
+        ([0.5, 1.1], ("upper", "needed")),
+        ([-0.1, 0.5], ("lower", "needed")),
+        ([-0.1, 1.1], ("lower", "upper", "needed")),
+    ],
+)
+def test_values_out_of_their_range_are_refused(values: list[float], refused: Any) -> None:
+    """A bound would be wrong for values beyond the least or the most."""
+    bounds = {
+        "lower": lambda counts: lower_bound(counts, 0.05),
+        "upper": lambda counts: upper_bound(counts, 0.05),
+        "needed": lambda counts: groups_needed(counts, 0.5, 0.05),
+    }
+    for name, bound in bounds.items():
+        if name in refused:
+            with pytest.raises(ParameterError, match="values must be from"):
+                bound(Counts.of(values))
+        else:
+            bound(Counts.of(values))

@@ -8,7 +8,7 @@ import pytest
 
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.measures import Recall, calls
-from fullrecall.stats.question_cost import QuestionCost, question_cost, shown_seconds
+from fullrecall.stats.question_cost import QuestionCost, Seconds, question_cost, shown_seconds
 
 CONTEXTS = [{"id": f"d{n}", "text": "x" * 40} for n in range(4)]
 LONG = Sample(retrieved_contexts=CONTEXTS, expected_ids=["d0"])
@@ -59,9 +59,19 @@ def test_contexts_of_equal_rank_all_count() -> None:
         (QuestionCost(1, None, None, 1), "1 context"),
         (QuestionCost(1.25, 1234.5, None, 1), "1.25 contexts, about 1,234 tokens"),
         (QuestionCost(0, 0, None, 1), "0 contexts, about 0 tokens"),
+        (QuestionCost(1, None, Seconds(0.01, 0.25), 1), "1 context, 0.01 s (p95 0.25 s)"),
+        (QuestionCost(1, None, Seconds(0.009, 0.25), 1), "1 context"),
     ],
 )
 def test_a_cost_in_words(cost: QuestionCost, text: str) -> None:
     """Unknown tokens, and times that were not measured, are left out."""
     assert str(cost) == text
-    assert shown_seconds(1.5)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(1.5, "1.5"), (0.0149, "0.015"), (0.01, "0.01"), (0.0099, "<0.01"), (0.0, "<0.01")],
+)
+def test_seconds_in_words(seconds: float, text: str) -> None:
+    """Two digits are shown, and a time too short to be felt is not."""
+    assert shown_seconds(seconds) == text
