@@ -399,3 +399,25 @@ def test_documents_without_new_texts_or_known_ids() -> None:
     changed = span(4, "rank", 1, attributes={**attributes, "output.value": json.dumps(nodes)})
     sample = read(ROOT, retriever(2, 1, "a"), changed)
     assert "rank returned documents under new IDs and without texts" in str(sample.retrieval_error)
+
+
+@pytest.mark.parametrize(
+    ("chains", "why"),
+    [
+        ([{}], None),
+        ([{}, {}], "no span says what it was given"),
+        ([{}, {}, {}], "no span says what it was given"),
+        ([{"input.value": "q"}, {}], "no span says what it returned"),
+        ([{"input.value": "q", "output.value": "x"}, {}], None),
+        ([{}, {"input.value": "q", "output.value": "x"}], None),
+    ],
+)
+def test_spans_without_inputs_or_outputs(chains: list[dict[str, str]], why: str | None) -> None:
+    """Two steps of an instrumentor say what they were given; one of an application need not."""
+    kind = {"openinference.span.kind": "CHAIN"}
+    spans = [
+        span(number, f"step {number}", number - 1 or None, attributes={**kind, **own})
+        for number, own in enumerate(chains, start=1)
+    ]
+    error = read(*spans, retriever(9, len(chains), "a")).retrieval_error
+    assert error is None if why is None else why in str(error)
