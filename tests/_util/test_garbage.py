@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from fullrecall._util.garbage import uncollected
+from fullrecall._util.garbage import age, uncollected
 
 
 @pytest.mark.parametrize("was_enabled", [True, False])
@@ -22,3 +22,19 @@ def test_the_collector_is_as_before(*, was_enabled: bool) -> None:
         assert gc.isenabled() == was_enabled
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("is_frozen", [True, False])
+def test_old_objects_are_visited_by_the_last_collection_alone(*, is_frozen: bool) -> None:
+    """Objects are put into the oldest generation, but none that the program froze."""
+    own: list[object] = [[]]
+    if is_frozen:
+        gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        age()
+        assert gc.get_freeze_count() == frozen
+        oldest = {id(each) for each in gc.get_objects(generation=2)}
+        assert (id(own) in oldest) is not is_frozen
+    finally:
+        gc.unfreeze()

@@ -64,11 +64,12 @@ def names(package: str, *own: str) -> Callable[[str], Any]:
             return sorted([*modules, *own])
         if name not in modules:
             raise missing(package, name, modules)
-        from fullrecall._util.garbage import uncollected
+        from fullrecall._util.garbage import age, uncollected
         from fullrecall._util.parameters import public
 
         with uncollected():
             value = public(getattr(import_module(modules[name]), name), package)
+            age()  # here: a collection would begin at the end of this block
         # Python calls `__getattr__` only for missing names: from now on the module has this one.
         setattr(sys.modules[package], name, value)
         return value

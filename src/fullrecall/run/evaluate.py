@@ -54,7 +54,7 @@ CorpusLike: TypeAlias = "DocumentsLike | CorpusIndex"
 """The types of `evaluate`'s `corpus`, with which labels are compared."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class EvaluateOptions:
     """The options of `evaluate` with their defaults; some limit the run, others use its rows."""
 
@@ -195,7 +195,7 @@ async def aevaluated(
     return scored.report
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Scored(Generic[AnyEvaluation]):
     """Adds scored rows to the report, or to the output file from which the report is read later."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fullrecall._util.pieces import watched
 from fullrecall.judge.usage import Spent
-from fullrecall.run.budget import checked
 from fullrecall.run.interruption import Interruption
 from fullrecall.run.limits import Limits
 from fullrecall.samples.fields import LABELS
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from fullrecall.judge.judge import Ask, Flow
+    from fullrecall.run.budget import Budget
     from fullrecall.samples.corpus import CorpusIndex
     from fullrecall.samples.retrieval import Retriever, View
 
@@ -41,7 +42,7 @@ class Overdue(Exception):  # noqa: N818 - it ends a run that returns its report
         super().__init__("the deadline passed before all samples were read")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Begun:
     """A flow that waits for answers to its asks, and the index of its result."""
 
@@ -51,7 +52,7 @@ class Begun:
     asks: Sequence[Ask]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Work:
     """A sample in progress: its results so far, and its flows that still wait for answers.
 
@@ -90,7 +91,7 @@ class Work:
         return Row(self.position, self.sample, results)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Run:
     """One run: its scorers, limits, settings, and spending."""
 
@@ -111,9 +112,16 @@ class Run:
     """Whether no caller reads the run's rows any more."""
 
     def __post_init__(self) -> None:
-        self.budget = checked(self.limits.budget, self.scorers)
-        self.spent = Spent(cost=0.0 if self.budget.prices else None)
+        is_priced = self.limits.budget is not None and bool(self.budget.prices)
+        self.spent = Spent(cost=0.0 if is_priced else None)
         self._began = time.monotonic()
+
+    @cached_property
+    def budget(self) -> Budget:
+        """The run's budget, unbounded by default."""
+        from fullrecall.run.budget import checked  # Scores without a model need none.
+
+        return checked(self.limits.budget, self.scorers)
 
     @property
     def seconds(self) -> float:

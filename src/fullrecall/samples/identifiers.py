@@ -7,6 +7,7 @@ floats because of gaps, and `"1.0" != "1"` would silently score 0.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
@@ -61,9 +62,8 @@ def looks_like_id(value: object) -> bool:
 
 def is_uuid(value: object) -> bool:
     """Return whether a value is a UUID."""
-    from uuid import UUID  # this import looks for a library of the system
-
-    return isinstance(value, UUID)
+    module = sys.modules.get("uuid")  # its import takes long, and without it no value is a UUID
+    return isinstance(value, getattr(module, "UUID", ()))
 
 
 _SENTENCE_MARKS = frozenset("。，、！？；।؟۔။།")

@@ -68,7 +68,8 @@ def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
 
     Returns `SingleIds` if no reference has alternatives.
     """
-    is_list = type(value) is list  # nearly always true; the other checks take longer
+    # nearly always true; the other checks take longer
+    is_list = type(value) is list or type(value) is tuple
     if not is_list and isinstance(value, Mapping):
         references = [Reference((as_id(key),), _grade(grade)) for key, grade in value.items()]
     else:
