@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from fullrecall import IdRecall, Sample, evaluate
 from fullrecall.errors import ParameterError
+from fullrecall.run import address as addresses
 from fullrecall.run.address import Address
 
 SECRET = "s3cr3tW0rd"  # noqa: S105 - what must not be shown
@@ -134,3 +135,10 @@ def test_random_passwords_anywhere() -> None:
         with pytest.raises(ParameterError) as caught:
             Address(url, "")
         assert secret not in str(caught.value)
+
+
+def test_a_server_without_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store on a server is refused by name if the package has no client for it."""
+    monkeypatch.setattr(addresses, "plugged", lambda _: None)
+    with pytest.raises(ParameterError, match=r"store must be a path: .* no client for Redis"):
+        Address("redis://host/0").open()
