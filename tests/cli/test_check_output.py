@@ -19,7 +19,6 @@ from fullrecall.cli.options import check_output
         ("new.txt", {"endings": [".jsonl", ".parquet"]}, "must end in .jsonl or .parquet"),
         ("absent/new.jsonl", {}, "no directory"),
         ("ours.jsonl", {}, "exists: name another file"),
-        ("ours.jsonl", {"way_out": "pass --replace"}, "exists: pass --replace"),
         ("ours.jsonl", {"replace": True}, ""),
         ("ours.jsonl", {"replace": True, "inputs": ["ours.jsonl"]}, "must not be an input"),
         ("ours.jsonl", {"replace": True, "inputs": [None, "absent.jsonl", "notes.txt"]}, ""),
