@@ -240,3 +240,36 @@ def test_a_text_that_was_escaped_twice_is_its_document(program: Any) -> None:
     program.function("answer", [found], "x", answers=True)
     record = program.retrieval()
     assert (record.error, len(record.contexts), recall(record, "t")) == (None, 1, 1.0)
+
+
+def test_a_document_merged_of_cut_texts_is_each_of_them(program: Any, docs: Any) -> None:
+    """A new document of two cut texts counts as both, one of a whole and a cut text too."""
+    for cut in (45, 200):
+        found = program.retrieve(docs["a"], docs["b"], docs["c"])
+        merged = Context(f"[1] {found[0].text[:cut]}\n[2] {found[1].text[:45]}", id=made(cut))
+        program.function("merge", found, [merged], kind="reranker")
+        record = program.retrieval()
+        assert record.error is None
+        assert (recall(record, "a", "b"), recall(record, "c")) == (1.0, 0.0)
+
+
+def test_a_text_that_quotes_documents_among_other_words_is_unscored(
+    program: Any, docs: Any
+) -> None:
+    """A text in other words that quotes a document may be made of others too."""
+    found = program.retrieve(docs["a"], docs["b"])
+    briefly = f"Paper is what everybody cites when the question comes up: {found[1].text[:45]}"
+    program.function("compress", found, [Context(briefly, id=made(1))], kind="reranker")
+    assert "new IDs and other texts" in (program.retrieval().error or "")
+
+
+def test_an_output_that_quotes_a_part_of_a_merged_document_has_this_part(
+    program: Any, docs: Any
+) -> None:
+    """An output with the text of one part of a merged document does not have the other part."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"])
+        merged = Context(f"{found[0].text}\n{found[1].text}", id=made(1))
+        program.function("merge", found, [merged], kind="reranker")
+        call.returns(f"Found: {found[0].text}")
+    assert (program.retrieval().error, program.ids()) == (None, ["a"])

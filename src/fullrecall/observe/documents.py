@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 from fullrecall.observe.step import DocumentCopy, Step
-from fullrecall.observe.words import PassageIndex, words_of
+from fullrecall.observe.words import WINDOW, PassageIndex, quotes_in, words_of
 from fullrecall.samples.prompts import unescaped
 
 _MADE = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
@@ -18,13 +18,16 @@ _MADE = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE
 _NO_CHANCE = 16
 """The fewest characters of a contained text; shorter texts are contained in others by chance."""
 
+_LABEL = 4
+"""Words before or behind a cut text that do not change its document: a number, a tag."""
+
 
 class TrackedDocument:
     """One document with all its copies; `origin` is the step that retrieved it.
 
-    `sources` are that step, first, and the retrievers and tools that returned it by themselves.
-    `pieces` are the documents that were merged into it, with the words that it has of each.
-    `parts` are these and their own parts: it counts as each of them too.
+    `sources` are that step, and the other retrievers and tools that returned the document
+    independently. `pieces` are the documents that were merged into it, with the words that it has
+    of each. `parts` are these and their own parts: it also counts as each of them.
     """
 
     def __init__(self, copy: DocumentCopy, pieces: Sequence[_Variant] = ()) -> None:
@@ -69,7 +72,7 @@ class DocumentText:
     @cached_property
     def spaced_words(self) -> str:
         """The words of the text, one space between them."""
-        return _spaced_words(self.text)
+        return spaced_words(self.text)
 
     @property
     def documents(self) -> tuple[TrackedDocument, ...]:
@@ -265,27 +268,50 @@ class StepDocuments:
     def pieces(self, text: str) -> list[_Variant]:
         """Return the documents in view that a text is made of, with the words that it has of each.
 
-        They are the whole documents in the text, in their order there, if it has several; else
-        those of a document that the text contains or is a part of. None if this is unknown.
+        Returns an empty list if this is unknown.
         """
-        alike = self._alike(text)
-        words = _spaced_words(text) if alike else ""
-        alike = _outermost([each for each in alike if _contains(words, each[0])], words)
-        wholes = {own: each for own, each in alike if len(own) < len(words) and own in words}
-        merged: dict[TrackedDocument, str] = {}
-        for own in sorted(wholes, key=words.index):
-            merged.setdefault(wholes[own], own)
-        if len(merged) > 1:
-            return [(own, document) for document, own in merged.items()]
-        if self._whole or not alike:
-            return []
-        cuts = [_cut(document, words) for _, document in alike]
+        sharing = self._alike(text)
+        words = spaced_words(text) if sharing else ""
+        alike = _outermost([each for each in sharing if _contains(words, each[0])], words)
+        inside = {each for own, each in alike if len(own) < len(words) and own in words}
+        if len(inside) < 2 and any(words in own for own, _ in alike):  # noqa: PLR2004 - merged
+            return [] if self._whole else self._fullest(alike, words)
+        parts = (part for own, each in sharing for part in _parts_in(words, own, each))
+        return self._quoted([part for part in parts if len(part[0]) >= _NO_CHANCE], words)
+
+    def _fullest(self, alike: Sequence[_Variant], words: str) -> list[_Variant]:
+        """Return the documents, or parts of merged ones, that have all of these words.
+
+        The first documents count, unless the view is certain; those with the most parts come first.
+        """
+        cuts = [_cut(document, own, words) for own, document in alike]
         fullest = max(cuts, key=len)
-        if self._certain:
-            documents = {document for _, document in fullest}
-            if any(document not in documents for cut in cuts for _, document in cut):
+        documents = {document for _, document in fullest}
+        others = {document for cut in cuts for _, document in cut}
+        return [] if self._certain and not others <= documents else fullest
+
+    def _quoted(self, sharing: Sequence[_Variant], words: str) -> list[_Variant]:
+        """Return the documents that a text quotes: whole ones, and cut ones in unclaimed words.
+
+        If no document is whole, they must explain all but some words before each of them.
+        """
+        text = words.split(" ")
+        quotes = quotes_in(text, [own.split(" ") for own, _ in sharing])
+        wholes = [quote for quote in quotes if quote.is_whole]
+        quoted = sum(quote.end - quote.start for quote in quotes)
+        if self._whole:
+            quotes = wholes if len(wholes) > 1 else []
+        elif not wholes and len(text) - quoted > _LABEL * len(quotes):
+            return []
+        pieces: dict[TrackedDocument, str] = {}
+        for quote in quotes:
+            run = " ".join(text[quote.start : quote.end])
+            found = self._fullest([sharing[number] for number in quote.numbers], run)
+            if not found:
                 return []
-        return fullest
+            for own, document in found:
+                pieces.setdefault(document, own)
+        return [(own, document) for document, own in pieces.items()]
 
     def _alike(self, text: str) -> list[_Variant]:
         """Return, as words, the passages in view that share a run of words with a text."""
@@ -309,24 +335,37 @@ class StepDocuments:
 _Variant: TypeAlias = tuple[str, TrackedDocument]
 
 
-def _cut(document: TrackedDocument, words: str) -> list[_Variant]:
-    """Return the parts of a merged document that words cut from it have; else the document."""
-    whole = _spaced_words(document.text) if document.pieces else ""
-    start = whole.find(words) if len(words) < len(whole) else -1
+def _parts_in(words: str, own: str, document: TrackedDocument) -> Iterator[_Variant]:
+    """Yield a document with its words, or the parts of a merged one that is not all there."""
+    if not document.pieces or own in words:
+        yield own, document
+    else:
+        for piece, part in document.pieces:
+            yield from _parts_in(words, piece, part)
+
+
+def _cut(document: TrackedDocument, whole: str, words: str) -> list[_Variant]:
+    """Return the parts of a merged document that words cut from it have; else the document.
+
+    `whole` has the words of the document's copy.
+    """
+    start = whole.find(words) if document.pieces and len(words) < len(whole) else -1
     if start < 0:
         return [(words, document)]
     cuts: list[_Variant] = []
     for own, part in document.pieces:
-        at = whole.index(own)
+        at = whole.find(own)
+        if at < 0:
+            return [(words, document)]
         shared = whole[max(start, at) : min(start + len(words), at + len(own))]
-        if len(shared) >= min(_NO_CHANCE, len(own)):
-            cuts += _cut(part, shared)
+        if shared == own or len(words_of(shared)) >= WINDOW:
+            cuts += _cut(part, own, shared)
     has_all = {part for _, part in cuts} == {part for _, part in document.pieces}
     return [(words, document)] if has_all else cuts
 
 
-def _spaced_words(text: str) -> str:
-    """Return the words of a text, one space between them, with its escapes undone."""
+def spaced_words(text: str) -> str:
+    """Return the words of a text, one space between them, with escapes undone."""
     *_, plain = text, *unescaped(text)
     return " ".join(words_of(plain))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import KeysView
 from functools import cached_property
 
-from fullrecall.observe.documents import TrackedDocument, documents_in
+from fullrecall.observe.documents import DocumentText, TrackedDocument, documents_in, spaced_words
 from fullrecall.observe.handed import (
     HandedList,
     OpenStep,
@@ -204,8 +204,8 @@ class HandingOn:
                     handed.replaced = handed.set_aside = True
             return
         for handed in lists:
-            left = [passage for passage in handed.passages if passage.document in quoted]
-            if len(left) == len(handed.passages):
+            left = [part for passage in handed.passages for part in self._quoted_parts(passage)]
+            if tuple(left) == handed.passages:
                 continue
             if not left and handed not in self._inside:
                 handed.replaced = handed.set_aside = True
@@ -214,6 +214,15 @@ class HandingOn:
             rest.take([handed])
             if left:
                 self._scope.put(rest, self._opened)
+
+    def _quoted_parts(self, passage: DocumentText) -> list[DocumentText]:
+        """Return a passage that the step's text quotes; of a merged document, its quoted parts."""
+        parts = [each for each in passage.document.parts if not each.parts]
+        quoted = [part for part in parts if part in self._quoted]
+        is_whole = any(passage.spaced_words in spaced_words(text) for text in self._step.texts)
+        if quoted and not is_whole:
+            return [self._state.documents.first(part) for part in quoted]
+        return [passage] if passage.document in self._quoted else []
 
     def _is_refused(self, handed: HandedList) -> bool:
         """Return whether a human refused a list.

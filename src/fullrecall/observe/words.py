@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import NamedTuple
 
 from fullrecall.samples.prompts import unescaped
 
@@ -14,7 +16,7 @@ _WORD = re.compile(
     "|[^\\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]+"
 )
-_WINDOW = 6
+WINDOW = 6
 """The number of words in a window: a shared window is not a coincidence."""
 
 _CHARACTERS = 16
@@ -119,12 +121,68 @@ class PassageIndex:
                     yield position, window
 
 
+class Quote(NamedTuple):
+    """A run of words in a text, from `start` to `end`, and the numbers of the passages with it.
+
+    `is_whole` is True if the run is a whole passage.
+    """
+
+    start: int
+    end: int
+    numbers: list[int]
+    is_whole: bool
+
+
+def quotes_in(words: Sequence[str], passages: Iterable[Sequence[str]]) -> list[Quote]:
+    """Return the longest run of words that a text has of each passage, in the text's order.
+
+    A run has a window of words that no longer run has. A whole passage needs only one such word.
+    """
+    places: dict[int, dict[tuple[str, ...], int]] = {}
+    quotes: dict[tuple[int, int], Quote] = {}
+    for number, own in enumerate(passages):
+        length = min(_window(own), len(own))
+        if length not in places:
+            shifted = (words[start:] for start in range(length))
+            windows = [*zip(*shifted, strict=False)]
+            places[length] = {w: at for at, w in reversed([*enumerate(windows)])}
+        start, end = _longest_run(own, words, places[length], length)
+        if end > start:
+            quote = Quote(start, end, [], end - start == len(own))
+            quotes.setdefault((start, end), quote).numbers.append(number)
+    claimed = bytearray(len(words))
+    kept = []
+    for quote in sorted(quotes.values(), key=lambda each: each.start - each.end):
+        free = claimed.count(0, quote.start, quote.end)
+        if free >= (1 if quote.is_whole else _window(words[quote.start : quote.end])):
+            claimed[quote.start : quote.end] = b"\1" * (quote.end - quote.start)
+            kept.append(quote)
+    return sorted(kept)
+
+
+def _longest_run(
+    own: Sequence[str], words: Sequence[str], places: Mapping[tuple[str, ...], int], length: int
+) -> tuple[int, int]:
+    """Return where the longest run of a passage's words is that begins with a window in a text."""
+    longest, at = (0, 0), 0
+    while at + length <= len(own):
+        start = places.get(tuple(own[at : at + length]))
+        if start is None:
+            at += 1
+            continue
+        pairs = zip(own[at:], words[start:], strict=False)
+        run = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        longest = max(longest, (start, start + run), key=lambda each: each[1] - each[0])
+        at += run - length + 1
+    return longest
+
+
 def _window(words: Sequence[str]) -> int:
     """Return the window size, in words, for these words.
 
     More if the words are single characters.
     """
-    return _CHARACTERS if sum(map(len, words)) < 2 * len(words) else _WINDOW
+    return _CHARACTERS if sum(map(len, words)) < 2 * len(words) else WINDOW
 
 
 def _claim(claimed: bytearray, positions: Mapping[tuple[str, ...], int]) -> None:

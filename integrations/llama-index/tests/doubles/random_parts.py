@@ -33,7 +33,7 @@ from llama_index.core.workflow import (
     step,
 )
 
-_MARKER = re.compile(r"(?:<|&(?:amp;)*lt;)(d\d+)(?:>|&(?:amp;)*gt;)")
+_MARKER = re.compile(r"\b(d\d{1,2})(?:w\d+)?\b(?=\W)")
 
 
 def text_of(name: str) -> str:
@@ -96,13 +96,13 @@ class Changes(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         return self.changed(nodes)
 
-    def changed(  # noqa: PLR0911 - a kind each
+    def changed(  # noqa: C901, PLR0911 - a kind each
         self, nodes: list[NodeWithScore]
     ) -> list[NodeWithScore]:
         """Return the nodes, changed."""
         chance = random.Random(self.seed)
         most = max(1, len(nodes) - chance.randrange(3))
-        kind = chance.randrange(10)
+        kind = chance.randrange(13)
         if kind == 0:
             return nodes[:most]
         if kind == 1:
@@ -121,6 +121,13 @@ class Changes(BaseNodePostprocessor):
             return [_new(f"<source>{escape(node.text)}</source>") for node in nodes[:most]]
         if kind == 8:
             return [_new("\n".join(node.text for node in nodes[:2])), *nodes[2:]][: len(nodes)]
+        if kind == 9:
+            return [_new(f"[{n}] {node.text[:60]}") for n, node in enumerate(nodes[:most], start=1)]
+        if kind == 10:
+            return [_new("\n".join(node.text[:60] for node in nodes[:2])), *nodes[2:]]
+        if kind == 11:
+            first, *others = [node.text for node in nodes[:2]] or [""]
+            return [_new("\n".join([first, *(text[:60] for text in others)])), *nodes[2:]]
         return list({node.text: node for node in nodes}.values())
 
 
