@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -68,10 +68,16 @@ class PassageIndex:
         cached = self._found.get(text)
         if cached is not None and (not again or cached[0] == len(self)):
             return cached[1]
-        numbers = dict.fromkeys(self._standing_in(text))
         # The text may be escaped, as in HTML, in JSON, or in a printed object.
-        for form in unescaped(text):
-            numbers.update(dict.fromkeys(self._standing_in(form)))
+        numbers: dict[int, None] = {}
+        explained: set[int] = set()
+        for form in (text, *unescaped(text)):
+            found, others = self._standing_in(form)
+            numbers.update(dict.fromkeys(found))
+            explained.update(others)
+        # A few words beside others in one form are no proof if others explain them in another form.
+        for number in explained:
+            numbers.pop(number, None)
         self._found[text] = (len(self), tuple(numbers))
         return tuple(numbers)
 
@@ -87,7 +93,8 @@ class PassageIndex:
         windows = {window for words in forms for _, window in self._matches(words)}
         return {number for window in windows for number in self._windows[window]}
 
-    def _standing_in(self, text: str) -> Iterator[int]:
+    def _standing_in(self, text: str) -> tuple[list[int], list[int]]:
+        """Return the passages in one form of a text, and cut ones that others explain."""
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
         for position, window in self._matches(words):
@@ -99,18 +106,20 @@ class PassageIndex:
             for number in self._windows[window]:
                 matches.setdefault(number, {})[window] = position
         claimed = bytearray(len(words))
+        found: list[int] = []
         parts: tuple[list[int], list[int]] = [], []
         for number, positions in matches.items():
             if len(positions) < self._counts[number]:
                 parts[2 * len(positions) < self._counts[number]].append(number)
                 continue
             _claim(claimed, positions)
-            yield number
+            found.append(number)
         for numbers in parts:
             beside = [number for number in numbers if not _is_claimed(claimed, matches[number])]
             for number in beside:
                 _claim(claimed, matches[number])
-            yield from beside
+            found += beside
+        return found, [number for number in parts[1] if number not in beside]
 
     def _matches(self, words: Sequence[str]) -> Iterable[tuple[int, tuple[str, ...]]]:
         windows = self._windows
