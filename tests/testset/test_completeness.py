@@ -58,11 +58,9 @@ def test_a_single_rare_stratum_has_nearly_the_exact_interval(
 ) -> None:
     """The upper bound is at most a tenth above that of the mid-p hypergeometric distribution."""
 
-    def kept(count: int) -> bool:
-        there = stats.hypergeom(size, count, labeled)
-        return bool(there.cdf(relevant - 1) + there.pmf(relevant) / 2 > 0.025)
-
-    exact = max(count for count in range(relevant, size) if kept(count))
+    counts = np.arange(relevant, size)
+    there = stats.hypergeom(size, counts, labeled)
+    exact = counts[there.cdf(relevant - 1) + there.pmf(relevant) / 2 > 0.025].max()
     total = missing([Stratum("no", size, labeled, relevant)])
     assert total is not None
     assert exact <= total.high <= 1.1 * exact
@@ -74,12 +72,11 @@ def test_dense_strata_have_the_mid_p_hypergeometric_interval(
 ) -> None:
     """The interval holds the totals for which the labels are not rare, by SciPy's distribution."""
 
-    def kept(count: int) -> bool:
-        there = stats.hypergeom(size, count, labeled)
-        half = there.pmf(relevant) / 2
-        return bool(there.cdf(relevant - 1) + half > 0.025 and there.sf(relevant) + half > 0.025)
-
-    totals = [count for count in range(relevant, size - labeled + relevant + 1) if kept(count)]
+    counts = np.arange(relevant, size - labeled + relevant + 1)
+    there = stats.hypergeom(size, counts, labeled)
+    half = there.pmf(relevant) / 2
+    low, high = there.cdf(relevant - 1) + half, there.sf(relevant) + half
+    totals = counts[(low > 0.025) & (high > 0.025)]
     found = missing([Stratum("yes", size, labeled, relevant)])
     assert found is not None
     assert found.low == pytest.approx(totals[0], abs=1)
