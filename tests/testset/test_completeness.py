@@ -57,7 +57,6 @@ def test_a_single_rare_stratum_has_nearly_the_exact_interval(
     size: int, labeled: int, relevant: int
 ) -> None:
     """The upper bound is at most a tenth above that of the mid-p hypergeometric distribution."""
-
     counts = np.arange(relevant, size)
     there = stats.hypergeom(size, counts, labeled)
     exact = counts[there.cdf(relevant - 1) + there.pmf(relevant) / 2 > 0.025].max()
@@ -71,7 +70,6 @@ def test_dense_strata_have_the_mid_p_hypergeometric_interval(
     size: int, labeled: int, relevant: int
 ) -> None:
     """The interval holds the totals for which the labels are not rare, by SciPy's distribution."""
-
     counts = np.arange(relevant, size - labeled + relevant + 1)
     there = stats.hypergeom(size, counts, labeled)
     half = there.pmf(relevant) / 2

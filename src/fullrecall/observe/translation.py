@@ -209,7 +209,7 @@ class _Translation:
             return
         if self._output is None and self._span.dropped and step.kind != "llm":
             self._problem = self._dropped()
-        TraceValueReader().end(step, self._output)
+        TraceValueReader().end(step, self._output, ends_call=False)
 
     def _documents(self, prefix: str) -> tuple[DocumentCopy, ...] | None:
         """Return the list that a retriever or a reranker returned; None if it is incomplete."""

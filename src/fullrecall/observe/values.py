@@ -109,7 +109,7 @@ class ValueReader:
 
     # For all callers
 
-    def end(self, step: Step, output: Any, *, ends_call: bool = False) -> None:
+    def end(self, step: Step, output: Any, *, ends_call: bool) -> None:
         """Write a step's output into it; a tool that reports a failure in its message has failed.
 
         `ends_call`: the output is the call's, which may hold rows of any kind.

@@ -98,15 +98,16 @@ class Choice(NoTruth, Shown):
         questions = counted(self.questions, "question")
         if self.winner is None:
             left = sum(not each.is_dropped for each in self.standings)
+            remaining = "1 is left" if left == 1 else f"{left} are left"
             if not left:
                 way = "all were ruled out at once; start again with new questions"
             elif not self.questions:
                 way = "there was none to ask"
             elif self.needed is None:
-                way = f"{left} are left, and no number of questions would settle their order"
+                way = f"{remaining}, and no number of questions would settle their order"
             else:
                 more = f"about {self.needed:,} more would settle it if the lead stays"
-                way = f"{left} are left; {more}"
+                way = f"{remaining}; {more}"
             near = f" within {self.within:g}" if self.within else ""
             return f"CANNOT TELL which has the best {self.label}{near} after {questions}: {way}"
         winner = self[self.winner]
