@@ -48,7 +48,7 @@ def choice(*standings: Standing, **changes: Any) -> Choice:
         ),
         (
             choice(LEFT, DROPPED, needed=None, within=0.01),
-            f"{UNKNOWN} within 0.01 after 40 questions: 1 are left, {NEVER}",
+            f"{UNKNOWN} within 0.01 after 40 questions: 1 is left, {NEVER}",
         ),
         (
             choice(LEFT, questions=0),
