@@ -230,7 +230,7 @@ def test_where_targets_are_lost() -> None:
 
 
 def test_a_page_has_the_given_fields_and_no_others() -> None:
-    """Empty fields, ranks of full credit and weights of 1 is left out of the data."""
+    """Empty fields, ranks of full credit and weights of 1 are left out of the data."""
     place = {"source": "doc", "start": 3, "end": 7, "metadata": {"page": 2}}
     bare = Sample(id="bare", retrieved_context_ids=["a", "b"], reference_context_ids=["b", "c"])
     full = Sample(
