@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import takewhile
 from typing import NamedTuple
 
 from fullrecall.samples.prompts import unescaped
@@ -179,8 +178,9 @@ def _longest_run(
         if start is None:
             at += 1
             continue
-        pairs = zip(own[at:], words[start:], strict=False)
-        run = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        run, most = length, min(len(own) - at, len(words) - start)
+        while run < most and own[at + run] == words[start + run]:
+            run += 1
         longest = max(longest, (start, start + run), key=lambda each: each[1] - each[0])
         at += run - length + 1
     return longest
