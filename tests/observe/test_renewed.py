@@ -273,3 +273,17 @@ def test_an_output_that_quotes_a_part_of_a_merged_document_has_this_part(
         program.function("merge", found, [merged], kind="reranker")
         call.returns(f"Found: {found[0].text}")
     assert (program.retrieval().error, program.ids()) == (None, ["a"])
+
+
+@pytest.mark.parametrize("quoted", ["a", "ac", "bc", "abc"])
+def test_an_output_that_quotes_cut_parts_of_a_merged_document_has_these_parts(
+    program: Any, docs: Any, quoted: str
+) -> None:
+    """An output with the cut texts of some parts does not have the others."""
+    cut = {name: docs[name].text[:45] for name in "abc"}
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"], docs["c"])
+        merged = [Context("\n".join(cut.values()), id=made(1))]
+        program.function("merge", found, merged, kind="reranker")
+        call.returns(" and also ".join(cut[name] for name in quoted))
+    assert (program.retrieval().error, program.ids()) == (None, [*quoted])

@@ -344,6 +344,15 @@ def _parts_in(words: str, own: str, document: TrackedDocument) -> Iterator[_Vari
             yield from _parts_in(words, piece, part)
 
 
+def parts_quoted_in(text: str, merged: TrackedDocument) -> list[TrackedDocument]:
+    """Return the parts of a merged document that a text quotes, even if they were cut."""
+    words = spaced_words(text)
+    parts = [each for own, part in merged.pieces for each in _parts_in(words, own, part)]
+    quotes = quotes_in(words.split(" "), [own.split(" ") for own, _ in parts])
+    quoted = [parts[number][1] for quote in quotes for number in quote.numbers]
+    return [own for part in quoted for own in (part, *part.parts)]
+
+
 def _cut(document: TrackedDocument, whole: str, words: str) -> list[_Variant]:
     """Return the parts of a merged document that words cut from it have; else the document.
 

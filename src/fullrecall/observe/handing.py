@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import KeysView
 from functools import cached_property
 
-from fullrecall.observe.documents import DocumentText, TrackedDocument, documents_in, spaced_words
+from fullrecall.observe.documents import (
+    DocumentText,
+    TrackedDocument,
+    documents_in,
+    parts_quoted_in,
+    spaced_words,
+)
 from fullrecall.observe.handed import (
     HandedList,
     OpenStep,
@@ -217,12 +223,15 @@ class HandingOn:
 
     def _quoted_parts(self, passage: DocumentText) -> list[DocumentText]:
         """Return a passage that the step's text quotes; of a merged document, its quoted parts."""
-        parts = [each for each in passage.document.parts if not each.parts]
-        quoted = [part for part in parts if part in self._quoted]
-        is_whole = any(passage.spaced_words in spaced_words(text) for text in self._step.texts)
-        if quoted and not is_whole:
-            return [self._state.documents.first(part) for part in quoted]
-        return [passage] if passage.document in self._quoted else []
+        document, texts = passage.document, self._step.texts
+        quoted = {*self._quoted}
+        if document in quoted:
+            quoted.update(part for text in texts for part in parts_quoted_in(text, document))
+        parts = [part for part in document.parts if part in quoted and not part.parts]
+        is_whole = any(passage.spaced_words in spaced_words(text) for text in texts)
+        if parts and not is_whole:
+            return [self._state.documents.first(part) for part in parts]
+        return [passage] if document in quoted else []
 
     def _is_refused(self, handed: HandedList) -> bool:
         """Return whether a human refused a list.
