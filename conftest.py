@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
@@ -27,6 +28,9 @@ sys.dont_write_bytecode = False
 socketserver.TCPServer.request_queue_size = 128
 # Else a body waits 40 ms for the receipt of its headers.
 socketserver.StreamRequestHandler.disable_nagle_algorithm = True
+
+# Else LlamaIndex makes a loop here and leaves it open, and a later test is blamed for it.
+asyncio.set_event_loop(None)
 
 # No test depends on the clock: a machine under load is slow, not wrong.
 settings.register_profile("fullrecall", deadline=None, suppress_health_check=[HealthCheck.too_slow])
