@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from fullrecall import Retrieval, Sample
+from fullrecall._util.variables import set_within
 from fullrecall.observe import ToolDocuments
 from fullrecall.observe.captured import Captured
 from fullrecall.observe.turns import of_question
@@ -87,10 +88,5 @@ def capture_retrievals(
         tool_documents=tool_documents,
     )
     recorder = LangChainRecorder(outer=capturing.get())
-    token = capturing.set(recorder)
-    try:
+    with set_within(capturing, recorder):
         yield LangChainCapture(reading, recorder)
-    finally:
-        # An abandoned async generator is closed in another context, where the token is invalid.
-        with suppress(ValueError):
-            capturing.reset(token)

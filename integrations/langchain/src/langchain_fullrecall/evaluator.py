@@ -7,20 +7,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import set_config_context
 from langsmith import trace
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, RunEvaluator
 
-from fullrecall import IdRecall, Retrieval, Sample
-from fullrecall._util.parameters import check_choice
+from fullrecall import Retrieval, Sample
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Measure
 from fullrecall.observe import ROOT, ToolDocuments
 from fullrecall.observe.messages import answer_of, question_of, turn_of
-from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
+from fullrecall.run.alone import SingleScoring
+from fullrecall.run.evaluate import CorpusLike
 from fullrecall.run.retrievers import RetrieverLike, as_retriever
 from fullrecall.samples import Retriever
 from fullrecall.samples.retrieval import FailedCalls, View
@@ -106,11 +106,8 @@ class RecallStringEvaluator(RunEvaluator):
         other_tools: Collection[str] = (),
         tool_documents: ToolDocuments = None,
     ) -> None:
-        (self.scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
-        for each in measures:
-            if not isinstance(each, Measure):
-                raise ParameterError(f"expected a measure such as Recall @ 5, got {each!r}")
-        self.measures = measures or (self.scorer.method.headline,)
+        self._scoring = SingleScoring.of(scorer, measures, view, corpus)
+        self.scorer, self.measures = self._scoring.scorer, self._scoring.measures
         self._reading = LangChainReading(
             id_key=id_key,
             collapse=collapse,
@@ -124,9 +121,6 @@ class RecallStringEvaluator(RunEvaluator):
         self._reference_key = reference_key
         self._input_key = input_key
         self._keep = keep
-        check_choice(view, "view", get_args(View))
-        self._view = view
-        self._corpus = corpus_index(corpus)
         if retriever is not None and not isinstance(retriever, Retriever):
             # The key belongs to the target's outputs: the retriever's outputs may have other keys.
             reading = replace(self._reading, documents_key=None)
@@ -157,8 +151,8 @@ class RecallStringEvaluator(RunEvaluator):
     @property
     def method(self) -> Method:
         """The method of the scorer, with the selected calls and the view in its name."""
-        method, calls = self.scorer.method, self._reading.label
-        label = ",".join(filter(None, (calls, "" if self._view == "contexts" else self._view)))
+        method, calls, view = self.scorer.method, self._reading.label, self._scoring.view
+        label = ",".join(filter(None, (calls, "" if view == "contexts" else view)))
         return replace(method, name=f"{method.name}[{label}]") if label else method
 
     @property
@@ -198,7 +192,7 @@ class RecallStringEvaluator(RunEvaluator):
         """Return the same as `evaluate_run`, without blocking."""
         with self._traced(run, evaluator_run_id) as source_run:
             case = self._read(self._case_of, run, example)
-            measured = self._named(await ameasure(case, self.scorer, self._retriever))
+            measured = self._named(await ameasure(case, self._scoring, self._retriever))
         return self._feedback(run, measured, source_run)
 
     @contextmanager
@@ -218,7 +212,7 @@ class RecallStringEvaluator(RunEvaluator):
     def measure_run(self, run: Run, example: Example | None) -> Measured:
         """Return a run's sample and result, with a hint about its IDs. Never raises."""
         case = self._read(self._case_of, run, example)
-        return self._named(measure(case, self.scorer, self._retriever))
+        return self._named(measure(case, self._scoring, self._retriever))
 
     def _read(self, read: Callable[..., ObservedSample], *given: Any) -> ObservedSample:
         """Return the sample that was read, or one with the reason why it cannot be read."""
@@ -247,7 +241,7 @@ class RecallStringEvaluator(RunEvaluator):
         if runs is not None:
             return self._compared(runs, example)
         case = self._read(self._case_of_outputs, inputs, outputs, reference_outputs)
-        measured = measure(case, self.scorer, self._retriever)
+        measured = measure(case, self._scoring, self._retriever)
         scores = [
             {"key": key, "score": measured.result[each], "comment": comment(measured, each)}
             for key, each in self._keys.items()
@@ -285,7 +279,7 @@ class RecallStringEvaluator(RunEvaluator):
         retriever, config = self._call(callbacks, tags, metadata)
         case = self._case_of_strings(prediction, reference, input, retrieved_documents)
         with set_config_context(config) as context:
-            measured = context.run(measure, case, self.scorer, retriever)
+            measured = context.run(measure, case, self._scoring, retriever)
         return self._returned(measured, in_chain=include_run_info)
 
     async def aevaluate_strings(
@@ -304,7 +298,7 @@ class RecallStringEvaluator(RunEvaluator):
         retriever, config = self._call(callbacks, tags, metadata)
         case = self._case_of_strings(prediction, reference, input, retrieved_documents)
         with set_config_context(config) as context:
-            measuring = ameasure(case, self.scorer, retriever)
+            measuring = ameasure(case, self._scoring, retriever)
             measured = await asyncio.create_task(measuring, context=context)
         return self._returned(measured, in_chain=include_run_info)
 
@@ -432,7 +426,7 @@ class RecallStringEvaluator(RunEvaluator):
         """Return a retrieval as a sample; `unseen` is the error of a run without retrieval."""
         sample = Sample(user_input=query, **fields).with_retrieval(retrieval)
         nothing = retrieval.contexts is None and not retrieval.calls and retrieval.error == unseen
-        return ObservedSample(sample, unseen if nothing else None, self._view, self._corpus)
+        return ObservedSample(sample, unseen if nothing else None)
 
     def _case_of_strings(
         self, prediction: object, reference: object, inputs: object, documents: Any

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from fullrecall import Report, Sample
 from fullrecall.errors import InputError, ReportError
 from fullrecall.report import Row
-from fullrecall.scorers import Method
 from langchain_fullrecall.evaluator import RecallStringEvaluator
-from langchain_fullrecall.feedback import row_of
+from langchain_fullrecall.feedback import measured_in
+from langchain_fullrecall.measurement import Measured
 
 if TYPE_CHECKING:
     from langsmith import Client
@@ -48,10 +48,7 @@ def report_of(
     evaluated_runs = sorted(
         _evaluated_runs(experiment, client), key=lambda evaluated: evaluated.run.dotted_order
     )
-    scored = [
-        _results(evaluated, evaluators, position)
-        for position, evaluated in enumerate(evaluated_runs, start=1)
-    ]
+    scored = [_results(evaluated, evaluators) for evaluated in evaluated_runs]
     methods = list(dict.fromkeys(name for each in scored for name in each))
     if not methods:
         raise ReportError(
@@ -66,27 +63,24 @@ def report_of(
                 f"run {evaluated.run.id} has no result of {missing[0]}: pass the evaluator that "
                 "gave the others"
             )
-        first = each[methods[0]][1]
-        run, example, sample = evaluated.run, evaluated.example, first.sample
+        run, example, sample = evaluated.run, evaluated.example, each[methods[0]].sample
         example_id = run.reference_example_id if example is None else example.id
         if sample.id is None and example_id is not None:
             sample = Sample(**{**sample.to_dict(), "id": str(example_id)})
-        results = tuple(each[name][1].results[0] for name in methods)
-        rows.append(Row(position, sample, results))
-    return Report.of([scored[0][name][0] for name in methods], rows)
+        rows.append(Row(position, sample, tuple(each[name].result for name in methods)))
+    return Report.of([scored[0][name].result.method for name in methods], rows)
 
 
 def _results(
-    evaluated: _EvaluatedRun, evaluators: Iterable[RecallStringEvaluator], position: int
-) -> dict[str, tuple[Method, Row]]:
+    evaluated: _EvaluatedRun, evaluators: Iterable[RecallStringEvaluator]
+) -> dict[str, Measured]:
     """Return the results of one run by the name of their score."""
-    noted = (row_of(info, position) for info in evaluated.infos)
-    results = {method.name: (method, row) for method, row in filter(None, noted)}
+    noted = filter(None, map(measured_in, evaluated.infos))
+    results = {measured.result.method.name: measured for measured in noted}
     for evaluator in evaluators:
-        if evaluator.method.name not in results:
-            measured = evaluator.measure_run(evaluated.run, evaluated.example)
-            row = Row(position, measured.sample, (measured.result,))
-            results[evaluator.method.name] = (evaluator.method, row)
+        name = evaluator.method.name
+        if name not in results:
+            results[name] = evaluator.measure_run(evaluated.run, evaluated.example)
     return results
 
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fullrecall import Context, Sample
 from fullrecall.errors import FullrecallError
 from fullrecall.files.reports import records
 from fullrecall.files.reports.records import MethodRecord, plain_method, plain_row
 from fullrecall.measures import Measure, Recall
-from fullrecall.report import Row
-from fullrecall.scorers import Method, Status
+from fullrecall.scorers import Status
 from fullrecall.show.text import first_of
-
-if TYPE_CHECKING:
-    from langchain_fullrecall.measurement import Measured
+from langchain_fullrecall.measurement import Measured
 
 _LISTED = 10, 80, ", "
 """The most items that a comment lists, and the most characters of each."""
@@ -48,17 +45,17 @@ def _kept(measured: Measured) -> Sample:
     return sample.with_retrieval(replace(by_id, response=None))
 
 
-def row_of(info: object, position: int) -> tuple[Method, Row] | None:
-    """Return the method and the row in `evaluator_info`, or None without them."""
+def measured_in(info: object) -> Measured | None:
+    """Return the sample and the result in `evaluator_info`, or None without them."""
     own = info.get("fullrecall") if isinstance(info, Mapping) else None
     if not isinstance(own, Mapping) or "row" not in own:
         return None
     try:
         method = MethodRecord.read(own["method"]).method
-        sample, results = records.row_of(own["row"], [method])
+        sample, (result,) = records.row_of(own["row"], [method])
     except FullrecallError:
         return None  # the info is of another version, or was changed, so the run is scored again
-    return method, Row(position, sample, results)
+    return Measured(sample, result)
 
 
 def comment(measured: Measured, measure: Measure) -> str:

@@ -7,24 +7,20 @@ from typing import NamedTuple
 
 from fullrecall import IdRecall, Sample
 from fullrecall.diagnosis import id_hint
+from fullrecall.run.alone import SingleScoring
 from fullrecall.run.retrievers import as_retrieval, failed, is_asynchronous
-from fullrecall.run.work import ascore_alone, score_alone
-from fullrecall.samples import CorpusIndex, Retrieval, Retriever
-from fullrecall.samples.retrieval import View
+from fullrecall.samples import Retrieval, Retriever
 from fullrecall.scorers import Result, Scorer, Status
 
 
 class ObservedSample(NamedTuple):
     """A sample to score, with its retrieval, or with the reason why none was observed.
 
-    `view` is the scored list of its record, and `corpus` must contain its labels; see
-    `fullrecall.evaluate`. `problem` is the reason why a sample cannot be read.
+    `problem` is the reason why a sample cannot be read.
     """
 
     sample: Sample
     unseen: str | None = None
-    view: View = "contexts"
-    corpus: CorpusIndex | None = None
     problem: str | None = None
 
     @property
@@ -49,23 +45,25 @@ class Measured(NamedTuple):
     by_id: bool = False
 
 
-def measure(case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None) -> Measured:
+def measure(
+    case: ObservedSample, scoring: SingleScoring, retriever: Retriever | None = None
+) -> Measured:
     """Return the result of a sample; without an observed retrieval, ask a `retriever`."""
     if retriever is not None and case.may_be_asked:
         if is_asynchronous(retriever):
-            return asyncio.run(ameasure(case, scorer, retriever))
+            return asyncio.run(ameasure(case, scoring, retriever))
         try:
             case = case.answered(as_retrieval(retriever.retrieve(case.sample)))
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             case = case.answered(failed(error))
     if case.unseen or case.problem:
-        return _unscored(case, scorer, retriever)
-    sample = case.sample.in_view(case.view)
-    return _explained(scorer, sample, score_alone(scorer, sample, case.corpus))
+        return _unscored(case, scoring.scorer, retriever)
+    sample = scoring.viewed(case.sample)
+    return _explained(scoring.scorer, sample, scoring.score(sample))
 
 
 async def ameasure(
-    case: ObservedSample, scorer: Scorer, retriever: Retriever | None = None
+    case: ObservedSample, scoring: SingleScoring, retriever: Retriever | None = None
 ) -> Measured:
     """Return the same as `measure`, without blocking."""
     if retriever is not None and case.may_be_asked:
@@ -74,9 +72,9 @@ async def ameasure(
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             case = case.answered(failed(error))
     if case.unseen or case.problem:
-        return _unscored(case, scorer, retriever)
-    sample = case.sample.in_view(case.view)
-    return _explained(scorer, sample, await ascore_alone(scorer, sample, case.corpus))
+        return _unscored(case, scoring.scorer, retriever)
+    sample = scoring.viewed(case.sample)
+    return _explained(scoring.scorer, sample, await scoring.ascore(sample))
 
 
 def _unscored(case: ObservedSample, scorer: Scorer, retriever: Retriever | None) -> Measured:

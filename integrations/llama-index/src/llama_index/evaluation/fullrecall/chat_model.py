@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,6 +14,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.judge import ChatRequest, Completion
 from fullrecall.judge.models.redaction import hide_fields, public_options, public_url
 from fullrecall.run.threads import in_thread
+from fullrecall.samples.hit_fields import field_of
 from llama_index.evaluation.fullrecall.listening import unrecorded
 from llama_index.evaluation.fullrecall.nodes import got
 
@@ -89,13 +89,13 @@ def _completion(text: str | None, reply: Any) -> Completion:
     """Return the reply with the tokens and the stop reason of its raw form."""
     raw = getattr(reply, "raw", None)
     counts = getattr(reply, "additional_kwargs", None) or {}
-    sources = (_read(raw, "usage"), _read(raw, "usage_metadata"), counts)
-    choices = _read(raw, "choices") or [None]
+    sources = (field_of(raw, "usage"), field_of(raw, "usage_metadata"), counts)
+    choices = field_of(raw, "choices") or [None]
     return Completion.of(
         text or "",
         tokens=(_count(sources, _ASKED), _count(sources, _ANSWERED)),
-        stop=_read(choices[0], "finish_reason") or _read(raw, "stop_reason"),
-        refusal=_read(_read(choices[0], "message"), "refusal"),
+        stop=field_of(choices[0], "finish_reason") or field_of(raw, "stop_reason"),
+        refusal=field_of(field_of(choices[0], "message"), "refusal"),
     )
 
 
@@ -104,14 +104,7 @@ _ANSWERED = ("completion_tokens", "output_tokens", "candidates_token_count")
 """The names of OpenAI, Anthropic and Google for the tokens of the prompt and of the answer."""
 
 
-def _read(holder: object, name: str) -> Any:
-    """Return a field of a mapping or an object, None without the field."""
-    if isinstance(holder, Mapping):
-        return holder.get(name)
-    return getattr(holder, name, None)
-
-
 def _count(sources: tuple[object, ...], names: tuple[str, ...]) -> int:
     """Return the first count that a source has under one of the names, or 0."""
-    counts = (_read(source, name) for source in sources for name in names)
+    counts = (field_of(source, name) for source in sources for name in names)
     return next((count for count in counts if isinstance(count, int)), 0)

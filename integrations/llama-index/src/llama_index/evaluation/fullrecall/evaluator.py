@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 from llama_index.core.evaluation.base import BaseEvaluator
 from llama_index.core.prompts.mixin import PromptDictType
 from llama_index.core.schema import MetadataMode, QueryBundle
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
-from fullrecall import Context, IdRecall, Sample
-from fullrecall._util.parameters import check_choice, check_share
+from fullrecall import Context, Sample
+from fullrecall._util.parameters import check_share
 from fullrecall.diagnosis import id_hint
-from fullrecall.errors import InputError, ParameterError
+from fullrecall.errors import InputError
 from fullrecall.measures import Measure
 from fullrecall.observe import ToolDocuments, brief
-from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
-from fullrecall.run.work import ascore_alone, score_alone
+from fullrecall.run.alone import SingleScoring
+from fullrecall.run.evaluate import CorpusLike
 from fullrecall.samples.id_keys import IdKey
 from fullrecall.samples.retrieval import FailedCalls, View
 from fullrecall.scorers import Result, Scorer, Status
@@ -101,17 +101,10 @@ class RecallEvaluator(BaseEvaluator):
         other_tools: Collection[str] = (),
         tool_documents: ToolDocuments = None,
     ) -> None:
-        (scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
-        for measure in measures:
-            if not isinstance(measure, Measure):
-                raise ParameterError(f"expected a measure such as Recall @ 5, got {measure!r}")
-        self.scorer = scorer
-        self.measures = measures or (scorer.method.headline,)
+        self._scoring = SingleScoring.of(scorer, measures, view, corpus)
+        self.scorer, self.measures = self._scoring.scorer, self._scoring.measures
         self.threshold = None if threshold is None else check_share(threshold, "threshold")
         self._score_stages = score_stages
-        check_choice(view, "view", get_args(View))
-        self._view = view
-        self._corpus = corpus_index(corpus)
         self._reading = LlamaIndexReading(
             id_key=id_key,
             metadata_mode=metadata_mode,
@@ -131,7 +124,7 @@ class RecallEvaluator(BaseEvaluator):
         """Return the result; needs no event loop, and works inside a running one."""
         call_input = self._input(query, response, contexts, fields)
         lists = self._lists(call_input)
-        results = {key: score_alone(self.scorer, each, self._corpus) for key, each in lists.items()}
+        results = {key: self._scoring.score(sample) for key, sample in lists.items()}
         return self._answer(call_input, results)
 
     async def aevaluate(
@@ -145,10 +138,8 @@ class RecallEvaluator(BaseEvaluator):
         call_input = self._input(query, response, contexts, fields)
         # Lists are scored in sequence: later lists reuse the claims that the first list's request
         # split.
-        results = {
-            key: await ascore_alone(self.scorer, sample, self._corpus)
-            for key, sample in self._lists(call_input).items()
-        }
+        lists = self._lists(call_input)
+        results = {key: await self._scoring.ascore(sample) for key, sample in lists.items()}
         return self._answer(call_input, results)
 
     evaluate_response = evaluate
@@ -171,7 +162,7 @@ class RecallEvaluator(BaseEvaluator):
         except Exception as error:  # noqa: BLE001 - nodes may be of the user's own class
             problem = str(error) if isinstance(error, InputError) else brief(error)
             return CallInput(read_texts(query, response), problem=f"invalid input: {problem}")
-        return call_input._replace(sample=call_input.sample.in_view(self._view))
+        return call_input._replace(sample=self._scoring.viewed(call_input.sample))
 
     def _lists(self, call_input: CallInput) -> dict[_ContextsKey, Sample]:
         """Return the sample, and the sample at each stage whose contexts differ, by their key."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar, Token
 from inspect import BoundArguments
 from itertools import takewhile
@@ -22,6 +22,7 @@ from llama_index.core.instrumentation.span import BaseSpan
 from llama_index.core.instrumentation.span_handlers import BaseSpanHandler
 from llama_index_instrumentation.span import active_span_id
 
+from fullrecall._util.variables import set_within
 from fullrecall.observe import ROOT, brief, on_record
 from llama_index.evaluation.fullrecall.recorder import (
     Deliver,
@@ -227,24 +228,16 @@ def recording(
 ) -> Iterator[LlamaIndexRecorder]:
     """Record the steps in the block; with a root, the block is one call."""
     recorder = opened(root, deliver)
-    token = recorders.set((*_seen_by(), recorder))
     try:
-        yield recorder
+        with set_within(recorders, (*_seen_by(), recorder)):
+            yield recorder
     except BaseException as error:
         recorder.error = brief(error)
         raise
     finally:
         closed(recorder)
-        # Another task may end an async generator, in its own context.
-        with suppress(ValueError):
-            recorders.reset(token)
 
 
-@contextmanager
-def unrecorded() -> Iterator[None]:
+def unrecorded() -> AbstractContextManager[None]:
     """Stop recording in this block: a judge's requests are not the application's."""
-    token = recorders.set(())
-    try:
-        yield
-    finally:
-        recorders.reset(token)
+    return set_within(recorders, ())

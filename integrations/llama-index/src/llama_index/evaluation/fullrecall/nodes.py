@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import isfinite
 from operator import attrgetter
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
 from llama_index.core.storage.docstore.types import BaseDocumentStore
@@ -90,7 +90,7 @@ class NodeReader:
                 {**part.metadata},
             )
             for rank, item in enumerate(_several(nodes), start=1)
-            for node, score in [_scored(item, rank)]
+            for node, score in [_checked(item, rank)]
             for part in self.parts(node, rank)
         ]
 
@@ -111,7 +111,7 @@ class NodeReader:
 
     def other_ids(self, nodes: Iterable[NodeLike]) -> dict[str, list[ID | None]]:
         """Return the further IDs of nodes, by the options that would read them."""
-        bare = [item.node if isinstance(item, NodeWithScore) else item for item in nodes]
+        bare = [node for node, _ in map(node_and_score, nodes)]
         ids: dict[str, list[ID | None]] = {
             f"id_key={name!r}": [get(node) for node in bare]
             for name, get in NAMED_KEYS.items()
@@ -144,8 +144,13 @@ def finite(score: float | None) -> float | None:
     return float(score) if score is not None and isfinite(score) else None
 
 
-def _scored(item: object, rank: int) -> tuple[BaseNode, float | None]:
-    node, score = (item.node, item.score) if isinstance(item, NodeWithScore) else (item, None)
+def node_and_score(item: object) -> tuple[Any, float | None]:
+    """Return the node and the score of a scored node; any other item without a score."""
+    return (item.node, item.score) if isinstance(item, NodeWithScore) else (item, None)
+
+
+def _checked(item: object, rank: int) -> tuple[BaseNode, float | None]:
+    node, score = node_and_score(item)
     if not isinstance(node, BaseNode):
         raise InputError(f"rank {rank}: expected a node, got {type(item).__name__}")
     return node, score

@@ -17,7 +17,7 @@ from llama_index.core.workflow import Context, Event, StopEvent, Workflow
 from fullrecall.observe import Contents, DocumentCopy, ValueReader
 from fullrecall.observe.step import copied
 from fullrecall.observe.values import Fields, are_equal
-from llama_index.evaluation.fullrecall.nodes import NodeLike, content_of
+from llama_index.evaluation.fullrecall.nodes import NodeLike, content_of, node_and_score
 from llama_index.evaluation.fullrecall.responses import (
     is_response,
     response_text,
@@ -111,11 +111,8 @@ class NodeValueReader(ValueReader):
 
     def document(self, value: Any) -> DocumentCopy | None:
         """Return a node, scored or not, as a copy; None for one that represents a tool."""
-        if isinstance(value, NodeWithScore):
-            node, score = value.node, value.score
-        elif isinstance(value, BaseNode):
-            node, score = value, None
-        else:
+        node, score = node_and_score(value)
+        if not isinstance(node, BaseNode):
             return None
         content = content_of(node)
         text = _text(node, content)
@@ -131,12 +128,11 @@ class NodeValueReader(ValueReader):
         own = copy.detail
         if not isinstance(own, NodeCopy):
             return super().is_unchanged(value, copy)
-        scored = isinstance(value, NodeWithScore)
-        node = value.node if scored else value
+        node, score = node_and_score(value)
         return (
             _text(node, content_of(node)) == copy.text
             and (copy.id is None or node.node_id == copy.id)
-            and (not scored or value.score == own.score)
+            and (node is value or score == own.score)
             and are_equal(node.metadata, own.metadata)
         )
 
@@ -200,7 +196,7 @@ def _picture(node: BaseNode) -> str:
 
 def has_number_and_new_id(item: NodeLike) -> bool:
     """Return whether a citation engine made a node, so that its ID is not the source's."""
-    node = item.node if isinstance(item, NodeWithScore) else item
+    node, _ = node_and_score(item)
     return _is_numbered(content_of(node)) and _MADE.fullmatch(node.node_id) is not None
 
 

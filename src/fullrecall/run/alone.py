@@ -1,0 +1,61 @@
+"""Score samples one at a time, outside a run: for the evaluators of frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from fullrecall._util.parameters import check_choice
+from fullrecall.errors import ParameterError
+from fullrecall.measures.measure import Measure
+from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
+from fullrecall.run.work import ascore_alone, score_alone
+from fullrecall.samples.corpus import CorpusIndex
+from fullrecall.samples.retrieval import View
+from fullrecall.samples.sample import Sample
+from fullrecall.scorers.ids import IdRecall
+from fullrecall.scorers.result import Result
+from fullrecall.scorers.scorer import Scorer
+
+
+@dataclass(frozen=True)
+class SingleScoring:
+    """How an evaluator scores each sample: the options that the adapters' evaluators share."""
+
+    scorer: Scorer
+    measures: tuple[Measure, ...]
+    view: View = "contexts"
+    corpus: CorpusIndex | None = None
+
+    @classmethod
+    def of(
+        cls,
+        scorer: Scorer | None,
+        measures: Sequence[Measure],
+        view: View,
+        corpus: CorpusLike | None,
+    ) -> SingleScoring:
+        """Return checked options: by default, the headline of `IdRecall()`.
+
+        Raises `ParameterError`, naming the parameter, for values out of range.
+        """
+        (scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
+        for each in measures:
+            if not isinstance(each, Measure):
+                raise ParameterError(f"expected a measure such as Recall @ 5, got {each!r}")
+        check_choice(view, "view", get_args(View))
+        measures = tuple(measures) or (scorer.method.headline,)
+        return cls(scorer, measures, view, corpus_index(corpus))
+
+    def viewed(self, sample: Sample) -> Sample:
+        """Return a sample with the list of its record that is scored."""
+        return sample.in_view(self.view)
+
+    def score(self, sample: Sample) -> Result:
+        """Return the result of a sample; like a run, it never raises."""
+        return score_alone(self.scorer, sample, self.corpus)
+
+    async def ascore(self, sample: Sample) -> Result:
+        """Return the same as `score`, by the scorer's `ascore` or in a thread."""
+        return await ascore_alone(self.scorer, sample, self.corpus)
