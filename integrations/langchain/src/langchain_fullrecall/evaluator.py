@@ -369,7 +369,7 @@ class RecallStringEvaluator(RunEvaluator):
         """Return a run as a sample, with its recorded steps or else those of its trace."""
         outputs = (example.outputs if example is not None else None) or {}
         inputs = (example.inputs if example is not None else None) or run.inputs
-        fields = example_fields(outputs, self._reference_key, self.scorer, self._reading.reader)
+        fields = example_fields(outputs, self._reference_key, self.scorer, self._reading)
         output = unwrapped(run.outputs or {})
         if not run.error:
             whole = output if isinstance(output, Mapping) else run.outputs
@@ -431,21 +431,19 @@ class RecallStringEvaluator(RunEvaluator):
     def _case_of_strings(
         self, prediction: object, reference: object, inputs: object, documents: Any
     ) -> ObservedSample:
-        reader = self._reading.reader
-        fields = reference_fields(reference, self.scorer, reader)
+        fields = reference_fields(reference, self.scorer, self._reading)
         query = question_of(inputs, self._input_key)
         if documents is not None:
-            retrieval = Retrieval(reader.contexts(documents), response=answer_of(prediction))
+            retrieval = Retrieval(self._reading.contexts(documents), response=answer_of(prediction))
             return self._case(retrieval, query, fields)
         checked_key(prediction, self._reading.documents_key)
         return self._case_of_output(prediction, query, fields)
 
     def _case_of_outputs(self, inputs: Any, outputs: Any, references: Any) -> ObservedSample:
-        reader = self._reading.reader
         if isinstance(references, Mapping):
-            fields = example_fields(references, self._reference_key, self.scorer, reader)
+            fields = example_fields(references, self._reference_key, self.scorer, self._reading)
         else:
-            fields = reference_fields(references, self.scorer, reader)
+            fields = reference_fields(references, self.scorer, self._reading)
         return self._case_of_output(outputs, question_of(inputs, self._input_key), fields)
 
 

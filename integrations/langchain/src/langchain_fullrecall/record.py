@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 from fullrecall import Context, Retrieval
@@ -15,7 +14,7 @@ from fullrecall.observe.failures import failures_of
 from fullrecall.observe.tree import Tree
 from fullrecall.observe.turns import of_turn
 from fullrecall.samples.context import known_context
-from langchain_fullrecall.documents import DocumentIdKey, DocumentReader, Original
+from langchain_fullrecall.documents import DocumentReader, Original
 from langchain_fullrecall.outputs import declared
 
 Level: TypeAlias = Literal["outermost", "innermost"]
@@ -25,26 +24,19 @@ reranked, or those without further calls inside.
 
 
 @dataclass(frozen=True, kw_only=True)
-class LangChainReading(StepReading):
+class LangChainReading(DocumentReader, StepReading):
     """How runs are read: the options that the evaluator, `observed` and captures share."""
 
-    id_key: DocumentIdKey = None
-    collapse: bool = False
     which: Level = "outermost"
     name: str | Sequence[str] = ()
     documents_key: str | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        DocumentReader.__post_init__(self)
+        StepReading.__post_init__(self)
         check_choice(self.which, "which", get_args(Level))
         if not all(isinstance(each, str) and each for each in self.names):
             raise ParameterError(f"must be a str or several, got {self.name!r}", "name")
-        assert self.reader  # noqa: S101 - made now, so that a wrong id_key raises
-
-    @cached_property
-    def reader(self) -> DocumentReader:
-        """How a document is read as a context."""
-        return DocumentReader(self.id_key, self.collapse)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,7 +64,7 @@ class LangChainReading(StepReading):
         if isinstance(output, Mapping):
             error = output.get("retrieval_error")
             alone = all(step.id == root for step in steps)
-            final = declared(output, self.reader, self.documents_key, alone=alone)
+            final = declared(output, self, self.documents_key, alone=alone)
         if self.label and self.documents_key is None:
             chosen = _selected(self.which, self.names, steps)
             unseen = _missing(self.names, steps) if self.names else unseen
@@ -98,18 +90,18 @@ class LangChainReading(StepReading):
     @property
     def changes_documents(self) -> bool:
         """Whether `id_key` gives documents other IDs than their own."""
-        return self.reader.id_key is not None
+        return self.id_key is not None
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy]:  # noqa: ARG002
         """Return a document with the ID that `id_key` names."""
         own = copy.detail
         if isinstance(own, Original):
-            return (copy._replace(id=self.reader.id_of(copy.text, own)),)
+            return (copy._replace(id=self.id_of(copy.text, own)),)
         # A `Context` keeps its own ID, unless `id_key` names one of its fields, as for a tool's
         # hit.
         metadata = dict(own.metadata) if isinstance(own, Context) else {}
         fields = Original(copy.id, metadata=metadata)
-        named = None if callable(self.id_key) else self.reader.id_of(copy.text, fields)
+        named = None if callable(self.id_key) else self.id_of(copy.text, fields)
         return (copy if named is None else copy._replace(id=named),)
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
@@ -117,7 +109,7 @@ class LangChainReading(StepReading):
         own = copy.detail
         if isinstance(own, Original):
             if own.place or type(copy.text) is not str:
-                return self.reader.context(copy.text, id, own)
+                return self.context(copy.text, id, own)
             return known_context(copy.text, id or None, own.score, own.metadata)
         return super().context_of(copy, id)
 

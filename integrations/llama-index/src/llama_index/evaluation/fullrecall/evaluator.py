@@ -192,7 +192,7 @@ class RecallEvaluator(BaseEvaluator):
         scored = score is not None
         notes = [result.note]
         if call_input.nodes and not result.score:
-            other_ids = self._reading.reader.other_ids(call_input.nodes)
+            other_ids = self._reading.other_ids(call_input.nodes)
             notes.append(id_hint(sample, other_ids) or "")
         if not call_input.is_recorded and result.status is Status.SCORED and result.missed:
             notes.append("read from the response's nodes, not recorded")

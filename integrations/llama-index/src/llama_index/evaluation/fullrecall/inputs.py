@@ -87,7 +87,7 @@ def read_call(
         fields["retrieval"] = retrieved_by.retrieval
     elif are_nodes(retrieved):
         retrieved_by = RetrievalWithNodes(None, retrieved)
-        fields["retrieved_contexts"] = reading.reader.contexts(retrieved)
+        fields["retrieved_contexts"] = reading.contexts(retrieved)
     elif retrieved is not None:
         fields["retrieved_contexts"] = retrieved
     unused = named.keys() - _SAMPLE_NAMES - _FRAMEWORK_NAMES - {"retrieved_nodes"}
@@ -130,11 +130,11 @@ def _found_in_value(value: object, reading: LlamaIndexReading) -> RetrievalWithN
         nodes = documents_among(value)
         if value and not nodes:
             return RetrievalWithNodes(Retrieval(error=NO_DOCUMENTS))
-        return RetrievalWithNodes(Retrieval(reading.reader.contexts(nodes)), nodes)
+        return RetrievalWithNodes(Retrieval(reading.contexts(nodes)), nodes)
     lists = [each for each in NodeValueReader().read(value).lists if each.certain]
     nodes = [each for listed in lists for each in nodes_of(listed.documents)]
     if len(lists) == 1 and nodes:
-        return RetrievalWithNodes(Retrieval(reading.reader.contexts(nodes)), nodes)
+        return RetrievalWithNodes(Retrieval(reading.contexts(nodes)), nodes)
     return RetrievalWithNodes(Retrieval(contexts_of(value, strings_are_ids=True)))
 
 
@@ -155,7 +155,7 @@ def _found_in_response(response: AnyResponse, reading: LlamaIndexReading) -> Ret
             "ask it in `with capture_retrievals():`, or pass retrieved_nodes=[…]"
         )
         return RetrievalWithNodes(Retrieval(error=problem, response=text))
-    return RetrievalWithNodes(Retrieval(reading.reader.contexts(own), response=text), own)
+    return RetrievalWithNodes(Retrieval(reading.contexts(own), response=text), own)
 
 
 def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> RetrievalWithNodes:

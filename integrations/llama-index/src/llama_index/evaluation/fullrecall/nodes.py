@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from math import isfinite
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeGuard
@@ -55,30 +56,36 @@ def contexts(
     `expand`; `InputError` for items that are not nodes, for invalid IDs, and for smaller nodes
     that the docstore lacks.
     """
-    return NodeReader(id_key, metadata_mode, expand=expand).contexts(nodes)
+    reader = NodeReader(id_key=id_key, metadata_mode=metadata_mode, expand=expand)
+    return reader.contexts(nodes)
 
 
+@dataclass(frozen=True, kw_only=True)
 class NodeReader:
-    """Reads nodes as contexts; its parameters are those of `contexts`."""
+    """How nodes are read as contexts: the parameters of `contexts`, checked once."""
 
-    def __init__(
-        self,
-        id_key: IdKey = "node_id",
-        metadata_mode: MetadataMode | str = MetadataMode.NONE,
-        *,
-        expand: BaseDocumentStore | None = None,
-    ) -> None:
-        if expand is not None and not isinstance(expand, BaseDocumentStore):
+    id_key: IdKey = "node_id"
+    metadata_mode: MetadataMode | str = MetadataMode.NONE
+    expand: BaseDocumentStore | None = None
+
+    def __post_init__(self) -> None:
+        if self.expand is not None and not isinstance(self.expand, BaseDocumentStore):
             raise ParameterError(
                 "must be a docstore, such as storage_context.docstore, "
-                f"got {type(expand).__name__}",
+                f"got {type(self.expand).__name__}",
                 "expand",
             )
-        self.id_key = id_key
-        self.expand = expand
-        self._get_id = _id_getter(id_key)
-        check_choice(metadata_mode, "metadata_mode", [each.value for each in MetadataMode])
-        self.mode = MetadataMode(metadata_mode)
+        assert self._get_id  # noqa: S101 - made now, so that a wrong id_key raises
+        check_choice(self.metadata_mode, "metadata_mode", [each.value for each in MetadataMode])
+
+    @cached_property
+    def _get_id(self) -> Callable[[BaseNode], ID | None]:
+        return _id_getter(self.id_key)
+
+    @cached_property
+    def mode(self) -> MetadataMode:
+        """The metadata that a context's text includes."""
+        return MetadataMode(self.metadata_mode)
 
     def contexts(self, nodes: Iterable[NodeLike]) -> list[Context]:
         """Return `nodes` as contexts; raise `InputError` for items that are not nodes."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 from llama_index.core.schema import MetadataMode, NodeWithScore
-from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from fullrecall import Context
 from fullrecall.observe import DocumentCopy, Step, StepReading
 from fullrecall.samples.context import known_context
-from fullrecall.samples.id_keys import IdKey
 from llama_index.evaluation.fullrecall.nodes import NodeReader, content_of, finite
 from llama_index.evaluation.fullrecall.reader import NodeCopy
 
@@ -23,21 +20,12 @@ UNSEEN = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class LlamaIndexReading(StepReading):
+class LlamaIndexReading(NodeReader, StepReading):
     """How steps are read: the options that the evaluator, `observed` and captures share."""
 
-    id_key: IdKey = "node_id"
-    metadata_mode: MetadataMode | str = MetadataMode.NONE
-    expand: BaseDocumentStore | None = None
-
     def __post_init__(self) -> None:
-        super().__post_init__()
-        assert self.reader  # noqa: S101 - made now, so that a wrong option raises
-
-    @cached_property
-    def reader(self) -> NodeReader:
-        """How a node is read as a context."""
-        return NodeReader(self.id_key, self.metadata_mode, expand=self.expand)
+        NodeReader.__post_init__(self)
+        StepReading.__post_init__(self)
 
     @property
     def changes_documents(self) -> bool:
@@ -50,8 +38,8 @@ class LlamaIndexReading(StepReading):
             yield copy
             return
         node, score = copy.detail.node, copy.detail.score
-        for part in self.reader.parts(node, rank):
-            own_id = self.reader.id_of(part, rank)
+        for part in self.parts(node, rank):
+            own_id = self.id_of(part, rank)
             if part is node:
                 yield copy if copy.id is None else copy._replace(id=own_id)
             else:
@@ -74,8 +62,8 @@ class LlamaIndexReading(StepReading):
         """Return a node as a context with this ID."""
         own = copy.detail
         if isinstance(own, NodeCopy):
-            mode = self.reader.mode
-            text = own.content if mode is MetadataMode.NONE else content_of(own.node, mode)
+            plain = self.mode is MetadataMode.NONE
+            text = own.content if plain else content_of(own.node, self.mode)
             return known_context(text, id or None, finite(own.score), own.metadata)
         return super().context_of(copy, id)
 

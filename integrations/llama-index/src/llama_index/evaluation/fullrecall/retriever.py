@@ -174,7 +174,7 @@ class ObservedLlamaIndexRetriever:
             raise ParameterError(f"only a retriever can search deeper, {got(self._retriever)}")
         with unrecorded():
             nodes = deeper(self._retriever, k).retrieve(question)
-        return self._reading.reader.contexts(nodes)[:k]
+        return self._reading.contexts(nodes)[:k]
 
     def _read(self, sample: Sample, answer: object, recorder: LlamaIndexRecorder) -> Retrieval:
         if isinstance(answer, Retrieval):
