@@ -75,7 +75,9 @@ class NodeReader:
                 f"got {type(self.expand).__name__}",
                 "expand",
             )
-        assert self._get_id  # noqa: S101 - made now, so that a wrong id_key raises
+        if self.id_key is None:
+            raise ParameterError("must be a key or a function, got None: leave it out", "id_key")
+        check_id_key(self.id_key)
         check_choice(self.metadata_mode, "metadata_mode", [each.value for each in MetadataMode])
 
     @cached_property
@@ -182,10 +184,7 @@ def _several(nodes: object) -> Iterable[object]:
 
 
 def _id_getter(id_key: IdKey) -> Callable[[BaseNode], ID | None]:
-    """Return a function that reads a node's ID; raise `ParameterError` for an invalid key."""
-    if id_key is None:
-        raise ParameterError("must be a key or a function, got None: leave it out", "id_key")
-    check_id_key(id_key)
+    """Return a function that reads a node's ID."""
     if isinstance(id_key, str) and id_key in NAMED_KEYS:
         return NAMED_KEYS[id_key]
 
