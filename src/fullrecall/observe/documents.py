@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from fullrecall.observe.step import DocumentCopy, Step
-from fullrecall.observe.words import WINDOW, PassageIndex, quotes_in, words_of
+from fullrecall.observe.words import PassageIndex, quotes_in, words_of
 from fullrecall.samples.prompts import unescaped
 
 _MADE = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
@@ -284,7 +284,7 @@ class StepDocuments:
 
         The first documents count, unless the view is certain; those with the most parts come first.
         """
-        cuts = [_cut(document, own, words) for own, document in alike]
+        cuts = [_cut(document, words) for _, document in alike]
         fullest = max(cuts, key=len)
         documents = {document for _, document in fullest}
         others = {document for cut in cuts for _, document in cut}
@@ -346,29 +346,19 @@ def _parts_in(words: str, own: str, document: TrackedDocument) -> Iterator[_Vari
 
 def parts_quoted_in(text: str, merged: TrackedDocument) -> list[TrackedDocument]:
     """Return the parts of a merged document that a text quotes, even if they were cut."""
-    words = spaced_words(text)
-    parts = [each for own, part in merged.pieces for each in _parts_in(words, own, part)]
-    quotes = quotes_in(words.split(" "), [own.split(" ") for own, _ in parts])
-    quoted = [parts[number][1] for quote in quotes for number in quote.numbers]
-    return [own for part in quoted for own in (part, *part.parts)]
+    return [own for _, part in _cut(merged, spaced_words(text)) for own in (part, *part.parts)]
 
 
-def _cut(document: TrackedDocument, whole: str, words: str) -> list[_Variant]:
-    """Return the parts of a merged document that words cut from it have; else the document.
-
-    `whole` has the words of the document's copy.
-    """
-    start = whole.find(words) if document.pieces and len(words) < len(whole) else -1
-    if start < 0:
-        return [(words, document)]
-    cuts: list[_Variant] = []
-    for own, part in document.pieces:
-        at = whole.find(own)
-        if at < 0:
-            return [(words, document)]
-        shared = whole[max(start, at) : min(start + len(words), at + len(own))]
-        if shared == own or len(words_of(shared)) >= WINDOW:
-            cuts += _cut(part, own, shared)
+def _cut(document: TrackedDocument, words: str) -> list[_Variant]:
+    """Return the parts of a merged document that words have a run of; else the document."""
+    text = words.split(" ")
+    parts = [each for own, part in document.pieces for each in _parts_in(words, own, part)]
+    quotes = quotes_in(text, [own.split(" ") for own, _ in parts])
+    cuts = [
+        (" ".join(text[quote.start : quote.end]), parts[number][1])
+        for quote in quotes
+        for number in quote.numbers
+    ]
     has_all = {part for _, part in cuts} == {part for _, part in document.pieces}
     return [(words, document)] if has_all else cuts
 
