@@ -38,7 +38,8 @@ Twenty verdicts with three sentences each need a third of it; more would take lo
 more.
 """
 
-_MARKS = re.compile(r"[^a-z0-9]+")
+_WITHOUT_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
+"""The table for `str.translate` that deletes all ASCII marks and spaces."""
 
 _WORDS_OF: Mapping[str, str] = table("verdicts.json", __package__)
 
@@ -191,7 +192,7 @@ def _letters(text: object) -> str:
         return ""
     if text.isascii():  # most texts; the letter-by-letter path below is slow
         lowered = text.lower()
-        return _MARKS.sub("", lowered) or lowered.strip()
+        return lowered.translate(_WITHOUT_MARKS) or lowered.strip()
     folded = unicodedata.normalize("NFKD", text).casefold()
     return "".join(filter(str.isalnum, folded)) or folded.strip()
 

@@ -92,6 +92,8 @@ class Budget:
 
     def price(self, model: ChatModel) -> Price | None:
         """Return the price of a model, by its `name` or, if it has one, its `model`."""
+        if not self.prices:
+            return None  # most runs; it takes long to compute a model's name
         for name in (model.name, getattr(model, "model", None)):
             if isinstance(name, str) and name in self.prices:
                 return Price(*self.prices[name])
