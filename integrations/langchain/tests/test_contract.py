@@ -21,7 +21,7 @@ from fullrecall import evaluate as evaluate_samples
 from fullrecall.scorers import Result, Scorer
 from fullrecall.testing import ADAPTER_CASES, AdapterCase, check_adapter_case
 from langchain_fullrecall import RecallStringEvaluator, observed
-from langchain_fullrecall.feedback import row_of
+from langchain_fullrecall.feedback import measured_in
 
 pytestmark = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 
@@ -130,9 +130,9 @@ def test_results_pass_through_langsmith(kind: Any, route: str, client: Client) -
         (row,) = evaluate(target, **options) if route == "evaluate" else asyncio.run(rows())
         (feedback,) = row["evaluation_results"]["results"]
         assert feedback.key == scorer.method.name
-        kept = row_of(json.loads(json.dumps(feedback.evaluator_info)), 1)
+        kept = measured_in(json.loads(json.dumps(feedback.evaluator_info)))
         assert kept is not None
-        result: Result = kept[1].results[0]
+        result: Result = kept.result
         assert feedback.score == result.score
         assert feedback.evaluator_info["fullrecall"]["status"] == result.status
         return result
