@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -170,6 +170,16 @@ def as_number(value: object, name: str) -> float:
     if not isfinite(number):
         raise ValueError(f"{name} must be a finite number, got {value!r}")
     return number
+
+
+def finite(score: object) -> float | None:
+    """Return a score that is a finite number, else None; a text is not a number."""
+    # Scores are only shown, since the order is the rank: a NaN must not fail the sample.
+    try:
+        number = nan if isinstance(score, str) else float(score)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if isfinite(number) else None
 
 
 def as_metadata(value: object) -> dict[str, Any]:

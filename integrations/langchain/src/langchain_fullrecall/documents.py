@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,7 +13,7 @@ from pydantic import BaseModel
 from fullrecall import Context
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
-from fullrecall.samples.context import ID
+from fullrecall.samples.context import ID, finite
 from fullrecall.samples.hit_fields import at_path
 from fullrecall.samples.id_keys import IdKey, check_id_key, id_by
 from fullrecall.samples.identifiers import as_id, as_list
@@ -145,13 +144,8 @@ def _scored(item: object) -> tuple[object, float | None]:
     if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
         document, score = item
         if isinstance(score, Real):
-            return document, _finite(score)
+            return document, finite(score)
     return item, None
-
-
-def _finite(score: object) -> float | None:
-    # Scores are only shown, since the order is the rank: a NaN must not fail the sample.
-    return float(score) if isinstance(score, Real) and isfinite(score) else None
 
 
 def parts_of(item: object) -> tuple[str | None, Original]:
@@ -171,7 +165,7 @@ def parts_of(item: object) -> tuple[str | None, Original]:
     if fields.get("type") == "Document":
         del fields["type"]
     text = next((fields.pop(key) for key in _TEXT_KEYS if key in fields), None)
-    own_id, own_score = fields.pop("id", None), _finite(fields.pop("score", None))
+    own_id, own_score = fields.pop("id", None), finite(fields.pop("score", None))
     metadata = fields.pop("metadata", None) or {}
     if not isinstance(metadata, Mapping):
         raise ValueError(f"metadata must be a mapping, got {shown(metadata)}")

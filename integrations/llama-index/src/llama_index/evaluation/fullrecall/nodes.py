@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import isfinite
 from operator import attrgetter
 from typing import Any, TypeAlias, TypeGuard
 
@@ -15,7 +14,7 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 from fullrecall import Context
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.samples.context import ID, known_context
+from fullrecall.samples.context import ID, finite, known_context
 from fullrecall.samples.hit_fields import at_path
 from fullrecall.samples.id_keys import IdKey, check_id_key, id_by
 from fullrecall.samples.identifiers import as_id
@@ -146,11 +145,6 @@ def content_of(node: BaseNode, mode: MetadataMode = MetadataMode.NONE) -> str:
     if mode is MetadataMode.NONE and type(node) is TextNode:
         return node.text  # This equals `get_content`, which writes the metadata out first.
     return node.get_content(metadata_mode=mode)
-
-
-def finite(score: float | None) -> float | None:
-    """Return a score that is finite, else None."""
-    return float(score) if score is not None and isfinite(score) else None
 
 
 def node_and_score(item: object) -> tuple[Any, float | None]:

@@ -9,8 +9,8 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 
 from fullrecall import Context
 from fullrecall.observe import DocumentCopy, Step, StepReading
-from fullrecall.samples.context import known_context
-from llama_index.evaluation.fullrecall.nodes import NodeReader, content_of, finite
+from fullrecall.samples.context import finite, known_context
+from llama_index.evaluation.fullrecall.nodes import NodeReader, content_of
 from llama_index.evaluation.fullrecall.reader import NodeCopy
 
 UNSEEN = (
