@@ -28,6 +28,9 @@ _LONGEST_NAME = 255
 _LONGEST_PATH = 4_096 if os.name == "posix" else 32_767
 """The most bytes of a path."""
 
+_SHOWN_OF_PATH = 500
+"""The most characters of a wrong path in a message: its last part names the file."""
+
 _MOST_DIGITS = 10**100
 """The smallest number that is refused: Python prints no numbers of thousands of digits, so no
 message could show it.
@@ -206,7 +209,8 @@ def as_path(path: object, name: str = "path") -> Path:
     )
     is_short = len(encoded) < _LONGEST_PATH and max(map(len, names)) <= _LONGEST_NAME
     if not text or b"\0" in encoded or not is_short:
-        raise ParameterError(f"must be a path, got {shown(text)}, which no file can have", name)
+        got = shown(text, _SHOWN_OF_PATH)
+        raise ParameterError(f"must be a path, got {got}, which no file can have", name)
     return Path(text)
 
 
