@@ -27,13 +27,13 @@ def test_the_collector_is_as_before(*, was_enabled: bool) -> None:
 @pytest.mark.parametrize("is_frozen", [True, False])
 def test_old_objects_are_visited_by_the_last_collection_alone(*, is_frozen: bool) -> None:
     """Objects are put into the oldest generation, but none that the program froze."""
+    gc.unfreeze()  # conftest.py froze the objects from before this file
     own: list[object] = [[]]
     if is_frozen:
         gc.freeze()
     try:
-        frozen = gc.get_freeze_count()
         age()
-        assert gc.get_freeze_count() == frozen
+        assert (gc.get_freeze_count() > 0) is is_frozen
         oldest = {id(each) for each in gc.get_objects(generation=2)}
         assert (id(own) in oldest) is not is_frozen
     finally:
