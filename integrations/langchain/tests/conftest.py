@@ -120,5 +120,5 @@ def example() -> Callable[..., Example]:
 
 @pytest.fixture(scope="session")
 def runs() -> int:
-    """Return the number of repetitions of a test: 20, or `FULLRECALL_RUNS`."""
+    """Return the number of repetitions of a test: 7, or `FULLRECALL_RUNS`."""
     return int(os.environ.get("FULLRECALL_RUNS", "7"))
