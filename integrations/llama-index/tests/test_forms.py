@@ -114,7 +114,7 @@ def test_a_node_is_a_document(own: TextNode, document: bool) -> None:  # noqa: F
 
 
 def test_a_node_stands_for_an_object_by_its_form() -> None:
-    """Answers are no documents, and stand for no object."""
+    """A node with a new ID is an answer: it does not represent an object of an index."""
     assert not stands_for_object(node("answer", NEW_ID), "answer")
     assert stands_for_object(node("object", str(hash("object"))), "object")
 

@@ -299,7 +299,7 @@ def sums(pairs: Iterable[tuple[K, float]]) -> dict[K, float]:
 
 
 def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None) -> Spread:
-    """Return the spread of the mean of `values`, of which there must be at least one.
+    """Return the spread of the mean of `values`, which must not be empty.
 
     `groups` names the group of each value, or None for a value that is its own group. The variance
     is the cluster-robust CR2 (Bell and McCaffrey, "Bias reduction in standard errors for linear

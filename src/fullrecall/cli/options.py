@@ -258,8 +258,8 @@ def judge_of(
 ) -> Judge | None:
     """Return the judge that `--judge` names, or None for the default.
 
-    With `unsure`, a band such as "0.3,0.65", it judges only the claims of which the built-in judge
-    is unsure.
+    With `unsure`, a band such as "0.3,0.65", it judges only the claims for which the built-in
+    judge is unsure.
 
     Raises `typer.BadParameter` for another kind, and the judge's own error if it lacks a package
     or a key.

@@ -129,7 +129,7 @@ class _PassageSearch:
     def _goes_on(self, block: CharacterRange, text: str) -> bool:
         """Return whether the common run around a block reaches an uncovered part.
 
-        This is cheaper than comparing the texts, thousands of which may share the same few lines.
+        This is cheaper than comparing the texts: thousands of texts may share a few lines.
         """
         characters, (start, end) = self.passage.characters, block
         inside = next((run for run in self.covered if run[0] <= start and end <= run[1]), None)

@@ -62,9 +62,7 @@ def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -
                 break
     single = [(own_id, *of) for own_id, of in texts.items() if len(of) == 1]
     hows = Counter(_change(corpus, own_id, text) for own_id, text in single)
-    if hows.pop(
-        _PART, 0
-    ):  # The index has chunks, some of which are the beginnings of their documents.
+    if hows.pop(_PART, 0):  # The index has chunks, and some chunks begin their documents.
         del hows[_BEGINNING]
     how, count = hows.most_common(1)[0] if hows else ("", 0)
     if not how or count * 2 < len(texts):

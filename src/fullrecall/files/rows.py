@@ -261,7 +261,7 @@ class PlannedRows:
 
 
 def _paths_in(name: str, text: str) -> Sequence[RowPath]:
-    """Return the paths, inside a user's path for a field, of which each must exist in some row."""
+    """Return the parts of a user's path for a field; each part must exist in some row."""
     path = path_of_field(name, text)
     path = path.path if isinstance(path, Condition) else path
     first = path.steps[0] if path.steps else None

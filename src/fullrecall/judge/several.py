@@ -139,7 +139,7 @@ def median(verdicts: Sequence[Verdict]) -> Verdict:
 
 @dataclass(frozen=True)
 class Cascade(_Several):
-    """Asks `first` about every target, and `second` about those of which the first is unsure.
+    """Asks `first` about every target, and `second` where the first is unsure.
 
     The first judge is unsure if its `support` is within `unsure`, both ends included, or if it
     gives no verdict, as for a claim in another language. `first` must give `support`:

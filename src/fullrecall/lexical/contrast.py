@@ -23,7 +23,7 @@ from fullrecall.lexical.words.tokens import Word, alike, read_words, stem
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis")
 _LEAST = 4  # the fewest letters of a word that a prefix negates
-_WITHIN = 3  # words on either side of an opposite, of which the claim and the text must share one
+_WITHIN = 3  # the claim and the text share one of so many words beside an opposite
 _MOST = 60  # the most words of a claim that may have an opposite
 _SHORT = 15  # the most words of a claim in which one other word decides
 _EQUAL = 2  # the fewest equal words beside a place, except at the beginning of both texts
