@@ -132,13 +132,13 @@ INPUTS: Mapping[str, Any] = {
 def one(kind: str, end: str, after: float) -> None:
     """Run one kind of input to its end; print the seconds since it was due, and how it ended."""
     samples, scorer, options = INPUTS[kind]()
-    if end == "Ctrl-C":
-        press = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
-        press.daemon = True
-        press.start()
-    else:
+    if end != "Ctrl-C":
         options[end] = after
+    press = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
+    press.daemon = True
     began = time.monotonic()
+    if end == "Ctrl-C":
+        press.start()
     try:
         report = evaluate(samples, scorer, progress=False, **options)
     except KeyboardInterrupt as error:
@@ -146,7 +146,10 @@ def one(kind: str, end: str, after: float) -> None:
     else:
         how = "incomplete" if report.stopped else "complete"
     took = time.monotonic() - began
-    print(f"{max(0.0, took - after):.2f} s, {how}" if took >= after else f"done in {took:.2f} s")
+    if how == "complete" and took < after:
+        print(f"done in {took:.2f} s")
+    else:
+        print(f"{max(0.0, took - after):.2f} s, {how}")
     sys.stdout.flush()
     os._exit(0)  # The process exits without waiting for threads that still sleep.
 
