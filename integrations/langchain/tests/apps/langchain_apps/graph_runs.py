@@ -22,7 +22,8 @@ from typing_extensions import TypedDict
 from fullrecall.measures import Recall
 from fullrecall.measures import calls as first
 from langchain_apps.application import Stated, function, keyed, messages, runnable
-from langchain_apps.graphs import BY_QUERY, THREAD, State, answer_node, in_turn, search_node
+from langchain_apps.fan_out import BY_QUERY
+from langchain_apps.graphs import THREAD, State, answer_node, in_turn, search_node
 from langchain_apps.parts import (
     ANSWER,
     PROMPT,

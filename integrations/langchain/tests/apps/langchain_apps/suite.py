@@ -19,7 +19,7 @@ and its doors: `*` for all, `* but` for all but some.
 
 _MODULES = {"chains": "langchain_core", "classic": "langchain_classic", "agents": "langchain",
             "agent_results": "langchain", "agent_teams": "langchain", "graph_runs": "langgraph",
-            "graphs": "langgraph", "experiments": "langsmith",
+            "graphs": "langgraph", "fan_out": "langgraph", "experiments": "langsmith",
             "tutorials": "langchain"}  # fmt: skip
 
 
