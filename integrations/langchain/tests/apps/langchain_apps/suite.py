@@ -17,7 +17,8 @@ Under a comment that names the class of the failure, each line has the verdict, 
 and its doors: `*` for all, `* but` for all but some.
 """
 
-_MODULES = {"chains": "langchain_core", "classic": "langchain_classic", "agents": "langchain",
+_MODULES = {"chains": "langchain_core", "several_queries": "langchain_core",
+            "own_code": "langchain_core", "classic": "langchain_classic", "agents": "langchain",
             "agent_results": "langchain", "agent_teams": "langchain", "graph_runs": "langgraph",
             "graphs": "langgraph", "fan_out": "langgraph", "experiments": "langsmith",
             "tutorials": "langchain"}  # fmt: skip
