@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fullrecall import IdRecall, Sample, compare, evaluate
-from fullrecall._util.whole_files import beside, write_whole
+from fullrecall._util.whole_files import temporary_path, write_whole
 from fullrecall.errors import ReportError
 from fullrecall.read import write_jsonl
 from fullrecall.report import Report
@@ -155,11 +155,11 @@ def test_a_name_that_is_taken_is_not_opened(
     victim = tmp_path / "victim"
     victim.write_text("mine")
     monkeypatch.setattr("secrets.token_hex", lambda _: "00")
-    beside(tmp_path / "t.csv").symlink_to(victim)
+    temporary_path(tmp_path / "t.csv").symlink_to(victim)
     with pytest.raises(FileExistsError):
         write_whole(tmp_path / "t.csv", b"new")
     assert victim.read_text() == "mine"
-    assert beside(tmp_path / "t.csv").is_symlink()
+    assert temporary_path(tmp_path / "t.csv").is_symlink()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")

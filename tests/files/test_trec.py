@@ -195,7 +195,11 @@ class TestUnjudged:
     def test_comparisons_leave_it_out(self, report: Report) -> None:
         """An unjudged query is not a missing score: comparisons and gates omit it."""
         change = compare(report, report)["id_recall"]
-        assert (change.unpaired["unjudged"], change.unpaired["undefined"], change.gaps) == (2, 1, 0)
+        assert (change.unpaired["unjudged"], change.unpaired["undefined"], change.uncompared) == (
+            2,
+            1,
+            0,
+        )
         assert "2 not compared in id_recall: without a relevance judgment" in str(
             compare(report, report)
         )

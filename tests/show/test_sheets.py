@@ -264,5 +264,5 @@ def test_several_that_are_compared_are_decided_at_one_error_rate() -> None:
     alone = compare(reports["first"], reports["better 0"], Recall)
     assert verdict_of(alone[0].main).text == "Better"
     together = str(compare(reports, Recall))
-    assert "better 0: CANNOT TELL for every law" in together
+    assert "better 0: CANNOT TELL for every distribution" in together
     assert "id_recall rose from 0.000 to 0.175" in together

@@ -519,7 +519,7 @@ class TestFacts:
             "cannot_tell",
             "better",
         )
-        said = "CANNOT TELL for every law; likely better (t-test, approximate)"
+        said = "CANNOT TELL for every distribution; likely better (t-test, approximate)"
         assert said in str(comparison)
         for text in (comparison.to_markdown().replace("\\", ""), comparison.to_html()):
             assert said in text

@@ -136,7 +136,7 @@ def test_a_judge_that_decides_nothing_shows_no_completeness(tmp_path: Path) -> N
     report = evaluate(read(samples), IdRecall(), retriever=lambda _: contexts, progress=False)
     report.save(tmp_path / "report.jsonl")
     said = run("complete", samples, "--retrieved", tmp_path / "report.jsonl", "--depth", 2)
-    assert "completeness: not known: nobody labeled anything" in said
+    assert "completeness: not known: no pair is labeled" in said
     assert "--judge openai:MODEL" in said
     assert "complete [" not in said
 

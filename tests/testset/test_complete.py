@@ -120,7 +120,7 @@ def test_without_labels_nothing_is_added_and_nothing_claimed(world: World) -> No
         s.reference_context_ids for s in world.samples
     ]
     assert alone.estimate.complete is None
-    assert "not known: nobody labeled anything; about" in str(alone)
+    assert "not known: no pair is labeled; about" in str(alone)
     assert "labels make the interval 0.2 wide" in str(alone)
 
 
@@ -214,7 +214,7 @@ def test_labels_of_a_part_of_the_strata_carry_no_figure(world: World) -> None:
     labels = {item: said for item, said in labels_of(world, alone).items() if item in finds}
     some = alone.with_labels(labels)
     assert some.estimate.complete is None
-    assert "nobody labeled any of what the judge said 'no' of" in some.estimate.refused
+    assert "no pair with the verdict 'no' is labeled" in some.estimate.refused
 
 
 def test_a_judge_that_is_often_wrong_adds_only_what_is_confirmed(world: World) -> None:

@@ -16,8 +16,8 @@ from llama_index.evaluation.fullrecall.reader import (
     documents_among,
     has_number_and_new_id,
     is_document,
+    is_text_of_object,
     replaces_documents,
-    stands_for_object,
 )
 from llama_index.evaluation.fullrecall.record import LlamaIndexReading
 from llama_index.evaluation.fullrecall.recorder import (
@@ -115,8 +115,8 @@ def test_a_node_is_a_document(own: TextNode, document: bool) -> None:  # noqa: F
 
 def test_a_node_stands_for_an_object_by_its_form() -> None:
     """A node with a new ID is an answer: it does not represent an object of an index."""
-    assert not stands_for_object(node("answer", NEW_ID), "answer")
-    assert stands_for_object(node("object", str(hash("object"))), "object")
+    assert not is_text_of_object(node("answer", NEW_ID), "answer")
+    assert is_text_of_object(node("object", str(hash("object"))), "object")
 
 
 def test_numbered_sources_of_a_citation_engine() -> None:

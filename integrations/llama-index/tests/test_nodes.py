@@ -31,7 +31,7 @@ from fullrecall.diagnosis import id_hint
 from fullrecall.errors import InputError, ParameterError
 from llama_index.evaluation.fullrecall import contexts
 from llama_index.evaluation.fullrecall.nodes import NodeReader
-from llama_index.evaluation.fullrecall.reader import stands_for_object
+from llama_index.evaluation.fullrecall.reader import is_text_of_object
 
 
 def test_retrieved_nodes_become_contexts_in_their_order(index: VectorStoreIndex) -> None:
@@ -300,4 +300,4 @@ def test_nodes_of_tools_and_messages_are_no_documents(
     text: str, metadata: dict[str, Any], *, is_object: bool
 ) -> None:
     """LlamaIndex indexes tools, objects and chat messages as nodes, in forms of its own."""
-    assert stands_for_object(TextNode(text=text, metadata=metadata), text) == is_object
+    assert is_text_of_object(TextNode(text=text, metadata=metadata), text) == is_object

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def allocation(weights: Sequence[float], most: Sequence[int], n: int, *, fewest: int) -> list[int]:
-    """Return each stratum's number of `n` labels, by its weight, at most its `most`.
+    """Return how many of `n` labels each stratum gets, by its weight and at most its `most`.
 
     Each gets at least `fewest`, or its `most` if that is less; then Jefferson's rule gives the next
     label to the stratum with the largest weight per label.

@@ -1,4 +1,4 @@
-"""Postpone garbage collection while many objects that stay are made: rows, or modules."""
+"""Postpone garbage collection while many lasting objects are created: rows, or modules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 def age() -> None:
     """Put all objects into the oldest generation: the next collections do not visit them.
 
-    Modules make some hundred thousand objects that stay.
+    Importing modules creates some hundred thousand lasting objects.
     """
     if not gc.get_freeze_count():  # a program may have frozen objects of its own
         gc.freeze()
@@ -19,7 +19,7 @@ def age() -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch garbage collection off in this block, which creates many objects that stay."""
+    """Switch garbage collection off in this block, which creates many lasting objects."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -53,7 +53,7 @@ def _compiled_exports(package: str) -> Iterator[tuple[str, str]]:
 
 
 def names(package: str, *own: str) -> Callable[[str], Any]:
-    """Return the `__getattr__` of `package`: it loads each export once, and gives `__all__`.
+    """Return the `__getattr__` of `package`: it loads each export once, and returns `__all__`.
 
     `own` are the public names that the package defines itself.
     """
@@ -69,8 +69,9 @@ def names(package: str, *own: str) -> Callable[[str], Any]:
 
         with uncollected():
             value = public(getattr(import_module(modules[name]), name), package)
-            age()  # here: a collection would begin at the end of this block
-        # Python calls `__getattr__` only for missing names: from now on the module has this one.
+            age()  # before the block ends, since its end starts a collection
+        # Python calls `__getattr__` only for missing names, so later reads of this one do not call
+        # it.
         setattr(sys.modules[package], name, value)
         return value
 

@@ -176,7 +176,10 @@ def no_parameter(unknown: str, value: object, names: Sequence[str]) -> str:
 
 
 def check_k(k: object, name: str = "k", *, least: int = 1) -> int:
-    """Return `k` if it is an int >= `least`; raise `ParameterError` naming the parameter if not."""
+    """Return `k` if it is an int >= `least` of at most 100 digits.
+
+    Raises `ParameterError`, naming the parameter, for any other value.
+    """
     if not isinstance(k, int) or isinstance(k, bool) or k < least:
         raise ParameterError(f"must be a whole number of at least {least}, got {shown(k)}", name)
     if k >= _MOST_DIGITS:
@@ -185,7 +188,10 @@ def check_k(k: object, name: str = "k", *, least: int = 1) -> int:
 
 
 def check_seconds(seconds: object, name: str) -> None:
-    """Raise `ParameterError`, naming the parameter, unless it is a number above 0 or None."""
+    """Raise `ParameterError`, naming the parameter, unless it is None or a number above 0.
+
+    Infinity is allowed; any other number may be at most 2**53.
+    """
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
     # A float cannot be as large as an int, and very large numbers cannot be added to a time.
     if seconds is not None and not (is_number and (0 < seconds <= _LONGEST or seconds == inf)):  # type: ignore[operator]

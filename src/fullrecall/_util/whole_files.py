@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 
 
-def beside(path: Path) -> Path:
+def temporary_path(path: Path) -> Path:
     """Return a new name in the same folder that no other program uses or can guess."""
     return path.with_name(f".fullrecall-{secrets.token_hex(8)}.part")
 
@@ -27,7 +27,7 @@ def _write_whole(final: Path, content: bytes) -> None:
     if final.exists() and not final.is_file() and not final.is_dir():
         final.write_bytes(content)
         return
-    part = beside(final)
+    part = temporary_path(final)
     # "x": never open an existing file or link.
     with part.open("xb") as file:
         try:

@@ -27,7 +27,7 @@ def batch_frame(batch: Any) -> nw.DataFrame[Any]:
     return eager(batch)
 
 
-def beside(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa.Table) -> Any:
+def with_scores(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa.Table) -> Any:
     """Return a table of the batch's kind with the `kept` columns of its frame, and the scores."""
     import narwhals as nw
     import pyarrow as pa

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullrecall._util.dataframes import FrameRow, frame_columns, is_missing
 from fullrecall._util.extras import pyarrow
-from fullrecall.batches.frame import batch_frame, beside, misspelled
+from fullrecall.batches.frame import batch_frame, misspelled, with_scores
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.frames import without_gaps
 from fullrecall.files.paths import path_of
@@ -70,8 +70,8 @@ class BatchScorer:
       how fast; `spent` returns their spending so far. It needs a store that all workers share.
     - `view`: which list of a sample's record is scored, as in `evaluate`.
     - `corpus`: the documents that the retriever searched, as in `evaluate`; read here, once, and
-      sent to the workers as a `CorpusIndex` that keeps all its texts. Make one of the documents
-      without their texts, `CorpusIndex.of(documents)`, where no sample has spans.
+      sent to the workers as a `CorpusIndex` that keeps all its texts. If no sample has spans, pass
+      `CorpusIndex.of(documents)`, which keeps no texts.
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
     pyarrow. Calls, `schema` and `meta` raise `InputError` for a column that has the name of a
@@ -116,7 +116,7 @@ class BatchScorer:
         """
         frame = batch_frame(batch)
         plan = self._plan(frame.columns)
-        return beside(batch, frame, plan.left_out, self._scored(frame, plan))
+        return with_scores(batch, frame, plan.left_out, self._scored(frame, plan))
 
     def over(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield each batch with its scores; Spark's `mapInArrow` calls this."""

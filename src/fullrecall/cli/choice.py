@@ -63,15 +63,15 @@ def choose(
         Path | None,
         Option(
             metavar="FILE.json",
-            help="Go on from this file, and keep what this call finds: with more questions, or "
-            "after an interruption.",
+            help="Continue from this file, with more questions or after an interruption, and "
+            "save this call's answers in it.",
         ),
     ] = None,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Show no progress.")] = False,
     as_json: options.JsonOption = False,
     within: Annotated[
         float,
-        options.share(help="Name all that are within so much of the best, the cheapest first."),
+        options.share(help="Name all within this distance of the best, the cheapest first."),
     ] = 0.0,
     confidence: options.ConfidenceOption = 0.95,
     max_concurrency: Annotated[

@@ -43,7 +43,7 @@ _MODULES = {
 class EnvironmentCheck(NamedTuple):
     """One checked part; `advice` tells how to install or repair it.
 
-    A missing extra is no failure.
+    A missing extra is not a failure.
     """
 
     group: str

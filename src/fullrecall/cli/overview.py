@@ -16,7 +16,7 @@ _JUDGE: CommandTable = {
 _TESTSET: CommandTable = {
     "generate": ("testset:generate", "Write questions about documents, with references."),
     "check": ("testset:check", "Check IDs, offsets, near-duplicates, copied words."),
-    "complete": ("testset:complete", "Judge what retrievers found and nobody labeled."),
+    "complete": ("testset:complete", "Judge retrieved contexts that have no label."),
     "review": ("testset:review", "Draw questions for people to review; apply decisions."),
     "follow": ("testset:follow", "Move the labels of a set to a new corpus."),
     "export": ("testset:export", "Write a set in the form of another tool."),

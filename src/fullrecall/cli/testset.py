@@ -106,8 +106,8 @@ def check(
 ) -> None:
     """Check IDs, offsets, near-duplicates, copied words.
 
-    With --judge, a model reads each question beside its references: is it clear by itself, is it
-    answered, by one answer, does each claim follow.
+    With --judge, a model reads each question with its references: whether it is clear by itself,
+    whether it has one answer there, and whether each claim follows.
 
     Exit code: 1 if a reference is invalid.
 
@@ -176,7 +176,7 @@ def complete(
     store: options.StoreOption = None,
     max_concurrency: options.ConcurrencyOption = 16,
 ) -> None:
-    r"""Judge what retrievers found and nobody labeled.
+    r"""Judge retrieved contexts that have no label.
 
     Each --retrieved file is a report of `evaluate --retriever`, or samples with the contexts that
     one retriever returned, best first. Label the pairs that --to-label draws, then run the same

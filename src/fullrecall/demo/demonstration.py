@@ -38,11 +38,7 @@ class Demonstration:
 
 
 def run(*, k: int = 5, depth: int = 20) -> Demonstration:
-    """Return the reports over the library's questions, each asked for `depth` chunks.
-
-    Ranks beyond `k` show where missed pages rank, and the gain of a larger k.
-    Raises `ParameterError` if Python's SQLite has no full-text search.
-    """
+    """Return the reports on the library's questions, with `depth` chunks retrieved for each."""
     from fullrecall.demo.library import FullTextSearch, chunked, library_pages, library_questions
 
     pages, questions = library_pages(), library_questions()

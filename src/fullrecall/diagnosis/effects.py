@@ -395,10 +395,10 @@ def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
         after = {p: baseline.values_at(p, larger) for p in baseline.values}
         return Proposal(ChangeKind.LARGER_K, action, after, baseline.lists_at(larger))
 
-    yield from _enough(map(proposal, _from(baseline)))
+    yield from _enough(map(proposal, _current_and_larger(baseline)))
 
 
-def _from(baseline: Baseline) -> list[Cut]:
+def _current_and_larger(baseline: Baseline) -> list[Cut]:
     """Return the current k and larger ones, up to one that holds all retrieved contexts."""
     k = baseline.k
     if isinstance(k, CutBudget):

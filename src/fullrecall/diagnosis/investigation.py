@@ -32,7 +32,7 @@ from fullrecall.scorers.spans import Passage, squeezed
 from fullrecall.stats.evaluation import Evaluation, check_evaluation
 
 _FALSE_ALARMS = 0.01
-"""The expected share of groups that are in no list only by chance, at most."""
+"""The largest expected share of groups that are in no list only by chance."""
 
 _NAMED = 3
 """The most groups of documents that a change names."""
@@ -99,10 +99,7 @@ def groups_of(context: Context) -> Iterator[str]:
 
 
 def not_searched(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> dict[str, str]:
-    """Return, by corpus ID, its largest group that is in no list, which is not by chance.
-
-    A group is a folder, a value that a filter may require, or a document.
-    """
+    """Return, by corpus ID, its largest group that is in no list for a reason other than chance."""
     if not corpus.by_id:
         return {}
     # Copies of a document in one list count once.

@@ -28,7 +28,7 @@ _ALIKE_ENOUGH = 0.5
 
 
 def reference_abstains(case: Case) -> Explained | None:
-    """Apply if the reference states that there is no answer."""
+    """Return a cause if the reference states that there is no answer."""
     if not case.judged or not abstains(case.finding.target.label):
         return None
     detail = "it says that there is no answer, which no context supports"
@@ -36,10 +36,7 @@ def reference_abstains(case: Case) -> Explained | None:
 
 
 def ranked_too_low(case: Case) -> Explained | None:
-    """Apply if the list has the item beyond k.
-
-    Behind duplicates, demoted by a stage, or otherwise.
-    """
+    """The cause is duplicates before it, a stage that demoted it, or its rank alone."""
     rank, k, sample = case.finding.rank, case.k, case.examined.row.sample
     if rank is None or k is None:
         return None
@@ -80,7 +77,7 @@ def beyond_budget(finding: Finding, sample: Sample, budget: CutBudget) -> Explai
 
 
 def denied(case: Case) -> Explained | None:
-    """Apply if a judge found a contradiction, or partial or no support in the retrieved text."""
+    """Return a cause if a judge denied the target, in full or in part."""
     if not case.judged:
         return None
     k, verdict = case.k, case.finding.verdict
@@ -105,7 +102,7 @@ def denied(case: Case) -> Explained | None:
 
 
 def other_id(case: Case) -> Explained | None:
-    """Apply if the item was retrieved, or is indexed, under another ID than the expected one.
+    """Return a cause if the item was retrieved, or is indexed, under another ID.
 
     This includes its exact text under another ID, or without one.
     """
@@ -125,7 +122,7 @@ def other_id(case: Case) -> Explained | None:
 
 
 def dropped_by_stage(case: Case) -> Explained | None:
-    """Apply if one stage had the item, and the next stage did not."""
+    """Return a cause if one stage had the item, and the next stage did not."""
     stages = case.examined.row.sample.stages
     ranks = {stage.name: case.wanted.rank_in(stage.contexts) for stage in stages}
     # Find the last stage that had the item; the next stage dropped it.
@@ -139,7 +136,7 @@ def dropped_by_stage(case: Case) -> Explained | None:
 
 
 def text_differs(case: Case) -> Explained | None:
-    """Apply if the context with the item's ID was retrieved, but with another text."""
+    """Return a cause if the context with the item's ID was retrieved, but with another text."""
     own_id = case.wanted.own_id
     of_same_id = [
         (rank, context)
@@ -165,16 +162,13 @@ def _other_version(case: Case, context: Context) -> str:
 
 
 def near_duplicate(case: Case) -> Explained | None:
-    """Apply if a nearly identical text was retrieved within k."""
+    """Return a cause if a nearly identical text was retrieved within k."""
     found = _alike(case)
     return found if found is not None and found.cause is Cause.NEAR_DUPLICATE else None
 
 
 def _alike(case: Case) -> Explained | None:
-    """Apply if a similar text was retrieved within k.
-
-    A near duplicate, or one with another fact.
-    """
+    """The text is a near duplicate, or it has another fact."""
     if case.alike is None:
         return None
     difference, similarity, rank = case.alike
@@ -187,7 +181,7 @@ def _alike(case: Case) -> Explained | None:
 
 
 def split_across_chunks(case: Case) -> Explained | None:
-    """Apply if no chunk has the whole text, but several have it together."""
+    """Return a cause if no chunk has the whole text, but several have it together."""
     wanted, has_texts = case.wanted, case.corpus.has_texts
     # A scorer that counts characters credits the retrieved parts; some parts are missing.
     if not has_texts and "min_run" in case.result.method.parameters:
@@ -220,7 +214,7 @@ def split_across_chunks(case: Case) -> Explained | None:
 
 
 def indexed_text_differs(case: Case) -> Explained | None:
-    """Apply if the corpus has the item's ID, but with another text."""
+    """Return a cause if the corpus has the item's ID, but with another text."""
     own_id = case.wanted.own_id
     indexed = case.corpus.by_id.get(own_id or "")
     if indexed is None or case.share_in_corpus == 1.0:
@@ -231,7 +225,7 @@ def indexed_text_differs(case: Case) -> Explained | None:
 
 
 def not_in_corpus(case: Case) -> Explained | None:
-    """Apply if the corpus has neither the ID nor the text."""
+    """Return a cause if the corpus has neither the ID nor the text."""
     corpus, wanted = case.corpus, case.wanted
     if case.judged:
         return None
@@ -254,7 +248,7 @@ def _without_id(case: Case, own_id: str) -> Explained:
 
 
 def failed_call(case: Case) -> Explained | None:
-    """Apply if a call of the retriever failed."""
+    """Return a cause if a call of the retriever failed."""
     record = case.examined.row.sample.retrieval
     failed = failures(record.calls) if record is not None else []
     reasons = "; ".join(dict.fromkeys(f"{call.source}: {call.error}" for call in failed))
@@ -263,7 +257,7 @@ def failed_call(case: Case) -> Explained | None:
 
 
 def nothing_retrieved(case: Case) -> Explained | None:
-    """Apply if the list is empty."""
+    """Return a cause if the list is empty."""
     if case.examined.retrieved:
         return None
     detail = "the retriever returned an empty list"
@@ -272,7 +266,7 @@ def nothing_retrieved(case: Case) -> Explained | None:
 
 
 def texts_changed(case: Case) -> Explained | None:
-    """Apply if the index has other texts than the corpus."""
+    """Return a cause if the index has other texts than the corpus."""
     texts, own_id = case.examined.search.texts, case.wanted.id
     if not texts or own_id not in case.corpus.by_id or own_id is None:
         return None
@@ -280,7 +274,7 @@ def texts_changed(case: Case) -> Explained | None:
 
 
 def searched(case: Case) -> Explained | None:
-    """Apply if the deeper list has the item, or if the retriever failed."""
+    """Return a cause if the deeper list has the item, or if the retriever failed."""
     deeper = case.examined.deeper or ()
     rank = case.wanted.rank_in(deeper)
     if rank is not None:
@@ -292,7 +286,7 @@ def searched(case: Case) -> Explained | None:
 
 
 def in_the_corpus(case: Case) -> Explained | None:
-    """Apply if the corpus has the item, but the retriever did not return it."""
+    """Return a cause if the corpus has the item, but the retriever did not return it."""
     if not case.corpus.contexts or not case.is_in_corpus:
         return None
     deep, k = case.examined.deeper, case.examined.search.deep_k

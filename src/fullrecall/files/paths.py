@@ -45,7 +45,7 @@ class Condition:
 
     @property
     def taken(self) -> frozenset[str]:
-        """The columns that are no metadata: a column compared with a text is kept as metadata."""
+        """The columns that are not metadata: a column compared with a text is kept as metadata."""
         return self.columns if self.pattern is None else frozenset()
 
     def value(self, row: object) -> Any:
@@ -123,7 +123,7 @@ class RowPath:
 
     @property
     def taken(self) -> frozenset[str]:
-        """The columns that are no metadata."""
+        """The columns that are not metadata."""
         return self.columns
 
     def value(self, row: object) -> Any:

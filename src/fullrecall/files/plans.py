@@ -256,7 +256,7 @@ class Given(NamedTuple):
     """The parts of a plan that the user gives: the path of the rows, and the paths of fields.
 
     Columns in `left_out` are dropped. Fields in `unguessed` are not guessed. `sought` is the field
-    that every scorer needs; a column that only may hold it is used for it.
+    that every scorer needs; a column that may hold it is used for it, even if that is uncertain.
     """
 
     rows: str | None = None

@@ -120,7 +120,7 @@ class ReferencesPlan(PartialPlan):
         paths += [each.path for each in lists if not (each.is_all(Mapping) and of_objects(each))]
         if paths and not any(name.startswith("retriev") for name in self.fields):
             field, why = IDS, "references"
-            if all(each.form == "texts" for each in lists):  # sentences are no IDs
+            if all(each.form == "texts" for each in lists):  # sentences are not IDs
                 items = [item for each in lists for item in each.items]
                 are_claims = all(len(item.split()) <= _MOST_CLAIM_WORDS for item in items)
                 field = CLAIMS if are_claims else TEXTS
@@ -224,7 +224,7 @@ class ReferencesPlan(PartialPlan):
         unclear: list[str] = []
         holding = [each for each in gold if self._holds_documents(each, is_alone=is_alone)]
         for column in holding:
-            self._sort(column, ids, texts, unclear)
+            self._classify(column, ids, texts, unclear)
         if any(each.field == TEXTS for each in self.doubts):
             documents = [each for each in documents if self._is_sure(each)]
         if not ids and (places or not texts):
@@ -244,8 +244,8 @@ class ReferencesPlan(PartialPlan):
             other_gold = [each for each in other_gold if "answer" not in each.words]
             may = sure if "reference" in self.fields else other_gold or sure
             unclear = [each.path for each in may]
-        self._settle(IDS, ids, unclear)
-        self._settle(TEXTS, texts, [])
+        self._decide(IDS, ids, unclear)
+        self._decide(TEXTS, texts, [])
 
     def _of_documents(
         self, columns: list[ColumnValues], texts: list[str], unclear: list[str], *, is_placed: bool
@@ -254,7 +254,7 @@ class ReferencesPlan(PartialPlan):
         ids: list[str] = []
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
         for column in columns:
-            self._sort(column, ids, [] if texts else texts, [] if has_retrieval else unclear)
+            self._classify(column, ids, [] if texts else texts, [] if has_retrieval else unclear)
         named = [each for each in columns if not self._may_be_remark(each)]
         if unclear:
             named = [each for each in columns if self._is_sure(each)]
@@ -314,7 +314,7 @@ class ReferencesPlan(PartialPlan):
             return False
         return column.is_gold or bool(column.words & usual.DOCUMENTS) or are_judged(column)
 
-    def _sort(
+    def _classify(
         self, column: ColumnValues, ids: list[str], texts: list[str], unclear: list[str]
     ) -> None:
         """Add the paths of a column to `ids`, to `texts`, or to `unclear`."""
@@ -369,7 +369,7 @@ class ReferencesPlan(PartialPlan):
         else:
             self.doubt(IDS, f"{place.path} means nothing without its document", *joined)
 
-    def _settle(self, field: str, paths: list[str], unclear: list[str]) -> None:
+    def _decide(self, field: str, paths: list[str], unclear: list[str]) -> None:
         """Use the path of a field if there is only one, or note a doubt."""
         if field in self.fields or (not paths and not unclear):
             return

@@ -133,7 +133,7 @@ def locate(quote: str, context: str | Folded) -> Location | None:
 def locate_parts(quote: str, context: str | Folded) -> tuple[Location, ...]:
     """Return the location of each part of `quote` between ellipses, as `locate` finds them.
 
-    () if a part is missing.
+    Returns an empty tuple if a part is missing.
     """
     folded = Folded(context) if isinstance(context, str) else context
     # Compare word for word, without an edit distance: one letter turns "uniformed" into

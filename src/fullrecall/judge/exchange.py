@@ -22,7 +22,8 @@ _BOUNDARIES = (re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?。！？])\s+|\n"),
 """The places at which a long context is cut: a paragraph, else a sentence, else a word."""
 
 _TELLS = 3
-"""The fewest words of a quote that identify its context; shorter quotes occur elsewhere by chance.
+"""The fewest words of a quote that identify its context; shorter quotes also occur elsewhere by
+chance.
 """
 
 
@@ -44,9 +45,9 @@ class Matter:
         return Quotes({number - 1: text for number, text in self.window.items()})
 
     def proves(self, number: int, verdict: Verdict) -> bool:
-        """Return whether a quote of a verdict is verified.
+        """Return whether a verdict is verified by a quote.
 
-        If it needs them `together`, whether all are.
+        If it needs its quotes `together`, each of them must be verified.
         """
         return self._quotes.prove(verdict, self.targets[number], self.aim)
 

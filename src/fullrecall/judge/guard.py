@@ -177,10 +177,7 @@ def _canaries(
 
 
 def _most_kin(claims: int) -> int:
-    """Return the most kin (see `_kin`) for this number of claims.
-
-    One for every three, rounded up.
-    """
+    """Return the most kin (see `_kin`) for this many claims: a third, rounded up."""
     return max(1, -(-claims // _CLAIMS_A_TOPIC))
 
 

@@ -1,4 +1,4 @@
-"""Hints that a text addresses its judge, which are no proof of an attack.
+"""Hints that a text addresses its judge, which do not prove an attack.
 
 Contexts are data. Quotes that must bear on their claims, and canaries (`guard`), protect against
 attacks. A hint only decides for which contexts canaries are used by default, and which contexts are

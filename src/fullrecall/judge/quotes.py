@@ -29,10 +29,7 @@ class Quotes:
         return self._located[citation]
 
     def objection(self, citation: Citation, verdict: Verdict, target: str, aim: Aim) -> str:
-        """Return the reason why a citation proves nothing, as a clause.
-
-        "" if it may prove the target.
-        """
+        """Return, as a clause, why a citation proves nothing; "" if it may prove the target."""
         parts = self.located(citation)
         if not parts:
             return "is not there"
@@ -41,9 +38,9 @@ class Quotes:
         return language().objection(target, self.contexts[citation.context], parts, aim, beside)
 
     def prove(self, verdict: Verdict, target: str, aim: Aim) -> bool:
-        """Return whether a quote of a verdict is verified.
+        """Return whether a verdict is verified by a quote.
 
-        If it needs them `together`, whether all are.
+        If it needs its quotes `together`, each of them must be verified.
         """
         are_verified = [
             not self.objection(citation, verdict, target, aim) for citation in verdict.citations

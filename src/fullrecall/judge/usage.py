@@ -63,10 +63,7 @@ class Spent:
         return asdict(self)
 
     def sentence(self) -> str:
-        """Return one sentence on the requests sent and the answers reused.
-
-        "" if there were neither.
-        """
+        """Return a sentence on the requests sent and the answers reused; "" if there are none."""
         if not (self.calls or self.reused):
             return ""
         stored = f"{counted(self.reused, 'answer')} came from the store."

@@ -118,10 +118,7 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 class _Answer(NamedTuple):
-    """A verdict as the judge gave it.
-
-    Its fields, the letters of its repeated beginning, its citations.
-    """
+    """A judge's verdict: its fields, the letters of its repeated beginning, and its citations."""
 
     fields: Mapping[str, Any]
     echo: object
@@ -143,9 +140,9 @@ def _faults(
 
 
 def _misfit(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
-    """Return the problem of a repeated beginning that is not its target's; "" for a misspelling.
+    """Return the problem of a repeated beginning that is not its target's.
 
-    "" for a misspelling.
+    Returns "" if it is its target's beginning, or a misspelling of it.
     """
     from rapidfuzz.distance import Levenshtein
 
@@ -163,10 +160,7 @@ def _misfit(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
 
 
 def _unclear(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
-    """Return the problem if a repeated beginning may be of another target.
-
-    "" if it fits only this one.
-    """
+    """Return the problem of a repeated beginning that also fits another target; "" without one."""
     if len(letters_of) == 1:
         return ""
     echoed, own = answer.echoed, letters_of[number]

@@ -136,7 +136,7 @@ def _facts(sentence: str, text: str) -> list[str]:
     if bare.startswith("(") and bare.endswith(")"):
         bare = bare[1:-1]
     facts = _parted(_THEN.sub(lambda match: match[1].upper(), bare, count=1))
-    # Most sentences are one fact in any language; only the others need their language.
+    # Most sentences are one fact in any language; only those of several facts need their language.
     is_read = facts == [sentence] or language_among(sentence, [text]) in ("en", None)
     return facts if is_read else [sentence]
 
@@ -153,9 +153,9 @@ def predicate_of(claim: str) -> str:
 
 
 def agent_and_act(clause: str) -> tuple[str, str]:
-    """Return the agent of a clause and its act.
+    """Return the agent of a clause, and its act.
 
-    The subject, or the words after a passive's "by".
+    The agent is the subject, or the words after a passive's "by".
     """
     passive = _PASSIVE.match(clause)
     if passive:
@@ -166,10 +166,7 @@ def agent_and_act(clause: str) -> tuple[str, str]:
 
 
 def _parted(sentence: str, rules: Sequence[_SplitRule] = ()) -> list[str]:
-    """Return the simple sentences that a sentence joins, in order.
-
-    A simple one alone, unchanged.
-    """
+    """A simple sentence is returned unchanged."""
     words = sentence.split()
     if not _FEWEST <= len(words) <= _MOST_WORDS:
         return [sentence]

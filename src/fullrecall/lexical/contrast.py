@@ -1,7 +1,4 @@
-"""Find differences of an English text from a claim.
-
-An opposite, another word, amount, item or agent.
-"""
+"""Find differences between a claim and an English text: opposites, other words, amounts, agents."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ from fullrecall.lexical.words.tokens import Word, alike, read_words, stem
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis")
 _LEAST = 4  # the fewest letters of a word that a prefix negates
-_WITHIN = 3  # the claim and the text share one of so many words beside an opposite
+_WITHIN = 3  # the claim and the text share one of this many words beside an opposite
 _MOST = 60  # the most words of a claim that may have an opposite
 _SHORT = 15  # the most words of a claim in which one other word decides
 _EQUAL = 2  # the fewest equal words beside a place, except at the beginning of both texts
@@ -40,10 +37,7 @@ _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
 
 @remembered_words(65_536)
 def opposite_keys(written: str) -> frozenset[str]:
-    """Return the keys of a lower-case word's opposites.
-
-    Listed ones, and those by a negating prefix.
-    """
+    """Its opposites are those listed, and those that a negating prefix makes."""
     keys = set(opposites().get(stem(written), ()))
     if written in word_set("not negated") or len(written) < _LEAST:
         return frozenset(keys)

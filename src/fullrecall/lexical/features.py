@@ -105,7 +105,7 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 
 
 def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
-    """Return the clauses that share the most with a claim about its subject; several if equal."""
+    """Return the clauses that share the most words with a claim, if they have its subject."""
     said = {word.key for word in read_words(predicate_of(claim.text))}
     # Use the words in the claim's order: the order of a set differs between processes.
     worth = {key: claim.words[at[0]].weight for key, at in claim.places.items() if key in said}

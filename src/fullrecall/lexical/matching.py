@@ -104,7 +104,7 @@ def read_for(claim: ParsedText, text: str) -> ParsedText:
 
 
 class Sentence(NamedTuple):
-    """A sentence of a context: both are 0-based numbers."""
+    """The 0-based numbers of a context, and of a sentence in it."""
 
     context: int
     number: int
@@ -170,9 +170,9 @@ def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
 
 
 def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
-    """Yield each position of a word in a passage, with credit.
+    """Yield each position of a word in a passage, with its credit.
 
-    Without it, those of similar words.
+    If the passage lacks the word, yield the positions of similar words, with less credit.
     """
     if word.key in passage.places:
         yield from ((position, 1.0) for position in passage.places[word.key])

@@ -17,7 +17,7 @@ from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judge.models.chat import ChatRequest, Completion
 
 _DIGITS = 4
-"""The decimals of a score: so few that other pairs of a batch do not change it."""
+"""The decimals of a score: few enough that the other pairs of a batch do not change it."""
 _PROBES = (
     "The cat is sleeping on the sofa.",
     "The company opened a new office in Paris.",
@@ -135,7 +135,7 @@ def support_of(logits: Sequence[float], support: int) -> float:
     """Return a passage's support for a claim, in [0, 1], from the logits of the pair.
 
     `support` is the index of the output that means support. A single output x is read as two
-    outputs, 0 and x: index 1 means that x is support, index 0 that x is no support.
+    outputs, 0 and x: index 1 means that x is support, index 0 that x denies it.
     """
     outputs = logits if len(logits) > 1 else (0.0, *logits)
     highest = max(outputs)  # subtracted, so that no exponential overflows

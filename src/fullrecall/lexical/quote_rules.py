@@ -283,7 +283,7 @@ def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
     Only words are compared: "Ann beat Bob" and "Bob beat Ann" are the same here.
     """
     longest = _longest(claim)
-    # Most contexts fail the first test; then neither the claim nor they are parsed.
+    # Most contexts fail the first test, so that neither they nor the claim need be parsed.
     holding = (number for number, text in contexts.items() if may_hold(text, longest))
     yield from (number for number in holding if _states(contexts[number], claim))
 

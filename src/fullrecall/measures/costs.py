@@ -103,9 +103,9 @@ def _first_calls(record: Retrieval, count: int) -> list[float]:
 
 
 def tokens_of(context: Context) -> float:
-    """Return a context's tokens from its metadata, or else estimated from its text.
+    """Return a context's tokens: those of its metadata, or else an estimate from its text.
 
-    NaN without both.
+    Returns NaN if it has neither.
     """
     own = _counted(context)
     if own is not None:

@@ -28,7 +28,7 @@ class LeakMeasure(Measure):
     def values(self, outcomes: FoundColumns) -> Floats:
         """Return 1.0 for each row that leaks, else 0.0.
 
-        `zero_division`, or NaN, for rows that cannot leak.
+        Rows that cannot leak have the value `zero_division`, or NaN.
         """
         import numpy as np
 

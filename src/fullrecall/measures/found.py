@@ -149,7 +149,7 @@ class FoundColumns:
         """The samples' columns; raises `ParameterError` if the samples are not known."""
         if self.samples is None:
             raise ParameterError(
-                "this measure reads the sample, which this result does not have: read it of the "
+                "this measure reads the sample, which this result does not have: read it from the "
                 "report, report[0].results[name]"
             )
         return self.samples
@@ -271,7 +271,7 @@ class FoundColumns:
     def lists(self) -> Integers:
         """The number of lists merged in each row, at least 1.
 
-        At most so many contexts share a rank.
+        This is the largest number of contexts that share a rank.
         """
         if self.ranks is None:
             return np.ones(len(self), np.int64)
@@ -344,7 +344,7 @@ class FoundColumns:
         return ranks
 
     def placed(self, row: int, findings: Findings) -> list[Finding]:
-        """Return a row's findings with the positions in these columns."""
+        """Return a row's findings with the positions of these columns in place of ranks."""
         start = int(self.first.offsets[row])
         return [
             finding._replace(

@@ -65,7 +65,7 @@ def _ideal(
     missing = worths * (1.0 - reached)
     rows, gains = np.concatenate([outcomes.row_of_target, rows]), np.concatenate([missing, gains])
     rows, gains = rows[gains > 0], gains[gains > 0]
-    is_sorted = bool((gains == gains[:1]).all())  # each row is in order, as usual without grades
+    is_sorted = bool((gains == gains[:1]).all())  # all gains are equal, as without grades
     order = np.argsort(rows, kind="stable") if is_sorted else np.lexsort((-gains, rows))
     rows, gains = rows[order], gains[order]
     nth = Lists(gains, outcomes.offsets_of_rows(rows)).nth - 1

@@ -75,7 +75,10 @@ class Lists(NamedTuple):
         return products
 
     def up_to(self, rows: Integers, numbers: Integers) -> Integers:
-        """Return how many values of each of these ascending rows are at most its number."""
+        """Return how many values of each of these rows are at most its number.
+
+        The values of each row must ascend.
+        """
         # Encode each pair of row and number as one number: NumPy compares pairs with a call for
         # each.
         width = int(max(self.values.max(initial=0), numbers.max(initial=0))) + 1
@@ -103,7 +106,7 @@ class Lists(NamedTuple):
 def offsets_of(counts: Iterable[int] | Integers) -> Integers:
     """Return the offsets of lists with these lengths.
 
-    The start of each, and the end of the last.
+    The offsets are the start of each list, and the end of the last one.
     """
     lengths = counts if isinstance(counts, np.ndarray) else np.fromiter(counts, np.int64)
     offsets = np.zeros(len(lengths) + 1, np.int64)

@@ -112,8 +112,8 @@ class Measure:
     def values(self, outcomes: FoundColumns) -> Floats:
         """Return the value of each row in [0, 1].
 
-        `zero_division`, or NaN, for rows without a target. The value is also NaN if it is unknown
-        which contexts a budget pays for.
+        A row without a target has the value `zero_division`, or NaN. The value is also NaN if it is
+        unknown which contexts a budget pays for.
         """
         if isinstance(self.k, CutBudget):
             from fullrecall.measures.paid import within
@@ -134,7 +134,7 @@ class Measure:
     def countable(self, findings: Findings) -> Findings:
         """Return the findings that this measure counts.
 
-        All of them, unless it has a `min_grade`.
+        A measure without a `min_grade` counts all of them.
         """
         return findings
 

@@ -1,4 +1,4 @@
-"""Findings within a budget: only the contexts for which it pays count."""
+"""Findings within a budget: only the contexts that it pays for count."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDA
 def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: CutBudget) -> Floats:
     """Return 1.0 for each row whose budget pays for a forbidden context, else 0.0.
 
-    NaN without costs.
+    A row with unknown costs has NaN.
     """
     paid = _Paid.of(outcomes, budget)
     left = paid.moved(forbidden.rows, forbidden.values) > 0
@@ -65,7 +65,7 @@ def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: CutBudget) ->
 
 
 def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Findings:
-    """Return a row's findings with the positions in these columns."""
+    """Return a row's findings with the positions of these columns in place of ranks."""
     placed = outcomes.placed(row, findings)
     ranks = [] if outcomes.ranks is None else outcomes.ranks.of_row(row)
     return by_rank(placed, ranks) if ranks else placed
@@ -98,7 +98,7 @@ class _Paid:
     def moved(self, rows: Integers, positions: Integers) -> Integers:
         """Return the new positions of contexts at some positions in rows.
 
-        0 if they are not paid for.
+        A context that is not paid for has the position 0.
         """
         new, offsets = self.positions
         inside = positions <= self.positions.counts[rows]
@@ -120,8 +120,8 @@ class _Paid:
 def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: Lists) -> Lists:
     """Return the credit steps that each target still earns by the paid contexts.
 
-    `gone` marks the supporting contexts that are not paid for; `left` has the new positions of the
-    others.
+    `gone` marks the supporting contexts that are not paid for; `left` has the new positions of all
+    other supporting contexts.
     """
     steps, support = outcomes.rising, outcomes.supporting
     credits_ = steps.values["credit"]

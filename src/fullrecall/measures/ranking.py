@@ -18,9 +18,9 @@ Gain = Literal["linear", "exponential"]
 
 
 class RRMeasure(GradedMeasure):
-    """1 / the rank of the first relevant context among the first k, 0.0 without one.
+    """1 / the rank of the first relevant context among the first k; 0.0 if there is none.
 
-    Its mean is MRR (Voorhees, TREC-8 Question Answering Track Report, 1999).
+    The mean is MRR (Voorhees, TREC-8 Question Answering Track Report, 1999).
     """
 
     text = "rr"
@@ -207,10 +207,10 @@ class InterpolatedPrecisionMeasure(GradedMeasure):
 class BPrefMeasure(GradedMeasure):
     """How rarely contexts judged irrelevant rank above relevant ones, in [0, 1].
 
-    Ignores unjudged ones. Each relevant context within k counts 1 - min(n, R) / min(N, R), over R
-    targets, where n of N documents judged irrelevant (with a grade from 0 to below `min_grade`)
-    rank above it. If no document is judged irrelevant, it is the share of targets that are
-    retrieved. Source: Buckley and Voorhees, "Retrieval evaluation with incomplete information",
+    Unjudged contexts are ignored. Each relevant context within k counts 1 - min(n, R) / min(N, R),
+    over R targets, where n of N documents judged irrelevant (with a grade from 0 to below
+    `min_grade`) rank above it. If no document is judged irrelevant, it is the share of targets that
+    are retrieved. Source: Buckley and Voorhees, "Retrieval evaluation with incomplete information",
     SIGIR 2004, as in trec_eval's bpref.
     """
 

@@ -21,12 +21,12 @@ class RecallMeasure(GradedMeasure):
 
     - `weight`: the weight of a target: "equal" (1 each, the default), its "grade", or its "size",
       the characters of a passage.
-    - `denominator`: "targets" divides by all targets; "k" divides by the number of targets that k
-      contexts can hold, if that is smaller, so that 1.0 can be reached (k for each of several
-      merged lists).
+    - `denominator`: "targets" divides by all targets; "k" divides by at most k, so that 1.0 can be
+      reached with more than k targets; by at most k times the number of lists, if several lists
+      were merged.
 
     Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval" (2008), eq. 8.2,
-    with credit for membership and weights for counts.
+    generalized from sets of documents to partial credit and weighted targets.
     """
 
     weight: Weight = "equal"

@@ -1,4 +1,4 @@
-"""Decide of which document a copy is: its text may be cut, and its ID may be missing or new."""
+"""Decide which document a copy belongs to: its text may be cut, its ID missing or new."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class TrackedDocuments:
         return self._index
 
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
-        """Return the passage of which this is a copy; `view` has the documents it may come from.
+        """Return the passage that this is a copy of; `view` has the documents it may come from.
 
         A copy is recognized, in this order, by its object, if its ID or its text has not changed;
         by ID and text; by its text among the documents in view; by its text among all documents if
@@ -266,10 +266,7 @@ class StepDocuments:
         return documents
 
     def pieces(self, text: str) -> list[_Variant]:
-        """Return the documents in view that a text is made of, with the words that it has of each.
-
-        Returns an empty list if this is unknown.
-        """
+        """Return the documents in view that a text was made of, each with its words in the text."""
         sharing = self._alike(text)
         words = spaced_words(text) if sharing else ""
         alike = _outermost([each for each in sharing if _contains(words, each[0])], words)
@@ -280,9 +277,10 @@ class StepDocuments:
         return self._quoted([part for part in parts if len(part[0]) >= _NO_CHANCE], words)
 
     def _fullest(self, alike: Sequence[_Variant], words: str) -> list[_Variant]:
-        """Return the documents, or parts of merged ones, that have all of these words.
+        """Return the document with all of these words, or the parts of a merged one with them.
 
-        The first documents count, unless the view is certain; those with the most parts come first.
+        If several documents qualify, the one with the most parts counts, and the first of those. In
+        a certain view the result is empty unless they agree.
         """
         cuts = [_cut(document, words) for _, document in alike]
         fullest = max(cuts, key=len)
@@ -291,9 +289,11 @@ class StepDocuments:
         return [] if self._certain and not others <= documents else fullest
 
     def _quoted(self, sharing: Sequence[_Variant], words: str) -> list[_Variant]:
-        """Return the documents that a text quotes: whole ones, and cut ones in unclaimed words.
+        """Return the documents that a text quotes, each with the quoted words.
 
-        If no document is whole, they must explain all but some words before each of them.
+        A text quotes a document if it has the whole of it, or a run of its words that it has from
+        no other document. If it has no whole document, the quotes must cover all but a few words
+        before each.
         """
         text = words.split(" ")
         quotes = quotes_in(text, [own.split(" ") for own, _ in sharing])
@@ -314,7 +314,7 @@ class StepDocuments:
         return [(own, document) for document, own in pieces.items()]
 
     def _alike(self, text: str) -> list[_Variant]:
-        """Return, as words, the passages in view that share a run of words with a text."""
+        """Return each passage in view that shares words with a text, as its words and document."""
         if not (text and self.passages):
             return []
         sharing = sorted(self._numbers.intersection(self._known.index.sharing(text)))
@@ -350,7 +350,7 @@ def parts_quoted_in(text: str, merged: TrackedDocument) -> list[TrackedDocument]
 
 
 def _cut(document: TrackedDocument, words: str) -> list[_Variant]:
-    """Return the parts of a merged document that words have a run of; else the document."""
+    """Return the parts of a merged document that these words quote, or else the document."""
     text = words.split(" ")
     parts = [each for own, part in document.pieces for each in _parts_in(words, own, part)]
     quotes = quotes_in(text, [own.split(" ") for own, _ in parts])

@@ -16,7 +16,7 @@ from collections.abc import Collection, Hashable
 
 from fullrecall.observe.given import GivenLists
 from fullrecall.observe.handed import HandedList, OpenStep, Scope
-from fullrecall.observe.handing import HandingOn
+from fullrecall.observe.handing import ListUpdate
 from fullrecall.observe.prompts import ModelPrompts
 from fullrecall.observe.returned import ReturnedLists
 from fullrecall.observe.state import FlowState, LinksOf
@@ -90,7 +90,7 @@ class _DocumentFlow:
             lists = []
             if step.returned:
                 lists = [*ReturnedLists(self.state, opened, scope, self._idle).lists()]
-            HandingOn(self.state, opened, lists, scope).settle()
+            ListUpdate(self.state, opened, lists, scope).settle()
         (self._caller(step) or self.state.outermost).take_over(opened)
 
     def _in_inner_task(self, handed: HandedList, step: Step) -> bool:

@@ -21,7 +21,7 @@ class GivenLists:
         self._answers = step.answers and not any(over.answers for over in above)
         # A model that is called by a retriever or a reranker does not answer.
         self._is_reader = self._answers and not any(over.retrieves for over in above)
-        # Generators save work: few copies need a view, and agents have many lists.
+        # Both are read when a copy first needs a view: few copies do, and agents have many lists.
         in_use = (handed for handed in scope.lists() if not handed.replaced)
         self._before = StepDocuments(state.documents, passages_of(in_use))
         every = passages_of(scope.lists())

@@ -29,7 +29,7 @@ SOURCES = ("retriever", "reranker", "tool")
 """The kinds of steps that may return documents that are not in their input."""
 
 
-class HandingOn:
+class ListUpdate:
     """Updates the lists in use after a step: its output lists replace the lists it worked on."""
 
     def __init__(
@@ -82,7 +82,7 @@ class HandingOn:
                 self._scope.take_up(group.passages[0].document, signature)
             elif signature in self._state.lists.signatures:
                 if self._is_in_use(group):
-                    carried = True  # No step passed it on: a shared state may.
+                    carried = True  # No step passed it on, but a shared state may have.
                 else:
                     replaced_before[signature] = group
             else:
@@ -174,7 +174,7 @@ class HandingOn:
         return self._state.shown_in(self._step.texts)
 
     def _whole_lists_given(self) -> list[HandedList]:
-        """Return the lists of which the input has all documents."""
+        """Return the lists whose documents are all in the input."""
         documents = documents_in(passages_of(self._given)).keys()
         nearest = self._scope.nearest_of_all(documents)
         return [handed for handed in nearest if handed.documents <= documents]
@@ -236,7 +236,7 @@ class HandingOn:
     def _is_refused(self, handed: HandedList) -> bool:
         """Return whether a human refused a list.
 
-        The tool asked, and its output has no word of the list.
+        A human refused it if the tool asked one, and its output has no word of the list.
         """
         steps = (self._step, *self._state.tree.above(self._step))
         if not any(step.id in self._state.resumed for step in steps):

@@ -20,8 +20,8 @@ _STEP = 1500
 """The measured size of a step in bytes, without its documents and texts."""
 
 _JUST_BEFORE = 1 / 4096
-"""A fraction of a moment (moments are whole numbers), by which steps that received a stream begin
-earlier, one inside the other.
+"""The fraction of a moment by which a step that received a stream begins before the steps inside
+it. Moments are whole numbers.
 """
 
 

@@ -38,8 +38,8 @@ class ModelPrompts:
     def answering_pieces(self) -> dict[str, None]:
         """Return the text pieces of the prompts from which the answer was made.
 
-        If earlier prompts had all documents of the last prompt, they served to select them; then
-        only earlier prompts of answering steps count.
+        If the last prompt has only documents of earlier prompts, the earlier ones served to select
+        them. Then only the last prompt and those of answering steps count.
         """
         units = self._asked
         before = {document for unit in units[:-1] for document in unit.documents}

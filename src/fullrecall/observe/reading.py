@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, get_args
 from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe.failures import brief
-from fullrecall.observe.record import Record, of_one_search
+from fullrecall.observe.record import Record, retrieval_of_one_search
 from fullrecall.observe.step import DocumentCopy, DocumentList, Step
 from fullrecall.observe.tree import Tree
 from fullrecall.observe.turns import of_turn
@@ -113,7 +113,11 @@ class StepReading:
             answering = part if step.answers else None
             before = (each for each in steps if each.began <= (step.ended or step.began))
             steps = list(tree.below(step) if answering is None else before)
-        quick = of_one_search(steps, root, response, self.context_of) if partial is None else None
+        quick = (
+            retrieval_of_one_search(steps, root, response, self.context_of)
+            if partial is None
+            else None
+        )
         if quick is not None:
             return quick
         record = Record(

@@ -38,7 +38,7 @@ _DEPTH = 100
 """The most stages in a chain of replaced lists; deeper stages are left out."""
 
 
-def of_one_search(
+def retrieval_of_one_search(
     steps: Sequence[Step], root: Hashable | None, response: str | None, make: ContextMaker
 ) -> Retrieval | None:
     """Return the retrieval of a call that is one search and returns its list; None for other calls.

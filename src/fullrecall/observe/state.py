@@ -66,9 +66,9 @@ class FlowState:
     ) -> tuple[DocumentText, ...]:
         """Return the passages of a step's list.
 
-        `view_of` returns the documents that a copy may be made of. If it has more documents of a
-        text than there are copies without an ID, it is unknown which ones they are: this is noted
-        as a doubt.
+        `view_of` returns the documents that a copy may come from. If more of them have a text than
+        there are copies of it without an ID, it is unknown which ones were copied, and a doubt is
+        noted.
         """
         return tuple(
             passage

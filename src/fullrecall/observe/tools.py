@@ -22,8 +22,8 @@ _HIT_TEXTS = (*TEXTS, "snippet")
 _LINKS = ("url", "link", "href")
 
 _OWN_SHARE = 0.7
-"""The smallest share of word pairs in a tool's text, found in its caller's words, at which the text
-is the caller's own.
+"""If its caller's words have at least this share of the word pairs in a tool's text, the text is
+the caller's own.
 """
 
 

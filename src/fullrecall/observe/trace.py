@@ -120,7 +120,7 @@ class Trace:
     def _root(self) -> Hashable | None:
         """The ID of the span of the whole call.
 
-        None if that is a search, or if there are several.
+        It is None if that span is a search, or if several spans are outermost.
         """
         if len(self._tops) != 1 or self._tops[0].step.kind in _SEARCHES:
             return None
@@ -133,7 +133,7 @@ class Trace:
         return responses[0] if len(responses) == 1 else None
 
     def _fill_in_texts(self, steps: Iterable[Step]) -> None:
-        """Give documents that a step has only by ID the text that other steps have for it."""
+        """Add the texts that other steps have to documents that a step has only by ID."""
         steps = list(steps)
         copies: dict[str, DocumentCopy | None] = {}
         for copy in _copies(steps):
@@ -217,10 +217,7 @@ class Trace:
         return None if is_known else "no span says what it returned"
 
     def _without_text(self) -> str | None:
-        """Return the ID of a retrieved document whose text no span has, or None.
-
-        Without its text, it is unknown whether a model received the document.
-        """
+        """Return the ID of a retrieved document whose text no span has; None if all have one."""
         steps = [span.step for span in self._spans.values()]
         texts = {copy.id for copy in _copies(steps) if copy.text}
         searches = [step for step in steps if step.retrieves]

@@ -231,7 +231,7 @@ class _Translation:
         return None if self._problem else copies
 
     def _written(self) -> tuple[DocumentCopy, ...] | None:
-        """Return the documents in the single attribute that lists them; None if it may be none."""
+        """Return the documents of the attribute that lists them all; None if it may list texts."""
         value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
         if value is None:
             value = self._output

@@ -184,7 +184,7 @@ class ValueReader:
         )
 
     def identities(self, value: object) -> tuple[int, ...]:
-        """Return the identity of a mapping, list or other object, if it proves something."""
+        """Return the identity of a mapping, list or other object; () for a plain value."""
         # Strings have no identity here: Python may use one object for equal strings.
         if not value or isinstance(value, (str, *_NO_CONTENT)):
             return ()
@@ -333,7 +333,7 @@ class ValueReader:
 
 
 def _whole(copies: Iterable[DocumentCopy | None]) -> tuple[DocumentCopy, ...]:
-    """Return the copies; none if any value had none."""
+    """Return the copies, or an empty tuple if one of them is None."""
     found: list[DocumentCopy] = []
     for copy in copies:
         if copy is None:
@@ -343,7 +343,7 @@ def _whole(copies: Iterable[DocumentCopy | None]) -> tuple[DocumentCopy, ...]:
 
 
 def _context_of(value: object) -> Context | None:
-    """Return a mapping with fields of a context besides a text as a `Context`; else None."""
+    """Return a mapping as a `Context` if it has more fields of one than a text; else None."""
     if isinstance(value, Context):
         return value
     if not isinstance(value, Mapping) or not value.keys() <= CONTEXT_NAMES:

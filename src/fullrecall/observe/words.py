@@ -71,10 +71,11 @@ class PassageIndex:
         numbers: dict[int, None] = {}
         explained: set[int] = set()
         for form in (text, *unescaped(text)):
-            found, others = self._standing_in(form)
+            found, others = self._passages_in(form)
             numbers.update(dict.fromkeys(found))
             explained.update(others)
-        # A few words beside others in one form are no proof if others explain them in another form.
+        # A passage of which one form has only a few words does not count if another form shows that
+        # these are words of other passages.
         for number in explained:
             numbers.pop(number, None)
         self._found[text] = (len(self), tuple(numbers))
@@ -92,8 +93,11 @@ class PassageIndex:
         windows = {window for words in forms for _, window in self._matches(words)}
         return {number for window in windows for number in self._windows[window]}
 
-    def _standing_in(self, text: str) -> tuple[list[int], list[int]]:
-        """Return the passages in one form of a text, and cut ones that others explain."""
+    def _passages_in(self, text: str) -> tuple[list[int], list[int]]:
+        """Return the numbers of the passages in one form of a text, and of those that only seem so.
+
+        The latter have fewer than half of their windows in it, all in words of other passages.
+        """
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
         for position, window in self._matches(words):
@@ -144,7 +148,8 @@ class Quote(NamedTuple):
 def quotes_in(words: Sequence[str], passages: Iterable[Sequence[str]]) -> list[Quote]:
     """Return the longest run of words that a text has of each passage, in the text's order.
 
-    A run has a window of words that no longer run has. A whole passage needs only one such word.
+    A run counts if a window of its words is in no longer run; a whole passage counts if one of its
+    words is in no longer run.
     """
     places: dict[int, dict[tuple[str, ...], int]] = {}
     quotes: dict[tuple[int, int], Quote] = {}
@@ -171,7 +176,7 @@ def quotes_in(words: Sequence[str], passages: Iterable[Sequence[str]]) -> list[Q
 def _longest_run(
     own: Sequence[str], words: Sequence[str], places: Mapping[tuple[str, ...], int], length: int
 ) -> tuple[int, int]:
-    """Return where the longest run of a passage's words is that begins with a window in a text."""
+    """Return the start and the end, in a text, of the longest run of a passage's words."""
     longest, at = (0, 0), 0
     while at + length <= len(own):
         start = places.get(tuple(own[at : at + length]))
@@ -187,9 +192,9 @@ def _longest_run(
 
 
 def _window(words: Sequence[str]) -> int:
-    """Return the window size, in words, for these words.
+    """Return the number of words in a window of these words.
 
-    More if the words are single characters.
+    Single characters, as in Chinese, need longer windows.
     """
     return _CHARACTERS if sum(map(len, words)) < 2 * len(words) else WINDOW
 

@@ -104,9 +104,9 @@ class Family(NamedTuple):
 def columns(
     methods: Sequence[Method], positions: Sequence[tuple[int, ...]], measures: Sequence[Measure]
 ) -> list[Column]:
-    """Return the columns of `methods`, with letters from A; a single column needs none.
+    """Return a column for each of `methods`, with letters from A; a single column has none.
 
-    Each of `measures` is a choice; by default those that `summary` reads.
+    The reader of the page chooses one of `measures`, by default those that `summary` reads.
     """
     chosen = tuple(dict.fromkeys(as_shares(measures)))
     letters = [chr(ord("A") + nth) for nth in range(len(methods))] if len(methods) > 1 else [""]

@@ -39,8 +39,8 @@ class Budget:
     much as the largest earlier one; if the last request takes more, the budget is exceeded by the
     difference. Concurrent requests are sent only if the budget has room for several times the
     largest earlier request, and at first one, then two, then four at a time. If no request takes
-    more than that, the budget is exceeded by at most the error of one request. Answers from a store
-    are free.
+    more than the room that was left for it, the budget is exceeded by at most the error of one
+    request. Answers from a store are free.
 
     Raises `ParameterError` for a bound that is not a positive number, a cost without prices, and
     a price that is not a pair of numbers >= 0.

@@ -141,8 +141,8 @@ def choose(
       `Retriever`, as `evaluate` takes it. `measure`: default, the scorer's headline.
     - `file`: a JSON file from which the next call continues, with more questions, or after an
       interruption. Questions of earlier calls are not asked again. The file is written after at
-      most 32 answers, or 1/256 of very many; a killed process loses at most so many. Retrievers
-      must be the same as before.
+      most 32 answers, or 1/256 of very many; a killed process loses at most these. Retrievers must
+      be the same as before.
     - `versions`: by name, a text that identifies a retriever's version in the file. Default: its
       name, code, and plain settings. These do not include an index: give its version here.
     - `within`: a difference of means that does not matter to you, such as 0.02. Then all retrievers

@@ -57,7 +57,7 @@ class _SampleReader:
         return None
 
     def works(self, room: int = 1) -> list[Work]:
-        """Return the next samples, prepared, until `room` of them ask or some time has passed."""
+        """Return the next samples, prepared, until `room` of them make requests or time is up."""
         began = time.monotonic()
         self.prepared = works = []
         while room > 0 and (drawn := self.draw()) is not None:
@@ -168,7 +168,8 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     from fullrecall.run.engine import Engine
     from fullrecall.run.threads import Threads
 
-    # Only one thread reads, since two must not enter the user's iterator, which may hang.
+    # One thread computes and one reads. The user's iterator may hang, and two threads must not
+    # enter it at once.
     threads = [Threads(1) for _ in range(2)]
 
     async def away(function: Callable[..., T], *arguments: object, nth: int = 0) -> T:

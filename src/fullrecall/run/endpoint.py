@@ -87,9 +87,9 @@ class Endpoint:
         return loop.time()
 
     def release(self, reply: Completion | None, began: float) -> None:
-        """Return a turn, with the reply to its request, which began at `began`.
+        """Return a turn.
 
-        None if it was not sent.
+        `reply` is the reply to its request, which began at `began`; None if it was not sent.
         """
         if reply is not None:
             if reply.failure is None or reply.failure.is_reply:

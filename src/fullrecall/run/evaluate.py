@@ -92,9 +92,9 @@ def evaluated(
     """Return the evaluation of every sample by every scorer; see `fullrecall.evaluate`."""
     from fullrecall.run.chunks import takes_chunks
 
-    samples, run, reporting = _begun(samples, scorers, options, make)
+    samples, run, reporting = _prepared(samples, scorers, options, make)
     with interruptible(run.reading_seconds) as run.interruption, reporting as scored:
-        if run.asks_nobody and options.reads_no_row and takes_chunks(run.scorers):
+        if run.makes_no_requests and options.reads_no_row and takes_chunks(run.scorers):
             _score_chunks(samples, run, scored)
         else:
             from fullrecall.run.drivers import rows_of
@@ -105,7 +105,7 @@ def evaluated(
     return scored.report
 
 
-def _begun(
+def _prepared(
     samples: Iterable[SampleLike],
     scorers: Sequence[Scorer] | Scorer,
     options: EvaluateOptions,
@@ -128,7 +128,7 @@ def _begun(
 
 
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
-    """Return an index of a corpus by ID, with the texts in which the samples' spans may be."""
+    """Return an index of a corpus by ID, with the texts that the samples may have spans in."""
     if corpus is None:
         return None
     from fullrecall.samples.corpus import CorpusIndex
@@ -151,7 +151,7 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEv
     read = ItemReader(run.scorers)
     chunks = _chunks(samples, run)
     while not run.interruption.is_asked:
-        with uncollected():  # free cycles of the samples' source between two chunks
+        with uncollected():  # between two chunks, cycles of the samples' source are freed
             chunk = next(chunks, None)
             if chunk is None:
                 return
@@ -186,7 +186,7 @@ async def aevaluated(
     from fullrecall.run.drivers import arows_of
 
     # Reading a corpus or an earlier output would block the loop.
-    beginning = asyncio.to_thread(_begun, samples, scorers, options, make)
+    beginning = asyncio.to_thread(_prepared, samples, scorers, options, make)
     samples, run, reporting = await beginning
     with run.interruption.late_after(run.reading_seconds), reporting as scored:
         async with aclosing(arows_of(as_samples(samples, run.scorers), run)) as rows:

@@ -231,9 +231,9 @@ class Ledger(ABC):
         )
 
     def _do(self, step: Callable[[], T], otherwise: T) -> Future[T]:
-        """Do a step in a thread of the ledger.
+        """Return the future of a step, which a thread of the ledger does.
 
-        Its future returns `otherwise` if the ledger is lost.
+        Its result is `otherwise` if the ledger is lost.
         """
         self.check_open()
         done: Future[T] = Future()

@@ -16,7 +16,7 @@ _DELAY_SECONDS = 1.0
 """The seconds before a bar is shown, so that short runs show no bar."""
 
 _LOG_SECONDS = 30.0
-"""The seconds before the first update, and between updates, if standard error is no terminal."""
+"""The seconds before the first update, and between updates, if standard error is not a terminal."""
 
 
 class Meter:

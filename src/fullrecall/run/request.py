@@ -49,7 +49,7 @@ class _Request:
 
 @dataclass(slots=True, weakref_slot=True)
 class _EqualAsks:
-    """Equal asks take turns: the first one is sent, and its completion answers the others."""
+    """Equal asks, which take turns: the first one is sent, and its completion answers all."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     completion: Completion | None = None
@@ -150,10 +150,7 @@ class Door:
         return completion
 
     def _pause(self, request: _Request, completion: Completion) -> float | None:
-        """Return the seconds to wait before sending a request again.
-
-        None if it is not sent again.
-        """
+        """Return the seconds until a request is sent again; None if it is not sent again."""
         failure = completion.failure
         if failure is None or not failure.is_final:
             return None  # an answer, or a failed reply after which the judge asks again

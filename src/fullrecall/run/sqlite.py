@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fullrecall._util.parameters import as_path
-from fullrecall._util.whole_files import beside
+from fullrecall._util.whole_files import temporary_path
 from fullrecall.errors import StoreError
 from fullrecall.run import ledger, spending
 from fullrecall.run.ledger import AccountLostError, Ledger
@@ -74,7 +74,7 @@ def _check_locks(folder: Path) -> None:
         import fcntl
     except ImportError:  # Windows locks differently
         return
-    probe = beside(folder / "locks")
+    probe = temporary_path(folder / "locks")
     try:
         file = probe.open("xb")
     except OSError:

@@ -26,7 +26,7 @@ class ThreadCall(NamedTuple, Generic[T]):
     future: Future[T]
 
     def make(self) -> None:
-        """Make the call in this thread, unless it was given up behind hanging calls."""
+        """Make the call in this thread, unless its caller gave up waiting for a thread."""
         if self.future.set_running_or_notify_cancel():
             self.future.set_result(self.function())
 

@@ -130,10 +130,7 @@ class Run:
 
     @property
     def reading_seconds(self) -> float | None:
-        """The seconds left for reading samples, slightly beyond the deadline.
-
-        None without a deadline.
-        """
+        """The seconds left to read samples, slightly beyond the deadline; None without one."""
         left = self.seconds_left()
         return None if left is None else left + _AFTER_DEADLINE
 
@@ -144,7 +141,7 @@ class Run:
         return max(0.0, self.limits.deadline - self.seconds)
 
     @property
-    def asks_nobody(self) -> bool:
+    def makes_no_requests(self) -> bool:
         """Whether the run needs neither a model nor a store."""
         flows = any(hasattr(scorer, "flow") for scorer in self.scorers)
         return self.limits.store is None and not flows

@@ -162,7 +162,7 @@ class KnownContexts:
         return context.to_dict()
 
     def contexts(self, value: object) -> tuple[Context, ...]:
-        """Return the contexts at these positions."""
+        """Return the contexts that `plain` wrote."""
         return as_contexts([self._at(item) for item in as_list(value, ordered=True)])
 
     def _at(self, item: object) -> object:

@@ -32,7 +32,7 @@ def _truth(value: object) -> bool:
 
 
 def _contexts(value: object) -> tuple[Context, ...]:
-    from fullrecall.samples.hits import recorded_contexts  # this module knows many libraries
+    from fullrecall.samples.hits import recorded_contexts  # only if a sample has contexts
 
     return recorded_contexts(value)
 

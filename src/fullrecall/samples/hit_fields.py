@@ -99,7 +99,7 @@ def nested(holder: Any, path: Sequence[str]) -> Any:
 def is_list(value: object) -> bool:
     """Return whether a value may be a list of documents.
 
-    Ordered, and neither a text nor a model.
+    Such a list has an order, and is neither a text nor a model.
     """
     # The iterator of a model yields its fields, a set has no order, and a text is one item.
     return (

@@ -274,7 +274,7 @@ def _ambiguous(rows: Sequence[Any]) -> InputError:
 def _columns(result: Mapping[str, Any]) -> list[object]:
     """Convert Chroma's columns to rows.
 
-    It has a list of IDs for each query, and a list of texts.
+    Chroma returns a list of IDs and a list of texts for each query.
     """
     columns = {"id": result["ids"], "text": result.get("documents")}
     columns["metadata"] = result.get("metadatas")
@@ -301,7 +301,7 @@ def _text(row: object) -> str | None:
 
 
 def _metadata(row: object, inner: object) -> dict[str, Any]:
-    """Return the metadata of a row, with the fields of a mapping that may name a document."""
+    """Return a row's metadata, with the fields of a mapping that are not its ID, text or score."""
     fields = row if isinstance(row, Mapping) else {}
     own = next((name for name in IDS if fields.get(name) not in (None, "")), None)
     metadata = {

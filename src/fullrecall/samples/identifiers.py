@@ -2,7 +2,7 @@
 
 Frameworks return `int`, `str` and `UUID` for the same document, so IDs are compared as `str`.
 Floats are refused: `1.0` nearly always comes from a column of ints that a data frame converted to
-floats because of gaps, and `"1.0" != "1"` would silently score 0.
+floats because of missing values, and `"1.0" != "1"` would silently score 0.
 """
 
 from __future__ import annotations

@@ -167,7 +167,11 @@ class Retrieval:
         )
 
     def named(self, wanted: Collection[str]) -> Retrieval:
-        """Return the same record, with the wanted one of each document's IDs."""
+        """Return the same record, in which contexts have the wanted IDs of their documents.
+
+        A context whose document has no wanted ID keeps its own. A merged context becomes one
+        context for each wanted ID of its parts.
+        """
         names: dict[str | None, tuple[str, ...]] = {}
         for own_id, other_ids in self.other_ids.items():
             if own_id not in wanted:

@@ -233,7 +233,7 @@ class Sample:
     def at_stage(self, name: str) -> Sample:
         """Return this sample as if the stage `name` had returned the final list.
 
-        If the sample lacks that stage, the result has no retrieval, but an error as the reason.
+        If the sample lacks that stage, the result has no contexts, and its retrieval error says so.
         """
         contexts = None if self.retrieval is None else self.retrieval.at_stage(name)
         if contexts is not None:
@@ -244,7 +244,7 @@ class Sample:
         """Return this sample as if a list of its record were the final one.
 
         `name` is as in `Retrieval.view`. If the sample has no record of that list, the result has
-        no retrieval, but an error as the reason. Raises `ParameterError` for another name.
+        no contexts, and its retrieval error says so. Raises `ParameterError` for another name.
         """
         if name == "contexts":
             return self

@@ -114,7 +114,7 @@ class Derivation:
                 f"{method.headline.name} has the parameters {shown(dict(method.parameters))}: "
                 "evaluate again"
             )
-        self.asks_nobody = self.scorer is not None and self._judge.name == ""
+        self.makes_no_requests = self.scorer is not None and self._judge.name == ""
         """Whether results follow from the sample alone."""
 
     def result(self, sample: Sample, saved: Result) -> Result:
@@ -125,7 +125,7 @@ class Derivation:
         """
         if self.scorer is None or self._left_by_run(saved):
             return saved
-        if self.asks_nobody:
+        if self.makes_no_requests:
             return self.scorer.score(sample)
         assert isinstance(self.scorer, JudgedScorer)  # noqa: S101 - no other takes a judge
         self._judge.replay(self.scorer, sample, saved)

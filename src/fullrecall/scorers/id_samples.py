@@ -38,7 +38,7 @@ class IdSamples(Sequence[Sample]):
     """Samples of retrieved and reference IDs without an object for each row.
 
     - `references` are distinct within a row; `grades` and `sizes` are those of `IdTargets`.
-    - `others`: the other fields, by name.
+    - `other_fields`: the other fields, by name.
     - `odd`: the samples of rows that need the scorer itself; these rows have empty lists.
     """
 
@@ -46,13 +46,18 @@ class IdSamples(Sequence[Sample]):
         self,
         retrieved: IdLists | ArrowIds,
         references: IdLists | ArrowIds,
-        others: Mapping[str, Sequence[Any]],
+        other_fields: Mapping[str, Sequence[Any]],
         *,
         odd: Mapping[int, Sample] = _NO_ROWS,
         grades: Floats | None = None,
         sizes: Integers | None = None,
     ) -> None:
-        self.retrieved, self.references, self.others, self.odd = retrieved, references, others, odd
+        self.retrieved, self.references, self.other_fields, self.odd = (
+            retrieved,
+            references,
+            other_fields,
+            odd,
+        )
         self.grades, self.sizes = grades, sizes
 
     def __len__(self) -> int:
@@ -65,7 +70,7 @@ class IdSamples(Sequence[Sample]):
         return Sample(
             retrieved_context_ids=self.retrieved.of_row(row),
             reference_context_ids=self.references_of(row),
-            **{name: column[row] for name, column in self.others.items()},
+            **{name: column[row] for name, column in self.other_fields.items()},
         )
 
     def references_of(self, row: int) -> Sequence[Any]:
@@ -89,13 +94,13 @@ class IdSamples(Sequence[Sample]):
 
     def cells(self, name: str) -> Sequence[Any]:
         """Return the "id", "group", "user_input", or "metadata" of each sample."""
-        cells = self.others.get(name) or [None] * len(self)
+        cells = self.other_fields.get(name) or [None] * len(self)
         return [cell or {} for cell in cells] if name == "metadata" else cells
 
     @cached_property
     def filled(self) -> frozenset[str]:
-        """The fields that any sample may have."""
-        given = (name for name, cells in self.others.items() if any(map(_is_given, cells)))
+        """The fields in which at least one sample may have a value."""
+        given = (name for name, cells in self.other_fields.items() if any(map(_is_given, cells)))
         return frozenset((RETRIEVED, REFERENCES, *given))
 
     @classmethod
@@ -108,13 +113,13 @@ class IdSamples(Sequence[Sample]):
         is_whole = None not in retrieved and None not in references and all(map(all, retrieved))
         if not is_whole or not all(vars(sample).keys() <= _KEPT for sample in samples):
             return None
-        others = {
+        other_fields = {
             name: [getattr(sample, name) for sample in samples]
             for name in FIELDS - {RETRIEVED, REFERENCES}
         }
         names, grades, sizes = IdTargets.of(references)
         lists = IdLists.of(retrieved), IdLists.of(names)
-        return cls(*lists, others, grades=grades, sizes=sizes)
+        return cls(*lists, other_fields, grades=grades, sizes=sizes)
 
 
 class ScoredIds(NamedTuple):
@@ -154,13 +159,13 @@ class ScoredIds(NamedTuple):
         """
         if not {RETRIEVED, REFERENCES} <= cells.keys() <= FIELDS:
             return None
-        others = {name: cells[name] for name in cells if name not in (RETRIEVED, REFERENCES)}
-        if all(_is_plain(name, column) for name, column in others.items()):
+        other_fields = {name: cells[name] for name in cells if name not in (RETRIEVED, REFERENCES)}
+        if all(_is_plain(name, column) for name, column in other_fields.items()):
             found = FoundIds.of(cells[RETRIEVED], cells[REFERENCES])
             if found is not None:
                 retrieved, references, first = found
                 columns = score_ids(first, retrieved.counts, references.offsets)
-                return cls(IdSamples(retrieved, references, others), columns, {})
+                return cls(IdSamples(retrieved, references, other_fields), columns, {})
         if read is None:
             return None
         try:

@@ -123,7 +123,7 @@ class JudgedScorer(FindingScorer):
     def _asked_judge(self) -> Judge:
         """The judge, by default the built-in one.
 
-        If quotes are required, it asks once more for them.
+        If quotes are required, a given judge asks once more for them.
         """
         if self.judge is None:
             built_in: Callable[[], Judge] | None = plugged("judge")
@@ -360,11 +360,7 @@ def _kept_parts(
     evidence: Sequence[Evidence],
     cited: Sequence[Sequence[tuple[Verdict, Sequence[Evidence]]]],
 ) -> tuple[VerdictPart, ...]:
-    """Return the verdicts of which `verdict` consists, from which the finding can be derived again.
-
-    Returns () for a single verdict whose contexts are each enough, since its evidence records all
-    of it.
-    """
+    """Return the verdicts that make up `verdict`, from which the finding can be derived again."""
     together = verdict.together and len(verdict.citations) > 1
     if not (verdict.votes or verdict.others or together):
         return ()

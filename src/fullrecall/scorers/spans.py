@@ -251,7 +251,8 @@ class Passage:
         end = min(self.end, retrieved.end) - self.start
         if self._is_aligned:
             start, end = (bisect_left(self._positions, offset) for offset in (start, end))
-        # Compare offsets without white space: a context that shares only white space is no support.
+        # Compare offsets without white space: a context that shares only white space does not
+        # support.
         is_shared = self.source == retrieved.source and start < end
         return Overlap(runs=((start, end),)) if is_shared else Overlap()
 

@@ -49,7 +49,7 @@ used: starting the threads takes about 0.1 ms.
 """
 
 _MOST = 2e10
-"""The most cells of the table for two texts; RapidFuzz takes up to two seconds for so many."""
+"""The most cells of the table for two texts; RapidFuzz takes up to two seconds to fill them."""
 
 _LONG, _PIECE = 1e8, 2e9
 """The number of cells from which two texts are compared in a separate call, and the cells between

@@ -60,7 +60,7 @@ Styled: TypeAlias = tuple[str, str]
 
 
 class TextLine(NamedTuple):
-    """A line of text, indented where it is wrapped too."""
+    """A line of text; if it is wrapped, all of its lines are indented."""
 
     styled: Sequence[Styled]
     inset: int = 0

@@ -122,7 +122,7 @@ class Accounts:
 
     @property
     def _won(self) -> NDArray[np.bool_]:
-        """The pairs [a, w] of which the data show that a is better than w by at most `within`."""
+        """The pairs [a, w] for which the data show that a is better than w by at most `within`."""
         return (self.logs >= self.goal) | np.eye(self.surviving.shape[-1], dtype=np.bool_)
 
     def begin(self) -> None:

@@ -158,7 +158,7 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
     """Return counts of lower and of upper limits of `values`.
 
     For at most `MOST_VALUES` distinct values, both equal `values`. More values are rounded outwards
-    to multiples of the smallest power of 2 that leaves at most so many, in [`least`, 1].
+    to multiples of the smallest power of 2 that leaves at most `MOST_VALUES`, in [`least`, 1].
     """
     exact = Counts.of(values, counts)
     if len(exact.values) <= MOST_VALUES:
@@ -286,10 +286,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _log_k(counts: Counts, mean: float, least: float) -> float:
-    """Return ln K, in [-inf, 0].
-
-    It is -inf if no distribution on values from `least` up has so small a `mean`.
-    """
+    """Return ln K in [-inf, 0], where K is defined at the top of this module."""
     if mean < least:
         return -inf
     # The last weight is that of E_0; without it, the mean of equal values would be certain.

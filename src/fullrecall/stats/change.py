@@ -245,7 +245,7 @@ def verdict_of(difference: Difference) -> Cell:
         return _VERDICTS[Direction.SAME]
     if difference.likely is not None:
         likely = f"likely {difference.likely} (t-test, approximate)"
-        return Cell(f"CANNOT TELL for every law; {likely}", "unsure")
+        return Cell(f"CANNOT TELL for every distribution; {likely}", "unsure")
     return _VERDICTS[difference.outcome]
 
 
@@ -340,7 +340,7 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
         return self.main.outcome
 
     @property
-    def gaps(self) -> int:
+    def uncompared(self) -> int:
         """The number of samples that should have a score in both reports and are not compared."""
         kinds = ("only_before", "unscored", "undefined_in_one", "no_common_targets")
         return sum(self.unpaired[kind] for kind in kinds)

@@ -119,7 +119,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     def _fact(self, score: ScoreComparison, change: Difference) -> Direction | None:
         """Return the outcome that follows from the lists alone; None if none follows."""
-        if score.gaps or change.losses or not change.samples:
+        if score.uncompared or change.losses or not change.samples:
             return None
         if not change.wins and self.lists == "same":
             return Direction.SAME
@@ -405,10 +405,7 @@ def _page_written(comparison: Comparison, path: str | Path | None, **parts: obje
 
 
 def comparison_sheet(comparison: Comparison) -> Sheet:
-    """Return a comparison as a sheet.
-
-    For each measure the means, their difference, interval, and p.
-    """
+    """Return a comparison as a sheet with the means, difference, interval and p of each measure."""
     sections = [
         _section(score.name, ((label, score[m]) for label, (m,) in measure_lines([score]) if m))
         for score in comparison

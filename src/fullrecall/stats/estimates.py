@@ -83,8 +83,8 @@ class Estimate:
     def interval(self) -> Interval | None:
         """The 95% interval of `mean`, which holds for any distribution of the scores.
 
-        By Gaffke's test at 2.5% on either side (`fullrecall.stats.bounds`); None without a value,
-        and for a count, which has no upper limit.
+        It is by Gaffke's test at 2.5% on either side (`fullrecall.stats.bounds`); None without a
+        value, and for a count, which has no upper limit.
         """
         return None if self.measure.is_count else self.totals.interval()
 

@@ -182,7 +182,7 @@ class Evaluation:
 
         A value is NaN if the sample is unscored or the measure is undefined; `table.status`
         distinguishes these. Several measures give a dict of arrays by their names, such as
-        `id_recall@5`. So do no measures: the default is the score's headline, over all contexts and
+        `id_recall@5`. Without measures, such a dict has the score's headline, over all contexts and
         at k = 1, 3, 5, 10. `score` may be left out if there is only one. Raises `ReportError` for a
         score that the report does not have.
         """
@@ -198,7 +198,7 @@ class Evaluation:
     def summary(self, *measures: Measure) -> Summary:
         """Return the mean of each measure of each score, with its number of samples.
 
-        By default, each score's headline, recall, at k = 1, 3, 5, 10 and over all retrieved
+        The default is each score's headline, recall, at k = 1, 3, 5, 10 and over all retrieved
         contexts.
         """
         return Summary(self.table, as_measures(measures), self.stopped)

@@ -1,8 +1,7 @@
-"""The gate.
+"""The gate: decide whether measures reach thresholds, and are no worse than before.
 
-Whether measures reach thresholds and are no worse than before, or too few samples to tell. Gaffke's
-test decides an outcome, not the mean alone: a mean of 0.91 over 30 questions shows neither that
-recall is above 0.9 nor that it is below. PASS and FAIL are each wrong with probability 1 -
+Gaffke's test decides an outcome, not the mean alone: a mean of 0.91 over 30 questions shows neither
+that recall is above 0.9 nor that it is below. PASS and FAIL are each wrong with probability 1 -
 confidence at most, for every distribution of the scores; otherwise the outcome is CANNOT TELL.
 
 PASS of all rules needs each at the full level: if one of them does not hold, the chance that all
@@ -313,7 +312,7 @@ class Gate:
                 summary.method.label(rule.measure),
                 rule.bound,
                 totals,
-                totals.ends,
+                totals.worst_and_best,
                 totals.due,
                 rule.at_most,
                 rewrite.sentence if rewrite is not None and rewrite.gain is not None else "",
@@ -328,8 +327,8 @@ class Gate:
                 f"change of {score.method.label(measure)}",
                 margin if measure.lower_is_better else -margin,
                 totals,
-                score[measure].pairs.ends(measure),
-                totals.samples + score.gaps,
+                score[measure].pairs.worst_and_best(measure),
+                totals.samples + score.uncompared,
                 measure.lower_is_better,
                 "; ".join(comparison.drift),
                 _FACTS.get(score[measure].outcome, ""),
@@ -460,10 +459,7 @@ def _check_rule(rule: object, margin: float | None) -> None:
 
 
 def _changed(method: Method) -> str:
-    """Return a score with its parameters that are not default.
-
-    For example, "text_recall(threshold=0.05)"; "" if all are default.
-    """
+    """For example, "text_recall(threshold=0.05)". Returns "" if all parameters are default."""
     changed = changed_parameters(method)
     named = ", ".join(f"{name}={shown_value(value)}" for name, value in changed.items())
     return f"{method.name}({named})" if named else ""

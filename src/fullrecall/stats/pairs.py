@@ -109,10 +109,7 @@ class ScorePairs:
 
     @cached_property
     def _differing(self) -> Mapping[int, tuple[Result, Result] | None]:
-        """The results, over the common targets, of pairs whose targets differ.
-
-        None without common targets.
-        """
+        """A pair without common targets has None."""
         old, new = self._statuses
         (before, after), rows = self.scores, self.pairing
         if self._has_same_parts:
@@ -195,7 +192,7 @@ class ScorePairs:
         """Return the row of a pair in the report before."""
         return self.before.row(int(self.pairing.before[pair]))
 
-    def ends(self, measure: Measure) -> Bracket:
+    def worst_and_best(self, measure: Measure) -> Bracket:
         """Return the changes of a measure, with missing values at their worst and at their best.
 
         Changes of the pairs come first, then those of samples that only the report before has. A
@@ -279,7 +276,7 @@ def same_methods(
 ) -> tuple[dict[str, tuple[int, int]], tuple[str, ...]]:
     """Return the two indices of each common score, and the names of the scores that only one has.
 
-    Raises `ReportError` if they have no score in common, or if one name stands for two different
+    Raises `ReportError` if they have no score in common, or if one name is that of two different
     scores.
     """
     old_indices, new_indices = (

@@ -78,10 +78,7 @@ class Slices(Shown, ByName[Slice]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """A table with a line for each slice.
-
-        Its mean, its interval, and its numbers of samples.
-        """
+        """A table with the mean, the interval, and the numbers of samples of each slice."""
         lines = []
         for subset in self:
             counts = [f"{subset.samples:,}", f"{subset.unscored:,}"]

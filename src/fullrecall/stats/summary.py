@@ -42,13 +42,13 @@ class Summary(Shown, ByName[ScoreSummary]):
         self._table, self._measures = table, measures
         self.samples = len(table)
         self.stopped = stopped
-        """Why samples are missing; see `Report.stopped`."""
+        """The reason why samples are missing; see `Report.stopped`."""
         self.united = retrievals["united"]
-        """Samples whose contexts are the union of several calls."""
+        """The number of samples whose contexts are the union of several calls."""
         self.failed_calls = retrievals["failed"]
-        """Samples of which a call failed that nothing made good."""
+        """The number of samples with a failed call that no later call replaced."""
         self.funnel = funnel_of(retrievals)
-        """References left in each list of the records; None where no list lost one."""
+        """The references in each list of the records; None if no list lost one."""
         self.named = {
             method.name: score_summary(
                 table, score, measures or default_measures(method), united=self.united > 0
@@ -339,7 +339,7 @@ def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _marks(sample: Sample) -> frozenset[str]:
-    """Return columns of a generated test set if its own contexts were read as retrieved."""
+    """Return columns of a test set generator if its contexts seem to be read as retrieved."""
     is_read_so = (
         sample.retrieval is None and sample.retrieved_contexts and not sample.reference_contexts
     )

@@ -131,7 +131,7 @@ class Totals:
         return bracketed(*self.group_values(gap, least=least), least=least)
 
     @property
-    def ends(self) -> Bracket:
+    def worst_and_best(self) -> Bracket:
         """The values in [0, 1], with every gap at its worst and at its best."""
         # This holds for any cause of the gaps. The product of the coverage and a bound, as if the
         # coverage were known, would be wrong in up to 16% of cases.
@@ -214,7 +214,7 @@ class RunningTotals:
 
 
 def _rows(flags: NDArray[np.bool_], counts: Integers | None) -> int:
-    """Return how many rows the flagged values stand for."""
+    """Return the number of rows that have the flagged values."""
     return int(flags.sum() if counts is None else counts[flags].sum())
 
 

@@ -13,7 +13,7 @@ _WIDEST = 64
 """The most numbers of a row that are compared with those of other rows."""
 
 _FEWER = 16
-"""Rows are counted only if at most one in so many differs from all rows before it."""
+"""Rows are counted together only if at most one in this many differs from all rows before it."""
 
 
 class DistinctRows(NamedTuple):
@@ -59,7 +59,7 @@ def _numbers(columns: FoundColumns) -> Integers | None:
 
 
 def _lists(columns: FoundColumns) -> list[Lists]:
-    """Return each row's whole numbers after their counts; floats as their bits."""
+    """Return the numbers of each row as lists of whole numbers; floats are taken by their bits."""
     targets = columns.first.offsets
     lists = [columns.first]
     given = [weights for weights in (columns.grade, columns.size) if weights is not None]
@@ -76,5 +76,5 @@ def _lists(columns: FoundColumns) -> list[Lists]:
 
 
 def _flat(lists: Lists, targets: Integers) -> list[Lists]:
-    """Return lists of targets as lists of rows: the lengths, and the values."""
+    """Return lists, one for each target, as lists for each row: their lengths, and their values."""
     return [Lists(lists.counts, targets), Lists(lists.values, lists.offsets[targets])]

@@ -1,7 +1,4 @@
-"""The origin of a report's scores.
-
-The corpus with which labels were compared, and the scored list.
-"""
+"""The origin of a report's scores: the corpus of its labels, and the scored list."""
 
 from __future__ import annotations
 

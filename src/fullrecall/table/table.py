@@ -351,7 +351,7 @@ class Table(Sequence[Row]):
         return part_index, row - self._starts[part_index]
 
     def _settle(self) -> None:
-        """Convert the rows that were appended to columns."""
+        """Convert appended rows to columns."""
         if self._pending:
             pending, self._pending = self._pending, []
             samples, results = zip(*pending, strict=True)

@@ -86,7 +86,7 @@ def check_one_finding_per_target(factory: ScorerFactory) -> None:
 
 
 def check_findings_are_well_formed(factory: ScorerFactory) -> None:
-    """Check that ranks are in the list and rise, that credits rise to at most 1.0, and grades."""
+    """Check that ranks ascend within the list, credits up to 1.0, and grades are above 0."""
     for sample in _small_world():
         result = factory().score(sample)
         for finding in result.findings:
@@ -171,7 +171,7 @@ def check_order_is_rank(factory: ScorerFactory) -> None:
     contexts = [Context(WORDS["x"], id="x", score=0.1), Context(WORDS["a"], id="a", score=0.9)]
     result = factory().score(sample_of("", "a").with_retrieval(contexts))
     ranks = [finding.rank for finding in result.findings]
-    expect(ranks == [2], f"the target stands at rank 2, findings have {ranks}")
+    expect(ranks == [2], f"the target is at rank 2, findings have {ranks}")
 
 
 def check_identity_of_targets(factory: ScorerFactory) -> None:

@@ -68,10 +68,7 @@ class Letters(Folded):
 
 @remembered(1_000_000)
 def letters_of(text: str) -> Letters:
-    """Return the letters of a text.
-
-    Remembered, since the same texts are aligned with many quotes.
-    """
+    """It is cached, since the same texts are aligned with many quotes."""
     return Letters(text)
 
 

@@ -36,8 +36,8 @@ _DENSE, _DENSE_HITS = 0.15, 3
 _ROUNDING = 1e-9
 _EPSILON = 2.0**-53
 _FAR = 20.0
-"""The number of standard deviations above its mean below which, in floating point, all of a gamma
-distribution is.
+"""A gamma variable is never, in floating point, more than this many standard deviations above its
+mean.
 """
 
 
@@ -184,7 +184,8 @@ def _is_dense(s: Stratum) -> bool:
 def _corrected(total: Figure, size: int, s: Stratum, error: float) -> Figure:
     """Return a labeled total corrected for wrong labels: (p - f) / (g - f) of the size.
 
-    f and g are the shares of irrelevant and of relevant pairs that were labeled relevant.
+    p is the total's share of the size; f and g are the shares of irrelevant and of relevant pairs
+    that were labeled relevant.
     """
     f, g = error, 1 - error
     if s.kind != "yes" and s.twice:
@@ -202,8 +203,8 @@ def _counted(s: Stratum) -> Figure:
     if s.labeled >= s.size:
         return Figure(value, value, value)
     counts = range(s.relevant, s.size - (s.labeled - s.relevant) + 1)
-    # The fewest relevant pairs for which so many hits are plausible, and the most for which so few
-    # are.
+    # The fewest relevant pairs at which the hits are not improbably many, and the most at which
+    # they are not improbably few.
     least = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) < 1 - _TAIL)
     beyond = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) <= _TAIL)
     low, high = counts[min(least, len(counts) - 1)], counts[max(0, beyond - 1)]
@@ -211,13 +212,13 @@ def _counted(s: Stratum) -> Figure:
 
 
 def _at_most(s: Stratum, relevant: int) -> float:
-    """Return the mid-p probability of at most the observed hits, for so many relevant pairs."""
+    """Return the mid-p probability of at most the observed hits if there are `relevant` pairs."""
     seen = s.relevant, s.relevant - 1  # The observed count has half the weight.
     return sum(hypergeometric_cdf(hits, s.labeled, relevant, s.size) for hits in seen) / 2
 
 
 def hypergeometric_cdf(hits: int, drawn: int, relevant: int, size: int) -> float:
-    """Return the probability of at most `hits` relevant ones among `drawn` of `size` items."""
+    """Return the probability of at most `hits` relevant items in a draw of `drawn` from `size`."""
     # Integers of any size, divided once, give no rounding error, however large the set is.
     ways = (comb(relevant, k) * comb(size - relevant, drawn - k) for k in range(hits + 1))
     return sum(ways) / comb(size, drawn)

@@ -265,7 +265,7 @@ class CompletedSet:
         if not any(self.pool.pairs):
             return "no retriever returned anything"
         if self._with_text and not self.labels:
-            return "nobody labeled anything"
+            return "no pair is labeled"
         if not self._with_text and self.judged:
             return "no context has a text that could be judged"
         # Without labels of pairs with the verdict "no", the share that the judge overlooks is
@@ -273,7 +273,7 @@ class CompletedSet:
         unlabeled = [s.kind for s in self._strata if s.size and not s.labeled]
         if unlabeled:
             kind, way = unlabeled[0], "use to_label or --to-label"
-            return f"nobody labeled any of what the judge said {kind!r} of: {way}"
+            return f"no pair with the verdict {kind!r} is labeled: {way}"
         return ""
 
     def _lines(self) -> Iterator[str]:

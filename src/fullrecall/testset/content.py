@@ -48,7 +48,9 @@ ProblemsFound: TypeAlias = Iterator[tuple[Problem, str]]
 
 _LONG = 300
 _WHOLE = 0.9
-"""The least share of a document of 300 words or more at which a span does not locate the answer."""
+"""A span does not locate the answer if it has at least this share of a document of 300 words or
+more.
+"""
 
 _QUOTED_WORDS = 8
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")

@@ -44,8 +44,8 @@ class Targets:
     def joined_by(self, pair: PooledPair) -> frozenset[int]:
         """Return the targets whose any-of group a relevant pair joins.
 
-        An empty set for a new target. If the targets are claims, these are the claims that the pair
-        supports, or the only claim.
+        Returns an empty set for a new target. If the targets are claims, these are the claims that
+        the pair supports, or the only claim.
         """
         if not self.are_claims:
             return pair.twin_of
@@ -163,8 +163,8 @@ def _problem(sample: Sample) -> str | None:
 def _ranked(sample: Sample, depth: int) -> list[tuple[int, Context]]:
     """Return a retriever's contexts within `depth` ranks, with their ranks.
 
-    [] if they do not count. If the contexts of several calls were merged, two may have the same
-    rank.
+    Returns [] if they do not count. If the contexts of several calls were merged, two may have the
+    same rank.
     """
     contexts = () if _problem(sample) else sample.retrieved_contexts or ()
     ranked_contexts = zip(sample.ranks or count(1), contexts, strict=False)

@@ -34,7 +34,7 @@ _LARGEST_SHARE = 0.1
 """The largest share of seeds from one document."""
 
 _RARE = range(2, 9)
-"""The numbers of passages with one name for which these passages belong together."""
+"""Passages with a name belong together if the name is in this many passages."""
 
 _SHORTEST_NAME = 3
 """The fewest letters of a name, since many people share initials."""

@@ -214,7 +214,7 @@ def _is_whole(draft: Draft, claims: Any) -> bool:
 
 
 def _of_words(draft: Draft, seed: Seed) -> Rejection | None:
-    """Return the reason why a draft's quotes or wording make it rejected, or None."""
+    """Return the rejection of a draft for its quotes or its wording; None if both are good."""
     cited = {backed.quote.source for backed in draft.claims}
     if draft.kind == "across_documents" and len(cited) == 1:
         return Rejection(Problem.SINGLE, f"all quotes are from {min(cited)}")

@@ -114,11 +114,7 @@ _MANY = 10
 def _of_texts(
     missing: Mapping[int, Sequence[str]], report: Evaluation, corpus: Corpus
 ) -> dict[tuple[int, str], Alias]:
-    """Return expected IDs whose text was retrieved under another ID, if this affects most.
-
-    Single copies under other IDs are near duplicates: only a rebuilt index has over half of the
-    texts under other IDs.
-    """
+    """Return the aliases of expected IDs, if most texts were retrieved under other IDs."""
     aliases: dict[tuple[int, str], Alias] = {}
     renamed = known = 0
     for position, row in enumerate(report.rows if corpus.has_texts else ()):

@@ -210,14 +210,7 @@ def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> boo
 
 
 def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
-    """Return whether the names of samples may contain so many of their references by chance.
-
-    If names and references were unrelated, the names of a sample would match its references as
-    often as those of a random sample. This is tested at 0.1% by Hoeffding's bound on sums of
-    independent events ("On the distribution of the number of successes in independent trials",
-    1956). With fewer than ten samples, chance is excluded if all references are found and are not
-    short numbers.
-    """
+    """Return whether the names of samples may contain this many of their references by chance."""
     count, fitting, share = len(samples), 0, 0.0
     if count < _FEW_SAMPLES and all(
         any(own_id in names and is_telling(own_id) for own_id in group)

@@ -132,10 +132,7 @@ Groups: TypeAlias = Sequence[Sequence[str]]
 
 
 class _RewriteRule(NamedTuple):
-    """The parts that are cut off the IDs of each side, and the form in which they are compared.
-
-    At least `fewest` distinct references must match in their own samples.
-    """
+    """A rule: the parts that are cut off the IDs of each side, and the form to compare them in."""
 
     reference: IdCut = WHOLE
     retrieved: IdCut = WHOLE

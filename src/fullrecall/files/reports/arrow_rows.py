@@ -297,10 +297,7 @@ def statistics_of(rows: ArrowRows, head: str, sums: SampleSums, scores: int) -> 
 
 
 def score_columns(group: ArrowRows, name: str) -> FoundColumns:
-    """Return the columns of a score that measures read; the support of targets is read on demand.
-
-    Raises `ReportError` for values that no run can give.
-    """
+    """Return the columns of a score for measures; the support of targets is read on demand."""
     names = [f"{name}{end}" for end in _RANKED]
     table = group.read([each for each in names if not group.is_null(each)])
 
@@ -309,9 +306,9 @@ def score_columns(group: ArrowRows, name: str) -> FoundColumns:
         return table[own].chunk(0) if own in table.column_names else None
 
     def of_targets(end: str) -> Any:
-        """Return a score's column by its ending, with a value for each target.
+        """Return the values of all targets in a score's column, named by its ending.
 
-        None if it is null throughout.
+        Returns None if all of them are null.
         """
         own = group.column(f"{name}{end}") if end == "_support" else read(end)
         column = columns.completed(own, end, trivial)

@@ -150,7 +150,7 @@ def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
 
 
 def _with_odd(columns: dict[str, Any], samples: IdSamples, default: Default) -> dict[str, Any]:
-    """Return columns of samples with the odd rows, which are stored separately, put in."""
+    """Return columns of samples after inserting the odd rows, which are stored separately."""
     if not samples.odd:
         return columns
     order = np.arange(len(samples))
@@ -209,7 +209,7 @@ def _id_samples(samples: IdSamples, default: Default) -> dict[str, Any]:
     """
     columns = {
         name: pa.array(cells, SAMPLE_COLUMNS[name])
-        for name, cells in samples.others.items()
+        for name, cells in samples.other_fields.items()
         if name != "metadata"
     }
     for name, lists in zip(LISTS, (samples.retrieved, samples.references), strict=True):

@@ -79,7 +79,7 @@ def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) ->
 
 
 def _repeated(numbers: Integers) -> NDArray[np.bool_]:
-    """Return for each of ascending row numbers but the last whether the next one is equal."""
+    """Return, for each of these ascending row numbers but the last, whether the next is equal."""
     repeated: NDArray[np.bool_] = (np.diff(numbers) == 0) & (numbers[1:] != _LAST)
     return repeated
 

@@ -62,7 +62,7 @@ class Proof:
         results = []
         for row, (sample, status, read) in enumerate(zip(samples, statuses, saved, strict=True)):
             try:
-                if self._derivation.asks_nobody and status in _GIVEN:
+                if self._derivation.makes_no_requests and status in _GIVEN:
                     result = self._score(sample)
                 else:
                     result = read()

@@ -21,7 +21,7 @@ from fullrecall._util.extras import pyarrow
 from fullrecall._util.parameters import as_path
 from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall._util.values import shown
-from fullrecall._util.whole_files import beside
+from fullrecall._util.whole_files import temporary_path
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.files.reports import json_lines
 from fullrecall.files.reports.row_writer import RowWriter
@@ -58,9 +58,9 @@ def save(
     _check_target(path, replace=replace)
     make = _writer_class(path)
     path = path.resolve()  # a link stays, and points to the new report
-    # Written beside it and moved when it is complete, so that a run that dies while writing leaves
+    # Written to a temporary path, then moved, so that a run that dies while it writes leaves
     # the old report.
-    part = beside(path)
+    part = temporary_path(path)
     try:
         with make(part, report.methods, report.origin, default=default) as writing:
             writing.stopped = report.stopped
@@ -95,7 +95,7 @@ def _put_in_place(part: Path, path: Path) -> None:
     if not path.is_dir() and not (part.is_dir() and path.exists()):
         part.replace(path)
         return
-    old = beside(path)  # a folder cannot be replaced in one step
+    old = temporary_path(path)  # a folder cannot be replaced in one step
     path.replace(old)
     try:
         part.replace(path)

@@ -143,7 +143,7 @@ def is_server_error(error: BaseException) -> bool:
 def _status(error: BaseException) -> int | None:
     """Return the HTTP status of an error, 300 to 599, wherever a client keeps it.
 
-    None without one.
+    Returns None if the error has no such status.
     """
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):  # botocore's

@@ -143,10 +143,7 @@ def names_secret(name: str) -> bool:
 
 
 def hide_environment(package: str, environment: Mapping[str, str]) -> None:
-    """Hide the secrets that a client reads from the environment.
-
-    Its keys, and proxies' passwords.
-    """
+    """Hide a client's keys in the environment, and the passwords of proxies."""
     own = f"{package.upper()}_"
     hide_values({name: value for name, value in environment.items() if name.startswith(own)})
     for proxy in getproxies().values():

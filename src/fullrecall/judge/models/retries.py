@@ -24,7 +24,7 @@ _AFTER_TIMEOUT = 1
 
 
 _MOST_TOKENS = 100_000_000
-"""No model uses so many tokens in one request; a larger number is not a token count."""
+"""The largest believable number of tokens of one request; a larger one is not a token count."""
 
 
 def token_count(count: object) -> int:

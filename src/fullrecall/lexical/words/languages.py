@@ -162,8 +162,7 @@ def _latin(text: str) -> tuple[str | None, int]:
         if prose_words.isupper()
         else _IN_NAME.sub(" ", _NAME.sub(" ", prose_words))
     )
-    # Count each word once: a repeated name, such as Python's module `os`, is no sign of Portuguese.
-    # In other scripts, a letter may become two in lower case, so convert each word separately.
+    # Count each word once: a repeated name, such as Python's module `os`, does not show Portuguese.
     words = set(_WORD.findall(written))
     by_word = _by_sign("function_words")
     lowered = {word.lower() for word in words} & by_word.keys()

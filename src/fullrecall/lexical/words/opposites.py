@@ -17,10 +17,7 @@ from fullrecall.lexical.words.tokens import stem
 
 @cache
 def opposites() -> Mapping[str, frozenset[str]]:
-    """Return the keys of each listed word's opposites.
-
-    Of increase, they are decrease and reduce.
-    """
+    """Return the keys of each listed word's opposites: decrease and reduce for increase."""
     return _by_key("opposites.txt")
 
 
@@ -32,10 +29,7 @@ def synonyms() -> Mapping[str, frozenset[str]]:
 
 @cache
 def rivals() -> Mapping[str, frozenset[str]]:
-    """Return the keys of the other words of each listed word's kind.
-
-    For Tuesday, the other days.
-    """
+    """Return, for each listed word, the keys of the other words of its kind: days for Tuesday."""
     return _by_key("kinds.txt")
 
 

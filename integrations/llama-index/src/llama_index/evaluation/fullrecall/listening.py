@@ -77,7 +77,7 @@ class _Spans(BaseSpanHandler[BaseSpan]):
             call = opened(id_)
             _calls[id_] = _OpenCall(call, recorders.set((*seen_by, call)), deliver)
         if current is None and kind_of(instance) in ("retriever", "reranker"):
-            _note_beside(name_of(instance, id_), query_in(arguments))
+            _mark_incomplete(name_of(instance, id_), query_in(arguments))
         if not (seen_by or call):
             return
         _running[id_] = [*seen_by, *([] if call is None else [call])]
@@ -146,7 +146,7 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
         deliver(call.recorder, output, None)
 
 
-def _note_beside(name: str, query: str | None) -> None:
+def _mark_incomplete(name: str, query: str | None) -> None:
     """Mark recorders as incomplete if a retrieval without recorders may belong to them.
 
     An engine's call has one question, which must be equal; a block may ask any question.
@@ -171,7 +171,7 @@ def _note_beside(name: str, query: str | None) -> None:
 @on_record
 def _take_report(documents: object, query: str | None) -> None:
     if recorders.get() is None:
-        _note_beside("record()", query)
+        _mark_incomplete("record()", query)
     for recorder in _seen_by():
         try:
             recorder.reported(active_span_id.get(), documents, query)

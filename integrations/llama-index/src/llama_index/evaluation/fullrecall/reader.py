@@ -215,9 +215,9 @@ _COMPOSED = re.compile(
 def is_document(node: BaseNode, text: str, answers: Container[str] = ()) -> bool:
     """Return whether a node is a document, not a tool, message, answer or row of a database.
 
-    `answers` has the engines' known answers, which are no documents.
+    `answers` has the engines' known answers, which are not documents.
     """
-    if stands_for_object(node, text) or {"sql_query", "result"} <= node.metadata.keys():
+    if is_text_of_object(node, text) or {"sql_query", "result"} <= node.metadata.keys():
         return False
     if not _MADE.fullmatch(node.node_id) or node.ref_doc_id is not None:
         return True
@@ -241,7 +241,7 @@ _MADE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """An ID that LlamaIndex generates for a node without one."""
 
 
-def stands_for_object(node: BaseNode, text: str) -> bool:
+def is_text_of_object(node: BaseNode, text: str) -> bool:
     """Return whether a node is LlamaIndex's form of a tool, an object or a chat message."""
     metadata = node.metadata
     name = metadata.get("name")
