@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
@@ -222,3 +223,127 @@ def test_a_race_of_equals_has_no_estimate() -> None:
     assert accounts.more() is None
     accounts.surviving[0] = False
     assert accounts.more() is None
+
+
+class SlowPairs:
+    """The race with a tolerance by its definition: one account for each pair of retrievers."""
+
+    def __init__(self, retrievers: int, within: float) -> None:
+        self.all = range(retrievers)
+        self.within = within
+        self.goal = math.log(20 * (retrievers - 1))
+        self.differences: dict[tuple[int, int], list[float]] = {
+            (a, w): [] for a in self.all for w in self.all
+        }
+        self.capital = dict.fromkeys(self.differences, 0.0)
+        self.at_start = dict(self.capital)
+        self.alive = [True] * retrievers
+
+    def variance(self, pair: tuple[int, int]) -> float:
+        """Return the estimated variance of a pair's differences, with a prior of 1/4."""
+        seen = self.differences[pair]
+        return (1 + math.fsum(d * d for d in seen)) / (4 + len(seen))
+
+    def stake(self, pair: tuple[int, int], left: int) -> float:
+        """Return the share of a pair's capital that it bets on the next question."""
+        a, w = pair
+        is_ahead = math.fsum(d + self.within for d in self.differences[pair]) > 0
+        missing = self.goal - self.capital[pair]
+        if a == w or not (self.alive[a] and self.alive[w] and is_ahead) or missing <= 0:
+            return 0.0
+        stake = min(0.95, math.sqrt(2 * missing / (left * self.variance(pair))))
+        return stake * max(0.0, 1 - 0.2 * math.exp(self.at_start[pair] - self.capital[pair]))
+
+    def question(self, values: Sequence[float], left: int) -> None:
+        """Settle all bets on one question."""
+        stakes = {pair: self.stake(pair, left) for pair in self.differences}
+        for (a, w), stake in stakes.items():
+            self.capital[a, w] += math.log(1 + stake * (values[w] + self.within - values[a]))
+            if self.alive[a] and self.alive[w]:
+                self.differences[a, w].append(values[w] - values[a])
+
+    def has_won(self, a: int, w: int) -> bool:
+        """Return whether w is shown to be at most the tolerance worse than a."""
+        return a == w or self.capital[a, w] >= self.goal
+
+    def named(self) -> list[bool]:
+        """Return which retrievers are shown to be within the tolerance of all others."""
+        return [self.alive[w] and all(self.has_won(a, w) for a in self.all) for w in self.all]
+
+    def is_behind(self, a: int, w: int) -> bool:
+        """Return whether w leads a by more than the tolerance."""
+        return math.fsum(d - self.within for d in self.differences[a, w]) > 1e-12
+
+    def look(self) -> None:
+        """Drop the retrievers that no question can name any more."""
+        named, alive = self.named(), list(self.alive)
+        for a in self.all:
+            others = [w for w in self.all if alive[w]]
+            is_beaten = all(self.has_won(a, w) for w in others)
+            if is_beaten and any(self.is_behind(a, w) for w in others) and not named[a]:
+                self.alive[a] = False
+
+    def more(self) -> float | None:
+        """Return the estimated number of further questions, not rounded."""
+        left = [a for a in self.all if self.alive[a]]
+        if any(self.named()) or not left:
+            return None
+
+        def mean(a: int, w: int) -> float:
+            return math.fsum(self.differences[a, w]) / max(1, len(self.differences[a, w]))
+
+        leader = min(left, key=lambda a: max(mean(a, w) for w in left))
+        needed = 0.0
+        for other in left:
+            seen = self.differences[other, leader]
+            lead = mean(other, leader)
+            if other == leader:
+                continue
+            if not seen or lead + self.within <= 0:
+                return None
+            if self.has_won(other, leader):
+                continue
+            variance = math.fsum(d * d for d in seen) / len(seen) - lead**2
+            rest = max(self.goal - self.capital[other, leader], math.log(2))
+            z = NormalDist().inv_cdf(1 - math.exp(-rest)) + NormalDist().inv_cdf(0.8)
+            needed = max(needed, z**2 * variance / (lead + self.within) ** 2)
+        return needed
+
+
+@pytest.mark.parametrize(
+    ("means", "within", "questions", "named"),
+    [
+        ((0.9, 0.9, 0.2), 0.1234, 90, "tt."),
+        ((0.9, 0.5, 0.1), 0.0567, 40, "t.."),
+        ((0.6, 0.55, 0.5, 0.3), 0.3456, 60, "ttt."),
+        ((0.5, 0.5), 0.0123, 20, ".."),
+    ],
+)
+def test_pairs_agree_with_the_slow_reference(
+    means: tuple[float, ...], within: float, questions: int, named: str
+) -> None:
+    """With a tolerance, capitals, names, drops and the questions left are those of the definition.
+
+    The retrievers score their means on average, in two calls.
+    """
+    fast, slow = Accounts.open(len(means), within=within), SlowPairs(len(means), within)
+    rng = np.random.default_rng(3)
+    for _ in range(2):
+        fast.begin()
+        slow.at_start = dict(slow.capital)
+        for left in range(questions, 0, -1):
+            values = (rng.random((4, len(means))) < np.array(means)).mean(axis=0)
+            fast.learn(values, values, left)
+            slow.question(values.tolist(), left)
+            if left % 5 == 1:
+                fast.drop()
+                slow.look()
+                assert fast.surviving.tolist() == slow.alive
+                assert fast.named.tolist() == slow.named()
+                needed: Any = slow.more()
+                if needed is not None:
+                    needed = pytest.approx(max(1, needed), abs=1)
+                assert fast.more() == needed
+        capitals = [[slow.capital[a, w] for w in slow.all] for a in slow.all]
+        np.testing.assert_allclose(fast.logs, capitals, rtol=1e-9, atol=1e-12)
+    assert "".join("t" if each else "." for each in fast.named) == named
