@@ -355,10 +355,8 @@ def test_samples_that_are_not_compared_are_counted_by_reason() -> None:
         "only_after": 1,
     }
     assert score.gaps == 3
-    assert comparison.drift == (
-        "the references of 1 sample differ in id_recall: only those that both reports have are "
-        "compared",
-    )
+    (drift,) = comparison.drift
+    assert drift.startswith("the references of 1 sample differ in id_recall: only those that both")
     rows = [[row and row.label for row in pair] for pair in comparison.rows]
     assert rows == [
         ["both", "both"],
