@@ -1,0 +1,137 @@
+"""A diagnosis prints what to change, the causes of misses, and an example of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fullrecall import IdRecall, Report, Sample, diagnose, evaluate
+from fullrecall.diagnosis import Diagnosis
+
+NAMES = "amber bridge copper dragon elder forest garden harbor island jungle kettle".split()
+DOCUMENTS = {
+    name: {"id": f"{name}.md", "text": f"The {name} has its own {name} words, {name}."}
+    for name in NAMES
+}
+
+PRINTED = """\
+What to change
+1. raise k from 3 to 4: +0.20 (above 0 to +0.72), 1.1 times the contexts (+2 tokens per question), \
+id_recall@3
+
+                            id
+                      recall@3   again@3
+────────────────────────────────────────
+cause
+  beyond k             3 (60%)   3 (60%)
+  nothing retrieved    1 (20%)   1 (20%)
+  not in corpus        1 (20%)   1 (20%)
+
+targets
+  missed                     5         5
+beyond k: Raise k, or retrieve more and rerank.
+nothing retrieved: Check filters, score thresholds, and the index that is asked.
+not in corpus: Index it: the ingestion dropped it, or the references name what was never there.
+"""
+
+IN_MARKDOWN = """\
+### Diagnosis of 5 missed targets
+
+**What to change**
+
+| what to change | gain | cost |
+| --- | ---: | --- |
+| raise k from 3 to 4 | \\+0.20 \\(above 0 to \\+0.72\\) | 1.1 times the contexts \
+\\(\\+2 tokens per question\\) |
+
+|  | id\\_recall\\@3 |
+| --- | ---: |
+| **cause** |  |
+| unknown | 3 \\(60%\\) |
+| beyond k | 1 \\(20%\\) |
+| nothing retrieved | 1 \\(20%\\) |
+| **targets** |  |
+| missed | 5 |
+
+- unknown\\: Add corpus=, with IDs and texts, or retriever= to find more causes.
+- beyond k\\: Raise k, or retrieve more and rerank.
+- nothing retrieved\\: Check filters, score thresholds, and the index that is asked.
+
+| sample | score | target | why |
+| --- | --- | --- | --- |
+| **unknown** |  |  |  |
+| gone | id\\_recall\\@3 | zebra.md | to find the cause, pass corpus= and retriever= |
+| **beyond k** |  |  |  |
+| deep | id\\_recall\\@3 | amber.md | at rank 4 of the list, beyond k = 3 |
+| **nothing retrieved** |  |  |  |
+| none | id\\_recall\\@3 | kettle.md | the retriever returned an empty list |
+"""
+
+IN_CSV = """\
+sample,question,score,target,cause,detail,rank
+deep,deep?,id_recall@3,amber.md,beyond_k,"at rank 4 of the list, beyond k = 3",4
+gone,gone?,id_recall@3,zebra.md,not_in_corpus,no context of the corpus has the ID 'zebra.md',
+never,never?,id_recall@3,jungle.md,beyond_k,at rank 10 when retrieving 100,10
+never,never?,id_recall@3,kettle.md,beyond_k,at rank 11 when retrieving 100,11
+none,none?,id_recall@3,kettle.md,nothing_retrieved,the retriever returned an empty list,11
+"""
+
+
+def report_of(*names: str) -> Report:
+    """Return a report with scores of these names, of misses with several causes."""
+    rows = [
+        ("deep", "amber", "bridge copper dragon amber"),
+        ("found", "amber", "amber"),
+        ("gone", "zebra", "bridge copper"),
+        ("never", "jungle kettle", "bridge copper dragon"),
+        ("none", "kettle", ""),
+    ]
+    samples = [
+        Sample(
+            id=name,
+            user_input=f"{name}?",
+            expected_ids=[f"{each}.md" for each in expected.split()],
+            retrieved_contexts=[DOCUMENTS[each] for each in retrieved.split()],
+        )
+        for name, expected, retrieved in rows
+    ]
+    failed = Sample(id="failed", expected_ids=["amber.md"], retrieval={"error": "TimeoutError"})
+    return evaluate([*samples, failed], [IdRecall(name=name) for name in names], progress=False)
+
+
+def search(_: str, k: int = 10) -> list[dict[str, str]]:
+    """Return the first k documents."""
+    return list(DOCUMENTS.values())[:k]
+
+
+def diagnosed(*names: str) -> Diagnosis:
+    """Return the diagnosis of misses within 3 contexts, by a corpus and a retriever."""
+    return diagnose(report_of(*names), k=3, corpus=list(DOCUMENTS.values()), retriever=search)
+
+
+def test_a_diagnosis_in_full() -> None:
+    """Changes come first, then the causes of each score's misses, then the fix of each cause."""
+    found = diagnosed("id_recall", "again")
+    assert str(found) == PRINTED
+    assert repr(found) == f"Diagnosis(10 targets missed in 6 samples)\n{PRINTED}"
+    assert (len(found), found.samples, found.drawn_from) == (10, 6, 6)
+    assert diagnosed("id_recall").to_csv().replace("\r\n", "\n") == IN_CSV
+
+
+def test_a_diagnosis_in_markdown() -> None:
+    """Without a corpus or a retriever, most causes are unknown; one example of each is shown."""
+    assert diagnose(report_of("id_recall"), k=3).to_markdown(misses=1) == IN_MARKDOWN
+
+
+@pytest.mark.parametrize("drawn", [None, 6, 30_000])
+def test_a_diagnosis_of_a_draw(drawn: int | None) -> None:
+    """A diagnosis of a random draw says from how many samples they were drawn."""
+    found = replace(diagnosed("id_recall"), drawn_from=drawn)
+    note = "Diagnosed from 6 samples drawn at random of 30,000.\n"
+    assert str(found).endswith(note) == (drawn == 30_000)
+    assert ("Diagnosed from" in str(found)) == (drawn == 30_000)
+    assert found.to_dict()["drawn_from"] == (drawn or 6)
+    nothing = replace(found, misses=())
+    at_random = " drawn at random of 30,000" if drawn == 30_000 else ""
+    assert str(nothing) == f"Nothing was missed in 6 samples{at_random}.\n"
