@@ -7,7 +7,7 @@ import re
 import pytest
 
 from fullrecall import Label, Report, calibrate
-from fullrecall.errors import InputError, ReportError
+from fullrecall.errors import InputError, ParameterError, ReportError
 from fullrecall.measures import Precision
 from fullrecall.scorers.result import Method
 
@@ -135,3 +135,11 @@ def test_only_a_recall_by_a_judge_is_calibrated(make_report: MakeReport) -> None
         report.to_label(5, score="context_precision")
     with pytest.raises(ReportError, match="no sample has a claim that claim_recall judged by a"):
         make_report(["0n", "0n"]).to_label(5)
+
+
+def test_a_call_is_checked_before_the_claims(make_report: MakeReport) -> None:
+    """A value that is no report, and a path that is no sheet, are refused first."""
+    with pytest.raises(ParameterError, match="report must be a Report, got 'report.jsonl'"):
+        calibrate("report.jsonl", {})  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"path must end in .csv, got 'labels.txt'"):
+        make_report(["0n"]).to_label(5, "labels.txt")
