@@ -139,7 +139,7 @@ def test_only_a_recall_by_a_judge_is_calibrated(make_report: MakeReport) -> None
 
 def test_a_call_is_checked_before_the_claims(make_report: MakeReport) -> None:
     """A value that is no report, and a path that is no sheet, are refused first."""
-    with pytest.raises(ParameterError, match="report must be a Report, got 'report.jsonl'"):
+    with pytest.raises(ParameterError, match=r"report must be a Report, got 'report.jsonl'"):
         calibrate("report.jsonl", {})  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"path must end in .csv, got 'labels.txt'"):
         make_report(["0n"]).to_label(5, "labels.txt")

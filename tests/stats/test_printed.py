@@ -119,7 +119,7 @@ VIEWS = (
     "alone; evaluate one of them again"
 )
 MORE = "about 152 samples with these changes would settle it"
-LIKELY = "CANNOT TELL for every law; likely better (t-test, approximate)"
+LIKELY = "CANNOT TELL for every distribution; likely better (t-test, approximate)"
 
 
 def test_several_reports_in_full() -> None:
@@ -354,7 +354,7 @@ def test_samples_that_are_not_compared_are_counted_by_reason() -> None:
         "only_before": 2,
         "only_after": 1,
     }
-    assert score.gaps == 3
+    assert score.uncompared == 3
     (drift,) = comparison.drift
     assert drift.startswith("the references of 1 sample differ in id_recall: only those that both")
     rows = [[row and row.label for row in pair] for pair in comparison.rows]
