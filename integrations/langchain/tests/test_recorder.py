@@ -102,10 +102,11 @@ def steps(program: Any, given: Any = "q", **config: Any) -> list[str]:
         program.invoke(given, {"callbacks": [recorder], **config})
     except ValueError as error:
         assert str(error) == "boom"  # noqa: PT017 - not every program fails
-    return [*_lines(recorder.log.steps, None, "")]
+    return [*lines(recorder.log.steps, None)]
 
 
-def _lines(recorded: list[Step], parent: object, indent: str) -> Iterator[str]:
+def lines(recorded: list[Step], parent: object, indent: str = "") -> Iterator[str]:
+    """Yield the steps below a caller, each with its fields and the steps below it."""
     for step in recorded:
         if step.parent == parent:
             fields = {
@@ -121,7 +122,7 @@ def _lines(recorded: list[Step], parent: object, indent: str) -> Iterator[str]:
             shown += ["task"] if step.task is not None else []
             yield indent + " ".join([step.kind, step.name, *shown])
             assert step.ended is not None
-            yield from _lines(recorded, step.id, f"{indent}  ")
+            yield from lines(recorded, step.id, f"{indent}  ")
 
 
 @task
@@ -325,7 +326,7 @@ def test_the_surrounding_recorder_gets_the_same_steps() -> None:
     inner = LangChainRecorder(outer)
     chain = RunnableLambda(str) | Echo() | (lambda found: f"{len(found)} found")
     chain.invoke("q", {"callbacks": [inner]})
-    own, around = ([*_lines(each.log.steps, None, "")] for each in (inner, outer))
+    own, around = ([*lines(each.log.steps, None)] for each in (inner, outer))
     assert own == around
     assert [*inner.answered.values()] == [*outer.answered.values()] == ["1 found"]
     Echo().invoke("q", {"callbacks": [inner]})
