@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
@@ -44,7 +44,7 @@ def stored(program: Any, given: Any) -> StoredRun:
         program.invoke(given, config if program is WAITING else {"callbacks": [collector]})
     except ValueError as error:
         assert str(error) == "boom"  # noqa: PT017 - not every program fails
-    return StoredRun(collector.traced_runs[0])
+    return StoredRun(cast("Run", collector.traced_runs[0]))
 
 
 @pytest.mark.parametrize(
