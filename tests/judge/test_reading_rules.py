@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fullrecall.judge.exchange import groups_of, windows
+from fullrecall.judge.judge import Citation, Verdict
 from fullrecall.judge.models.failures import (
     failed_grammar,
     is_server_error,
@@ -15,7 +16,7 @@ from fullrecall.judge.models.failures import (
     named_field,
     shortened,
 )
-from fullrecall.judge.verdicts import Citation, Verdict, label_of, merged, number_of
+from fullrecall.judge.verdicts import label_of, merged, number_of
 
 
 @pytest.mark.parametrize(
