@@ -129,6 +129,6 @@ def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
             continue
         if quantity != "seconds" or max(old, new) >= FELT:
             # two digits, without an exponent: 330, not 3.3e+02
-            times = f"{float(f'{new / old:.2g}'):,g}" if old else "any number of"
+            times = f"{float(f'{new / old:.2g}'):,.15g}" if old else "any number of"
             parts.append(f"{times} times the {quantity} ({form.format(old, new)})")
     return ", ".join(parts) or f"the same: {after}"
