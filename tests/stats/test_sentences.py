@@ -56,8 +56,8 @@ FAST, SLOW = Seconds(0.1, 0.2), Seconds(0.31, 0.4)
             QuestionCost(2, 200, Seconds(4, 4), 1),
             QuestionCost(1, 100, Seconds(2.9, 3), 1),
             (
-                "0.5 times the contexts (2 to 1), 0.5 times the tokens (200 to 100), 0.72 times the "
-                "seconds (p50 4 to 2.9)"
+                "0.5 times the contexts (2 to 1), 0.5 times the tokens (200 to 100), 0.72 times "
+                "the seconds (p50 4 to 2.9)"
             ),
         ),
         (
@@ -86,16 +86,16 @@ SETTLES = "with these values would settle it"
             Gate(Recall >= 0.9),
             [(400, 0, 60)],
             (
-                "CANNOT TELL: id_recall is from 0.835 to 1.000 (95% interval, 400 samples); required: "
-                "0.900; the 13.0% of samples without a value decide it: score them"
+                "CANNOT TELL: id_recall is from 0.835 to 1.000 (95% interval, 400 samples); "
+                "required: 0.900; the 13.0% of samples without a value decide it: score them"
             ),
         ),
         (
             Gate(Recall >= 0.9),
             [(100, 300, 100)],
             (
-                "FAIL: id_recall is at most 0.438 (one-sided, 95% confidence, 400 samples); required: "
-                "0.900"
+                "FAIL: id_recall is at most 0.438 (one-sided, 95% confidence, 400 samples); "
+                "required: 0.900"
             ),
         ),
         (
@@ -126,16 +126,16 @@ SETTLES = "with these values would settle it"
             Gate(Recall <= 0.1),
             [(0, 200, 0)],
             (
-                "PASS: id_recall is at most 0.015 (one-sided, 95% confidence, 200 samples); allowed: "
-                "0.100"
+                "PASS: id_recall is at most 0.015 (one-sided, 95% confidence, 200 samples); "
+                "allowed: 0.100"
             ),
         ),
         (
             Gate(Recall <= 0.1),
             [(0, 200, 40)],
             (
-                "CANNOT TELL: id_recall is from 0.000 to 0.220 (95% interval, 200 samples); allowed: "
-                "0.100; the 16.7% of samples without a value decide it: score them"
+                "CANNOT TELL: id_recall is from 0.000 to 0.220 (95% interval, 200 samples); "
+                "allowed: 0.100; the 16.7% of samples without a value decide it: score them"
             ),
         ),
         (Gate(Recall >= 0.9), [(0, 0, 5)], "CANNOT TELL: id_recall has no sample with a value"),
@@ -143,17 +143,17 @@ SETTLES = "with these values would settle it"
             Gate(Recall >= 0.5, RR >= 0.1),
             [(200, 0, 0)],
             (
-                "PASS: id_recall is at least 0.985 (one-sided, 95% confidence, 200 samples); required: "
-                "0.500\nPASS: id_recall.rr is at least 0.328 (one-sided, 95% confidence, 200 samples); "
-                "required: 0.100"
+                "PASS: id_recall is at least 0.985 (one-sided, 95% confidence, 200 samples); "
+                "required: 0.500\nPASS: id_recall.rr is at least 0.328 (one-sided, 95% "
+                "confidence, 200 samples); required: 0.100"
             ),
         ),
         (
             Gate(margin=0.04),
             [(160, 40, 0), (180, 20, 0)],
             (
-                "FAIL: change of id_recall is at most -0.060 (one-sided, 95% confidence, 200 samples); "
-                "allowed: -0.040"
+                "FAIL: change of id_recall is at most -0.060 (one-sided, 95% confidence, 200 "
+                "samples); allowed: -0.040"
             ),
         ),
         (
@@ -168,8 +168,8 @@ SETTLES = "with these values would settle it"
             Gate(Recall >= 0.9, confidence=0.99),
             [(180, 20, 0)],
             (
-                "CANNOT TELL: id_recall is from 0.833 to 0.948 (99% interval, 200 samples); required: "
-                "0.900; more samples with this mean would not settle it"
+                "CANNOT TELL: id_recall is from 0.833 to 0.948 (99% interval, 200 samples); "
+                "required: 0.900; more samples with this mean would not settle it"
             ),
         ),
         (
@@ -245,8 +245,8 @@ NONE_TO_6 = "at no k up to 6"
         (
             searched([1] * 20, 0.9),
             (
-                f"reaches 0.9 {NONE_TO_6}: at least 0.860 {SIDE} at 6, mean 1.000, 20 samples; about "
-                "29 samples with these values would show it"
+                f"reaches 0.9 {NONE_TO_6}: at least 0.860 {SIDE} at 6, mean 1.000, 20 samples; "
+                "about 29 samples with these values would show it"
             ),
             ["6 1.000 0.1216"],
         ),
@@ -258,8 +258,8 @@ NONE_TO_6 = "at no k up to 6"
         (
             searched([1] * 6 + [None] * 6, 0.5),
             (
-                f"reaches 0.5 {NONE_TO_6}: at least 0.245 {SIDE} at 6, mean 0.500, 12 samples; more "
-                "samples with these values would not show it"
+                f"reaches 0.5 {NONE_TO_6}: at least 0.245 {SIDE} at 6, mean 0.500, 12 samples; "
+                "more samples with these values would not show it"
             ),
             ["6 0.500 0.6128"],
         ),

@@ -15,6 +15,7 @@ import numpy as np
 
 from fullrecall._util.counts import counted
 from fullrecall._util.parameters import check_share
+from fullrecall._util.values import shown as shown_value
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Measure
 from fullrecall.measures.found import UNSCORED
@@ -130,7 +131,7 @@ def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str,
     Raises `ReportError` if no row has a `required` field.
     """
     if not isinstance(by, str) and not callable(by):
-        raise ParameterError(f"must be a name or a function of a row, got {shown(by)}", "by")
+        raise ParameterError(f"must be a name or a function of a row, got {shown_value(by)}", "by")
     numbers: dict[str, list[int]] = {}
     without = 0
     for number, row in enumerate(table):
