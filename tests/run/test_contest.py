@@ -1,0 +1,120 @@
+"""`choose` counts answers, costs and failures of retrievers, and says how a call ended early."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fullrecall import Context, IdRecall, Retrieval, Sample, choose
+from fullrecall.errors import ParameterError
+from fullrecall.measures import Recall
+from fullrecall.run.race import Race
+
+QUESTIONS = [
+    Sample(id="q1", group="g", user_input="one", expected_ids=["a"]),
+    Sample(id="q2", group="g", user_input="two", expected_ids=["a", "b"]),
+    Sample(id="q3", user_input="three", expected_ids=["c"]),
+    Sample(user_input="four", expected_ids=["d"]),
+    Sample(user_input="four", expected_ids=["x"]),
+    Sample(id="q3", user_input="three again", expected_ids=["c"]),
+    Sample(id="no targets", user_input="five", expected_ids=[]),
+    Sample(id="not asked", expected_ids=["a"]),
+]
+
+
+def first(_: str) -> list[Context]:
+    """Return two contexts, of which the first two questions have one each."""
+    return [Context("1234", id="a"), Context("12345678", id="c")]
+
+
+def failing(question: str) -> Any:
+    """Fail for two questions; return contexts without texts for the others."""
+    if question in ("one", "four"):
+        raise ConnectionError("down")
+    return Retrieval([Context(id="c")], seconds=[2.5])
+
+
+def test_each_retriever_has_its_means_failures_and_costs() -> None:
+    """Samples of a group, an ID, or a text are one question; failures count for no retriever."""
+    asked = Counter[str]()
+
+    def counted(question: str) -> list[Context]:
+        asked[question] += 1
+        return first(question)
+
+    found = choose(QUESTIONS, IdRecall(), {"first": counted, "failing": failing}, progress=False)
+    assert asked == {"one": 1, "two": 1, "three": 1, "four": 2, "three again": 1, "five": 1}
+    assert (found.questions, found.calls, found.winner) == (3, 1, None)
+    one, other = found["first"], found["failing"]
+    assert (one.questions, one.unscored, one.mean, one.tokens) == (3, 0, (0.75 + 1 + 0) / 3, 3.0)
+    assert (other.questions, other.unscored, other.mean) == (3, 3, (0 + 1) / 2)
+    assert (other.tokens, other.seconds) == (None, (2.5, 2.5))
+    assert one.interval is not None
+    assert other.interval is not None
+    assert one.interval.high < other.interval.high
+    assert found.notes == (
+        (
+            "3 unscored of failing, for or against which nothing counts: no retrieval: "
+            "ConnectionError: down"
+        ),
+    )
+
+
+def test_tokens_within_the_measured_list() -> None:
+    """The tokens of a question are those within the measure's k."""
+    retrievers = {"first": first, "same": first}
+    found = choose(QUESTIONS[:3], IdRecall(), retrievers, Recall @ 1, progress=False)
+    assert [each.tokens for each in found.standings] == [1.0, 1.0]
+    assert found.label == "id_recall@1"
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_call_that_ends_early(
+    named: bool,  # noqa: FBT001
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The exception has the choice so far, and names the file from which the next call goes on."""
+    file = tmp_path / "race.json" if named else None
+    learned = Race.learn
+
+    def once(race: Race, keys: Any) -> None:
+        learned(race, keys)
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(Race, "learn", once)
+    retrievers = {"first": first, "failing": failing}
+    with pytest.raises(RuntimeError) as raised:
+        choose(QUESTIONS, IdRecall(), retrievers, file=file, progress=False)
+    way_on = f"; {file} goes on from there" if named else ""
+    assert raised.value.__notes__ == [f"error.choice has what is known by then{way_on}."]
+    so_far = raised.value.choice  # type: ignore[attr-defined]
+    assert so_far.questions <= 1
+    assert so_far.notes[-1] == "not all questions were asked: the run was stopped: no memory"
+    if file is not None:
+        monkeypatch.undo()
+        versions = dict.fromkeys(retrievers, "1")
+        with pytest.raises(ParameterError, match="name another file, or say with versions that it"):
+            choose(QUESTIONS, IdRecall(), retrievers, file=file, versions=versions, progress=False)
+        assert choose(QUESTIONS, IdRecall(), retrievers, file=file, progress=False).questions == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"retrievers": {"one": first}}, "retrievers must be two or more by name, such as"),
+        ({"retrievers": [first, failing]}, "retrievers must be two or more by name, such as"),
+        ({"versions": {"third": "1"}}, "version of 'third': choose one of first, failing"),
+        ({"within": 1.5}, "within must be a number from 0 to 1"),
+        ({"confidence": 1.0}, "confidence must be a number between 0 and 1"),
+        ({"scorer": Recall}, "expected a scorer such as IdRecall"),
+    ],
+)
+def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
+    """Each argument is checked before any retriever is asked."""
+    given = {"scorer": IdRecall(), "retrievers": {"first": first, "failing": failing}, **arguments}
+    with pytest.raises(ParameterError, match=message):
+        choose(QUESTIONS, progress=False, **given)
