@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from fullrecall import IdRecall, Report, Sample, diagnose, evaluate
 from fullrecall.diagnosis import Diagnosis
+from fullrecall.errors import ParameterError
 
 NAMES = "amber bridge copper dragon elder forest garden harbor island jungle kettle".split()
 DOCUMENTS = {
@@ -116,6 +118,9 @@ def test_a_diagnosis_in_full() -> None:
     assert str(found) == PRINTED
     assert repr(found) == f"Diagnosis(10 targets missed in 6 samples)\n{PRINTED}"
     assert (len(found), found.samples, found.drawn_from) == (10, 6, 6)
+    assert found.of.endswith(" (6 samples, id_recall 0.400, again 0.400)")
+    assert diagnosed("id_recall").of != found.of
+    assert diagnosed("id_recall").of == diagnosed("id_recall").of
     assert diagnosed("id_recall").to_csv().replace("\r\n", "\n") == IN_CSV
 
 
@@ -135,3 +140,11 @@ def test_a_diagnosis_of_a_draw(drawn: int | None) -> None:
     nothing = replace(found, misses=())
     at_random = " drawn at random of 30,000" if drawn == 30_000 else ""
     assert str(nothing) == f"Nothing was missed in 6 samples{at_random}.\n"
+
+
+@pytest.mark.parametrize("options", [{"k": 0}, {"k": 1.5}, {"deep_k": 0}, {"k": "3"}])
+def test_options_out_of_range(options: dict[str, Any]) -> None:
+    """A k is a whole number from 1 on, or a budget."""
+    (name,) = options
+    with pytest.raises(ParameterError, match=f"^{name} must be"):
+        diagnose(report_of("id_recall"), **options)

@@ -154,3 +154,20 @@ def test_lines_take_turns_in_color_marker_and_dash() -> None:
     looks = [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in ax.get_lines()]
     assert len(set(looks[:6])) == 6
     assert looks[6] == looks[0]
+
+
+def test_the_look_of_a_plot() -> None:
+    """A plot has grid lines for means only, no box, faint bands, and heads without a frame."""
+    ax = report_of().plot(ks=(1, 2))
+    assert all(line.get_visible() for line in ax.yaxis.get_gridlines())
+    assert not any(line.get_visible() for line in ax.xaxis.get_gridlines())
+    assert {name for name, spine in ax.spines.items() if spine.get_visible()} == {"left", "bottom"}
+    legend = ax.get_legend()
+    assert not legend.get_frame_on()
+    assert [band.get_alpha() for band in ax.collections] == [0.15, 0.15]
+    assert [line.get_alpha() for line in ax.yaxis.get_gridlines()][:1] == [0.3]
+    assert (ax.get_title(), ax.get_xlabel()) == (
+        "means with 95% intervals",
+        "k, the contexts counted",
+    )
+    assert tuple(ax.figure.get_size_inches()) == (7.0, 4.3)

@@ -65,6 +65,11 @@ FAST, SLOW = Seconds(0.1, 0.2), Seconds(0.31, 0.4)
             QuestionCost(1, 101, Seconds(3, 3), 1),
             "the same: 1 context, about 101 tokens, 3 s (p95 3 s)",
         ),
+        (
+            QuestionCost(0, 0, Seconds(0.02, 0.1), 1),
+            QuestionCost(0, 0, Seconds(0.02, 0.2), 1),
+            "the same: 0 contexts, about 0 tokens, 0.02 s (p95 0.2 s)",
+        ),
         (None, QuestionCost(1, 1, None, 1), ""),
         (QuestionCost(1, 1, None, 1), None, ""),
     ],
