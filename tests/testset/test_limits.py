@@ -1,4 +1,4 @@
-"""Batches of a plan share one budget and one deadline, and repeated texts have limits."""
+"""Batches of a plan share one budget and one deadline; repeated texts and kinds have limits."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from fullrecall import Budget
+from fullrecall.errors import ParameterError
 from fullrecall.judge.usage import Spent
 from fullrecall.run.evaluate import EvaluateOptions
 from fullrecall.run.limits import Limits
 from fullrecall.testset.duplicates import Questions, groups
 from fullrecall.testset.execution import FlowOutcome, _left, _sum, _Tasks
+from fullrecall.testset.generation import DEFAULT_KINDS, _shares
 
 PRICES = {"m": (1.0, 1.0)}
 
@@ -112,3 +114,33 @@ def test_groups_of_equal_texts_are_joined() -> None:
     assert groups(texts) == [[0, 2, 5], [1, 4]]
     assert groups(["a b c d"] * 40) == [[*range(40)]]
     assert groups([]) == []
+
+
+@pytest.mark.parametrize(
+    ("kinds", "shares"),
+    [
+        (DEFAULT_KINDS, {"one_fact": 0.7, "several_facts": 0.2, "across_documents": 0.1}),
+        (["one_fact", "several_facts"], {"one_fact": 1.0, "several_facts": 1.0}),
+        ({"one_fact": 2, "several_facts": 0}, {"one_fact": 2}),
+    ],
+)
+def test_the_shares_of_kinds(kinds: Any, shares: dict[str, float]) -> None:
+    """Kinds have equal shares, or those given; a kind without a share is not asked for."""
+    assert _shares(kinds) == shares
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        (["one"], "unknown kind 'one': choose one of one_fact, several_facts, across_documents"),
+        ({"one_fact": -1}, "the share of one_fact must be at least 0, got -1"),
+        ({"one_fact": float("inf")}, "the share of one_fact must be at least 0, got inf"),
+        ({"one_fact": 0}, "must have one with a share above 0"),
+        ([], "must have one with a share above 0"),
+    ],
+)
+def test_shares_that_are_refused(kinds: Any, message: str) -> None:
+    """Unknown kinds, shares that are no amounts, and kinds without any share are refused."""
+    with pytest.raises(ParameterError) as raised:
+        _shares(kinds)
+    assert str(raised.value).endswith(message)
