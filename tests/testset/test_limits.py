@@ -11,6 +11,7 @@ from fullrecall.errors import ParameterError
 from fullrecall.judge.usage import Spent
 from fullrecall.run.evaluate import EvaluateOptions
 from fullrecall.run.limits import Limits
+from fullrecall.testset.draft import KINDS
 from fullrecall.testset.duplicates import Questions, groups
 from fullrecall.testset.execution import FlowOutcome, _left, _sum, _Tasks
 from fullrecall.testset.generation import DEFAULT_KINDS, _shares
@@ -132,7 +133,7 @@ def test_the_shares_of_kinds(kinds: Any, shares: dict[str, float]) -> None:
 @pytest.mark.parametrize(
     ("kinds", "message"),
     [
-        (["one"], "unknown kind 'one': choose one of one_fact, several_facts, across_documents"),
+        (["one"], f"unknown kind 'one': choose one of {', '.join(KINDS)}"),
         ({"one_fact": -1}, "the share of one_fact must be at least 0, got -1"),
         ({"one_fact": float("inf")}, "the share of one_fact must be at least 0, got inf"),
         ({"one_fact": 0}, "must have one with a share above 0"),
