@@ -388,3 +388,11 @@ def test_documents_without_a_passage_are_an_error(author: Any, documents: Any) -
     """Documents without a usable passage are an error."""
     with pytest.raises(InputError, match="no passage of 15 words"):
         made(author, documents)
+
+
+def test_a_set_that_needs_more_passages_says_so(author: Any, documents: dict[str, str]) -> None:
+    """If all passages are used, the set has the questions so far, and says why it has no more."""
+    few = dict(list(documents.items())[:1])
+    testset = made(author, few, 200, kinds=["one_fact"])
+    assert 0 < len(testset) < 200
+    assert re.fullmatch(r"no passages are left after \d+", testset.stopped)

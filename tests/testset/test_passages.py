@@ -76,3 +76,7 @@ def test_pairs_share_a_name_that_few_passages_have() -> None:
     assert [(seed.term, {part.source for part in seed.passages}) for seed in made] == [
         ("Quorn", {"a", "b"})
     ]
+    twice = [of("a", "Quorn", "Tolby"), of("b", "Quorn", "Tolby"), of("c", "Tolby")]
+    seeds = [*pairs(twice, seed=1)]
+    assert len(seeds) == 1
+    assert len({part.source for part in seeds[0].passages}) == 2
