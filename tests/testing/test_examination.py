@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from tests.lexical.facts import facts
 
-from fullrecall import LLMJudge, calibrate
+from fullrecall import LLMJudge, Report, calibrate
 from fullrecall.errors import InputError, ParameterError
+from fullrecall.judge.usage import Usage
 from fullrecall.lexical import LexicalJudge
 from fullrecall.lexical.falsification import edits
 from fullrecall.testing import ScriptedChatModel
-from fullrecall.testing.examination import Pair, examine
+from fullrecall.testing.examination import Examination, Judgment, Pair, examine
 
 FACTS = facts(40)
 PAIRS = [Pair(claim, tuple(contexts), supported=True) for claim, contexts in FACTS] + [
@@ -88,3 +89,62 @@ def test_it_feeds_calibrate() -> None:
     }
     calibration = calibrate(found.report, labels)
     assert calibration.agreement.balanced_accuracy.value == pytest.approx(found.balanced_accuracy)
+
+
+def test_the_figures_of_an_examination() -> None:
+    """Claims without a verdict are counted apart, and kinds with a rule apart from the others."""
+    judged = [
+        ("labeled", True, ["supported", "supported", "partial", None]),
+        ("labeled", False, ["not_supported", "supported", None]),
+        ("number", False, ["supported", "not_supported", "not_supported", None]),
+        ("only", False, ["supported", "partial"]),
+        ("name", False, ["supported"]),
+        ("date", False, [None]),
+    ]
+    judgments = tuple(
+        Judgment(Pair("c", ("t",), supported=supported, kind=kind), label)
+        for kind, supported, labels in judged
+        for label in labels
+    )
+    report = Report([])
+    rules = frozenset({"number", "labeled"})
+    found = Examination("a judge", judgments, Usage(7, 70, 30), 1.23456, report, rules)
+    assert (len(found.labeled), found.unscored) == (5, 2)
+    claims = [("labeled", 3, 1, 1, True), ("number", 4, 1, 1, True), ("only", 2, 1, 0, False),
+              ("name", 1, 1, 0, False), ("date", 1, 0, 1, False)]  # fmt: skip
+    assert found.to_dict() == {
+        "judge": "a judge",
+        "labeled": 5,
+        "unscored": 2,
+        "balanced_accuracy": (2 / 3 + 1 / 2) / 2,
+        "false_claims": {
+            kind: {"claims": n, "supported": wrong, "unscored": silent, "rule": ruled}
+            for kind, n, wrong, silent, ruled in claims
+        },
+        "false_credit": {
+            "with a rule": {"mean": 1 / 3, "kinds": 1},
+            "without a rule": {"mean": (1 / 2 + 1) / 2, "kinds": 2},
+        },
+        "calls": 7,
+        "prompt_tokens": 70,
+        "completion_tokens": 30,
+        "seconds": 1.235,
+    }
+    alone = Examination("a judge", judgments[:4], Usage(), 0.0, report)
+    assert alone.balanced_accuracy is None
+    assert alone.to_dict()["false_credit"] == {"with a rule": None, "without a rule": None}
+
+
+@pytest.mark.parametrize(("per_kind", "most"), [(1, 1), (None, 4)])
+def test_claims_of_each_kind_are_drawn(per_kind: int | None, most: int) -> None:
+    """At most `per_kind` false claims of each kind are judged, the same for the same seed."""
+    found, again, other = (
+        examine(LexicalJudge(), PAIRS[:4], per_kind=per_kind, seed=seed, progress=False)
+        for seed in (1, 1, 2)
+    )
+    counts = {kind: n for kind, (n, *_) in found.errors.items()}
+    assert max(counts.values()) <= most
+    assert per_kind is None or max(counts.values()) == per_kind
+    assert [each.pair for each in found.judgments] == [each.pair for each in again.judgments]
+    assert found.judgments != other.judgments
+    assert [each.pair for each in found.judgments[:4]] == PAIRS[:4]
