@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from fullrecall.run.limits import Limits
+
 FaultyEndpoint = Any  # of conftest.py
 
 PROGRAM = """
@@ -58,3 +60,32 @@ def test_requests_stay_within_the_limit_of_open_files(
         cwd=Path(__file__).parents[2],
     )
     assert ended.stdout.split("\n")[-2:] == ["160", ""], ended.stdout + ended.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+@pytest.mark.parametrize(
+    ("limit", "asked", "in_flight"),
+    [(64, 300, 30), (64, 8, 8), (40, 300, 6), (20, 300, 1), (-1, 300, 300), (-1, 10**6, 65_536)],
+)
+def test_requests_in_flight(
+    limit: int, asked: int, in_flight: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the files that may be open, those that are open and 24 more are left free."""
+    import resource
+
+    most = resource.RLIM_INFINITY if limit < 0 else limit
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (most, most))
+    monkeypatch.setattr(Path, "is_dir", lambda _: True)
+    monkeypatch.setattr(Path, "iterdir", lambda _: iter([Path(str(n)) for n in range(10)]))
+    assert Limits(max_concurrency=asked).in_flight == in_flight
+    monkeypatch.setattr(Path, "is_dir", lambda _: False)
+    assert Limits(max_concurrency=300).in_flight == min(
+        300, max(1, most - 24) if limit > 0 else 300
+    )
+
+
+def test_windows_has_a_limit_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the module `resource`, the limit is that of the C library of Windows."""
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert Limits(max_concurrency=10**6).in_flight == 8_192
+    assert Limits(max_concurrency=16).in_flight == 16
