@@ -21,7 +21,9 @@ from fullrecall.errors import ParameterError
 from fullrecall.stats import gamma_sum
 from fullrecall.stats.bounds import (
     MOST_GROUPS,
+    MOST_VALUES,
     Counts,
+    bracketed,
     groups_needed,
     lower_bound,
     mean_above,
@@ -363,3 +365,21 @@ def test_values_out_of_their_range_are_refused(values: list[float], refused: Any
                 bound(Counts.of(values))
         else:
             bound(Counts.of(values))
+
+
+def test_few_values_are_counted_as_they_are() -> None:
+    """Up to the most distinct values, both brackets are the values; one more is rounded."""
+    values = np.linspace(0, 1, MOST_VALUES) ** 2
+    low, high, least = bracketed(values, None, least=0.0)
+    assert low == high == Counts.of(values)
+    assert least == 0.0
+    low, high, _ = bracketed(np.append(values, 0.123456789), None, least=0.0)
+    assert low != high
+
+
+@pytest.mark.parametrize(
+    ("mean", "least", "p"), [(-0.1, 0.0, 0.0), (0.0, 0.0, 0.0), (1.0, 0.0, 1.0), (-1.1, -1.0, 0.0)]
+)
+def test_means_at_and_below_the_least(mean: float, least: float, p: float) -> None:
+    """No distribution of values from the least up has a mean below it."""
+    assert mean_above(Counts.of([0.5, 0.75]), mean, least=least) == p

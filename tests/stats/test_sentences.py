@@ -9,12 +9,14 @@ import pytest
 from tests.stats.gate_reports import report_of
 from tests.stats.test_choice import DROPPED, LEFT, UNKNOWN, WINNER, choice
 
-from fullrecall import Gate, IdRecall, Report, Sample, evaluate
+from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.measures import RR, Precision, Recall
 from fullrecall.measures.budgets import Unit
 from fullrecall.show.sheet import cell_of
+from fullrecall.stats.change import flips_sheet
 from fullrecall.stats.question_cost import QuestionCost, Seconds, cost_change
 from fullrecall.stats.smallest_k import SmallestK
+from fullrecall.table.origin import Origin
 
 FAST, SLOW = Seconds(0.1, 0.2), Seconds(0.31, 0.4)
 
@@ -371,3 +373,79 @@ def test_a_report_of_no_name_for_a_sample() -> None:
         twice["b"]
     with pytest.raises(KeyError, match="no sample 'x' among 0"):
         report[:0]["x"]
+
+
+def spelled(retrieved: str, expected: str) -> Report:
+    """Return a report of sixty samples whose IDs are written so, with a river's name for {}."""
+    names = "elbe oder rhine main isar lech neisse saale spree havel".split()
+    samples = [
+        Sample(
+            id=str(n),
+            retrieved_ids=[retrieved.format(names[n % 10]), "x"],
+            expected_ids=[expected.format(names[n % 10])],
+        )
+        for n in range(60)
+    ]
+    return evaluate(samples, IdRecall(), progress=False)
+
+
+@pytest.mark.rooms
+def test_a_gate_of_ids_that_are_written_differently() -> None:
+    """A threshold does not fail if IDs would match after a rewrite that is known."""
+    result = Gate(Recall >= 0.5).check(spelled("/srv/docs/{}.md", "docs/{}.md"))
+    (check,) = result.checks
+    assert check.outcome == "cannot_tell"
+    assert "; it does not fail while that is so; but IDs differ in" in check.reason
+    assert len(result.drift) == 1
+    for report in (spelled("one-{}", "{}-two"), spelled("a", "b")):
+        (check,) = Gate(Recall >= 0.5).check(report).checks
+        assert check.outcome == "fail"
+        assert check.reason.endswith("required: 0.500")
+    found = Gate(Recall >= 0.5).check(spelled("{}", "{}"))
+    assert (found.outcome, found.drift) == ("pass", ())
+
+
+def test_equal_lists_of_other_corpora() -> None:
+    """Equal lists pass also if the corpora differ, which the reason adds."""
+    before, after = report_of(30), report_of(30)
+    before.origin, after.origin = Origin("one"), Origin("two")
+    (check,) = Gate(margin=0.02).check(after, before).checks
+    assert check.reason == (
+        "change of id_recall is 0: all lists of 30 samples are the same; but the corpora differ: "
+        "one before, two after: what changed is not the retriever alone; evaluate the one before "
+        "again on the other's corpus"
+    )
+
+
+@pytest.mark.parametrize(
+    ("most", "title"),
+    [
+        (1, "3 samples changed in id_recall, the largest change:"),
+        (2, "3 samples changed in id_recall, the 2 largest changes:"),
+        (3, "3 samples changed in id_recall:"),
+        (4, "3 samples changed in id_recall:"),
+    ],
+)
+def test_the_samples_that_changed(most: int, title: str) -> None:
+    """The largest changes come first, with the targets found and lost."""
+
+    def report(*lists: str) -> Report:
+        name = "n" * 60
+        rows = [
+            Sample(id=f"{name}{n}", expected_ids=list("abcd"), retrieved_ids=list(each))
+            for n, each in enumerate(lists)
+        ]
+        return evaluate(rows, IdRecall(), progress=False)
+
+    comparison = compare(report("ab", "abcd", "x", "a"), report("abc", "y", "x", "bc"))
+    sheet = flips_sheet(comparison[0], most)
+    shown = [[cell_of(cell).text for cell in line.cells] for line in sheet.lines]
+    every = [
+        ["", "1.000 → 0.000", "", "a; b; c; d"],
+        ["", "0.500 → 0.750", "c", ""],
+        ["", "0.250 → 0.500", "b; c", "a"],
+    ]
+    assert not flips_sheet(comparison[0], 0).lines
+    assert sheet.title == title
+    assert shown == every[:most]
+    assert all(len(cell_of(line.label).text) == 60 for line in sheet.lines)
