@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.testset.test_review import TEXT, decisions, samples
+from tests.testset.test_review import TEXT, decisions, reviewed, samples
 
 from fullrecall import Sample
 from fullrecall.errors import InputError, ParameterError
@@ -131,3 +131,18 @@ def test_decisions_count_once_and_bad_ones_may_lack_a_reason(tmp_path: Path) -> 
     path.write_text(json.dumps(saved))
     with pytest.raises(InputError, match="other: unknown decision 'good': choose one of good, bad"):
         apply_review(given, path)
+
+
+@pytest.mark.parametrize(
+    ("bad", "counts", "outcome"),
+    [
+        (2, "51 good, 2 bad", "PASS: at least 90.0%"),
+        (3, "50 good, 3 bad", "CANNOT TELL: at least 87.5%"),
+    ],
+)
+def test_a_review_in_words(tmp_path: Path, bad: int, counts: str, outcome: str) -> None:
+    """The counts, the outcome, the proven share, and the wanted one."""
+    assert str(reviewed(tmp_path, samples(200), bad=bad)).splitlines() == [
+        f"53 of 53 drawn were reviewed: {counts}",
+        f"{outcome} of 200 questions are good (95% confidence; 90% are wanted)",
+    ]
