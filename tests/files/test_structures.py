@@ -26,6 +26,10 @@ MANIFEST: list[dict[str, Any]] = [
     for line in path.read_text("utf-8").splitlines()
 ]
 """The structures in files of their own, and those that were written after the guess, in turn."""
+PLANS: list[dict[str, Any]] = [
+    json.loads(line) for line in (FOLDER.parent / "plans.jsonl").read_text("utf-8").splitlines()
+]
+"""The guessed plan of each structure; null for a folder, whose format is known."""
 LEAST_GUESSED = 0.85
 """The least share of the structures whose columns settle the fields; others have `asks`."""
 
@@ -92,15 +96,22 @@ def test_most_lines_are_guessed_and_none_is_wrong_in_silence(tmp_path: Path) -> 
     ] == []
 
 
-@pytest.mark.parametrize("structure", MANIFEST, ids=lambda one: str(one["file"]))
-def test_a_certain_plan_prints_as_the_line_that_reads_the_file(
-    structure: dict[str, Any], tmp_path: Path
-) -> None:
-    """The printed line can be pasted: it reads the same samples as the guess."""
-    path = source_of(structure, tmp_path)
+@pytest.mark.parametrize("number", range(len(MANIFEST)), ids=lambda n: str(MANIFEST[n]["file"]))
+def test_the_plan_of_each_structure(number: int, tmp_path: Path) -> None:
+    """Each structure has the kept plan; a certain one prints as a line that reads the file."""
+    path = source_of(MANIFEST[number], tmp_path)
     if path.is_dir():
         return
     plan = plan_of(path)
+    kept = {
+        "rows": plan.rows,
+        "fields": dict(plan.fields),
+        "doubts": [[each.field, each.why, [*each.paths]] for each in plan.doubts],
+        "metadata": [*plan.metadata],
+        "left_out": [*plan.left_out],
+        "format": plan.format,
+    }
+    assert kept == PLANS[number]
     if plan.certain and plan.fields:
         again = read(path, rows=plan.rows, fields=plan.fields)
         assert list(again) == list(read(path))
