@@ -65,8 +65,6 @@ class _Guess(ReferencesPlan):
             self._unasked()
             for doubt in [*objections(self)]:
                 self.object_to(doubt)
-        for field in self.given.unguessed:
-            self.fields.pop(field, None)
         self.doubts = [each for each in self.doubts if each.field not in self.given.unguessed]
         taken = taken_by(self.fields)
         kept = [

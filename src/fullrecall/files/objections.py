@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -144,8 +144,8 @@ class _GuessedFields:
         if graded and not known & {IDS, TEXTS}:
             yield Doubt(IDS, f"{graded[0]} may say which documents are relevant")
         for field, path, column in self.ungraded():
-            is_listed = column.is_all(Mapping) and column.has_lists
-            beside = [*_leaves([column])] if is_listed else []
+            inside = column.parts() if column.is_all(Mapping) and not column.is_by_id else []
+            beside = [*_leaves(each for each in inside if not _is_at(path, each.path))]
             for each in [*beside, *([] if self.given.rows else self.leaves)]:
                 labels = set(map(str, each.items)) if each.is_all((str, int, float)) else set()
                 if not 1 < len(labels) <= _MOST_LABELS:
@@ -334,7 +334,7 @@ def _vary(column: ColumnValues) -> bool:
     return len(set(map(str, column.items))) > len(column.items) / 2
 
 
-def _leaves(columns: Sequence[ColumnValues], deepest: int = 4) -> Iterator[ColumnValues]:
+def _leaves(columns: Iterable[ColumnValues], deepest: int = 4) -> Iterator[ColumnValues]:
     """Yield the columns without objects, and the columns inside objects."""
     for column in columns:
         if column.is_all(Mapping) and deepest:

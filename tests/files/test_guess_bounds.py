@@ -1,0 +1,125 @@
+"""The bounds of the guess: rows on both sides of each, with the whole plan of either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fullrecall.files.guess import guessed
+from fullrecall.files.plans import Given
+
+Q = {"question": "Who is it?"}
+GOLD = {"gold_id": "d-1"}
+RULE = {"prompt": "Use the rules."}
+IDS = ("KN-4", "LB-17", "MD-9", "KN-31", "RT-2")
+ASKED = tuple(f"Which lock {n} opens?" for n in range(5))
+TOLD = tuple(f"Lock {n} opens at low water, one hour before the tide." for n in range(4))
+SAID = ("Say who.", "Tell me.", "Say it.", "Look.", "Go on.")
+
+
+def plan_for(columns: dict[str, Any], **given: Any) -> list[str]:
+    """Return the plan of columns as lines: the fields, then each doubt with its paths.
+
+    A tuple has a value for each row; any other value is in all rows.
+    """
+    count = max([len(each) for each in columns.values() if isinstance(each, tuple)] or [1])
+    rows = [
+        {name: each[n] if isinstance(each, tuple) else each for name, each in columns.items()}
+        for n in range(count)
+    ]
+    plan = guessed(rows, Given(**given), None)
+    fields = ", ".join(f"{name}={path}" for name, path in plan.fields.items())
+    doubts = [f"{each.field}=?: {each.why}: {', '.join(each.paths)}" for each in plan.doubts]
+    return [fields, *doubts]
+
+
+BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
+    # The expected answer, by its name or the name of its object.
+    ({**Q, "gold_response": "Ann and Bo"}, ["user_input=question, reference=gold_response"]),
+    ({**Q, "final_answer": "Ann and Bo"}, ["user_input=question, reference=final_answer"]),
+    ({**Q, "solution": {"value": "Ann and Bo"}},
+     ["user_input=question, reference=solution.value"]),
+    ({**Q, "note": {"value": "Ann and Bo"}}, ["user_input=question"]),
+    # The question: by its name, by the name of its object, or because it asks in all rows.
+    ({**GOLD, "theme": ("Who?", "Why?")}, ["user_input=theme, reference_context_ids=gold_id"]),
+    ({**GOLD, "theme": "Who?"},
+     ["reference_context_ids=gold_id",
+      "user_input=?: no column has the name of a question: theme"]),
+    ({"query": (1, 2), "query_text": "Who is it?"}, ["user_input=query_text"]),
+    ({"query": (1, 2)}, ["user_input=query"]),
+    ({**GOLD, "inputs": {"text": "Who is it?", "lang": "in English"}},
+     ["user_input=inputs.text, reference_context_ids=gold_id"]),
+    ({**GOLD, "inputs": {"text": "Who is it?", "content": "in English"}},
+     ["user_input=inputs.text, reference=inputs.content, reference_context_ids=gold_id"]),
+    ({**GOLD, "prompt": "Who is it?", "utterance": "Tell me who."},
+     ["user_input=prompt, reference_context_ids=gold_id"]),
+    ({**GOLD, "prompt": 7, "request": 8}, ["user_input=request, reference_context_ids=gold_id"]),
+    ({"east": "Who?", "west": "Why?", "south": "When?", "north": "How?"},
+     ["", "user_input=?: no column has the name of a question: east, west, south",
+      "reference_context_ids=?: no column has the name of references: "]),
+    # Flags that say whether a question has an answer, and IDs of samples.
+    ({**Q, "unanswerable": (0, 1)}, ["user_input=question, answerable=!unanswerable"]),
+    ({**Q, "unanswerable": (0, 0)}, ["user_input=question, answerable=!unanswerable"]),
+    ({**Q, "unanswerable": (1, 2)},
+     ["user_input=question", "answerable=?: unanswerable may be mistyped: unanswerable"]),
+    ({**Q, "q_id": ("a", None)}, ["user_input=question, id=q_id"]),
+    ({**Q, "q_id": (None, 3)}, ["user_input=question, id=q_id"]),
+    ({**Q, "q_id": 1.5}, ["user_input=question"]),
+    # A question that is the same in four rows, beside texts of which most differ.
+    ({**RULE, "text": (TOLD[0], *TOLD[:3])},
+     ["", "user_input=?: prompt is the same in all rows, text is not: "]),
+    ({**RULE, "text": (*TOLD[:2], *TOLD[:2])}, ["user_input=prompt"]),
+    ({**RULE, "text": TOLD[:3]}, ["user_input=prompt"]),
+    # A fifth of the prompts ask, or four fifths of the texts.
+    ({"gold_doc": IDS, "prompt": ("Who?", *SAID[1:]), "text": ASKED},
+     ["user_input=prompt, reference_context_ids=gold_doc"]),
+    ({"gold_doc": IDS, "prompt": SAID, "text": (*ASKED[:4], "No")},
+     ["user_input=prompt, reference_context_ids=gold_doc"]),
+    ({"gold_doc": IDS, "prompt": SAID, "text": ASKED},
+     ["reference_context_ids=gold_doc", "user_input=?: text asks, and prompt does not: text, prompt"]),
+    # A list of numbers beside the references, without a 0 or of another meaning.
+    ({**Q, "gold_ids": ["a-1", "b-2"], "labels": [1, 2]},
+     ["user_input=question, reference_context_ids=gold_ids"]),
+    ({**Q, "gold_ids": ["a-1", "b-2"], "start": [0, 5]},
+     ["user_input=question, reference_context_ids=gold_ids"]),
+    ({**Q, "gold_ids": ["a-1"], "marks": [0]},
+     ["user_input=question, reference_context_ids=gold_ids"]),
+    ({**Q, "gold_ids": ["a-1", "b-2"], "marks": [0, 5]},
+     ["user_input=question",
+      "reference_context_ids=?: marks may say which of gold_ids are relevant: "]),
+    # A question in more than a fifth of the rows again.
+    ({"question": (*ASKED[:4], ASKED[0]), "gold_id": IDS},
+     ["user_input=question, reference_context_ids=gold_id"]),
+    ({"question": (*ASKED[:3], ASKED[0]), "gold_id": IDS[:4]},
+     ["user_input=question",
+      "reference_context_ids=?: 4 rows have 3 questions: with gold_id, each row would be a sample: "]),
+    # Two IDs in four rows may be a category.
+    ({"question": ASKED[:4], "support_agent_id": ("p-1", "p-2") * 2},
+     ["user_input=question",
+      "reference_context_ids=?: support_agent_id has only 2 values in 4 rows: the references, or a "
+      "category: "]),
+    ({"question": ASKED[:3], "support_agent_id": ("p-1",) * 3},
+     ["user_input=question, reference_context_ids=support_agent_id"]),
+    # An object for each row, with a flag, as in a list of objects.
+    ({"question": ASKED, "doc": tuple({"id": id_, "is_answer": id_ == "RT-2"} for id_ in IDS)},
+     ["user_input=question",
+      "reference_context_ids=?: doc.is_answer may say which of doc[].id are relevant: "]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "lines"), BOUNDS, ids=[" ".join(each) for each, _ in BOUNDS])
+def test_the_plan_on_each_side_of_a_bound(columns: dict[str, Any], lines: list[str]) -> None:
+    """A name, a value, or one row more or less decides between two plans."""
+    assert plan_for(columns) == lines
+
+
+def test_a_given_answer_leaves_the_reference_ids_to_the_guess() -> None:
+    """Reference IDs are guessed beside a given answer, but not beside given reference texts."""
+    columns = {**Q, "truth": "Ann and Bo", "gold_ids": ["d-1"]}
+    assert plan_for(columns, fields={"reference": "truth"}) == [
+        "reference=truth, user_input=question, reference_context_ids=gold_ids"
+    ]
+    assert plan_for(columns, fields={"reference_contexts": "truth"}) == [
+        "reference_contexts=truth, user_input=question"
+    ]
