@@ -71,7 +71,9 @@ def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
     if len(beside) == len(same) == 1:
         return found.path
     key = "".join(f"{quoted(str(name))}." for name in list(whole)[:1])
-    if key and found.above.startswith(key) and len(same) == len(asked):
+    below = path_of(found.path).steps[1:]
+    are_alike = all(path_of(path).steps[1:] == below for path in same)
+    if key and found.above.startswith(key) and len(same) == len(asked) and are_alike:
         return f"*.{found.path.removeprefix(key)}"
     if whole and not found.above:
         return "*"
