@@ -77,7 +77,8 @@ BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
     ({"gold_doc": IDS, "prompt": SAID, "text": (*ASKED[:4], "No")},
      ["user_input=prompt, reference_context_ids=gold_doc"]),
     ({"gold_doc": IDS, "prompt": SAID, "text": ASKED},
-     ["reference_context_ids=gold_doc", "user_input=?: text asks, and prompt does not: text, prompt"]),
+     ["reference_context_ids=gold_doc",
+      "user_input=?: text asks, and prompt does not: text, prompt"]),
     # A list of numbers beside the references, without a 0 or of another meaning.
     ({**Q, "gold_ids": ["a-1", "b-2"], "labels": [1, 2]},
      ["user_input=question, reference_context_ids=gold_ids"]),
@@ -93,12 +94,13 @@ BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
      ["user_input=question, reference_context_ids=gold_id"]),
     ({"question": (*ASKED[:3], ASKED[0]), "gold_id": IDS[:4]},
      ["user_input=question",
-      "reference_context_ids=?: 4 rows have 3 questions: with gold_id, each row would be a sample: "]),
+      ("reference_context_ids=?: 4 rows have 3 questions: with gold_id, each row would be a "
+       "sample: ")]),
     # Two IDs in four rows may be a category.
     ({"question": ASKED[:4], "support_agent_id": ("p-1", "p-2") * 2},
      ["user_input=question",
-      "reference_context_ids=?: support_agent_id has only 2 values in 4 rows: the references, or a "
-      "category: "]),
+      ("reference_context_ids=?: support_agent_id has only 2 values in 4 rows: the references, or "
+       "a category: ")]),
     ({"question": ASKED[:3], "support_agent_id": ("p-1",) * 3},
      ["user_input=question, reference_context_ids=support_agent_id"]),
     # An object for each row, with a flag, as in a list of objects.
@@ -112,6 +114,36 @@ BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
 def test_the_plan_on_each_side_of_a_bound(columns: dict[str, Any], lines: list[str]) -> None:
     """A name, a value, or one row more or less decides between two plans."""
     assert plan_for(columns) == lines
+
+
+@pytest.mark.parametrize(
+    ("columns", "sought", "found"),
+    [
+        ({"gold": "ann"}, "gold", "gold"),
+        ({"gold": "ann", "expected": "bo"}, None, None),
+        ({"gold": "Ann and Bo"}, None, None),
+    ],
+)
+def test_the_only_column_that_may_hold_the_sought_field_is_used(
+    columns: dict[str, Any], sought: str | None, found: str | None
+) -> None:
+    """A scorer's field is read from the only unclear column, if its values look like IDs."""
+    doubtful = plan_for({**Q, **columns})
+    lines = plan_for({**Q, **columns}, sought="reference_context_ids")
+    assert ("reference_context_ids=?" in " ".join(doubtful)) == ("ann" in columns.values())
+    assert (f"reference_context_ids={sought}" in lines[0]) == (found is not None)
+
+
+@pytest.mark.parametrize(
+    ("depth", "path"), [(1, "expected.a.gold_ids"), (2, "expected.a.a.gold_ids"), (3, None)]
+)
+def test_objects_are_opened_three_levels_deep(depth: int, path: str | None) -> None:
+    """References are proposed from objects within objects, down to the third level."""
+    value: Any = {"gold_ids": ["d-1"]}
+    for _ in range(depth):
+        value = {"a": value}
+    _, doubt = plan_for({**Q, "expected": value})
+    assert (path in doubt) if path else ("gold_ids" not in doubt)
 
 
 def test_a_given_answer_leaves_the_reference_ids_to_the_guess() -> None:

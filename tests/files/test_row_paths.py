@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fullrecall.errors import InputError
 from fullrecall.files.row_paths import RowBelow, records_of, rows_at, rows_in
+from fullrecall.files.rows import as_mapping
+from fullrecall.read import from_rows, read
 
 Q, W = {"question": "Who?"}, {"question": "Why?"}
 TURN = {"role": "user", "content": "Who?"}
@@ -53,8 +57,10 @@ TURN = {"role": "user", "content": "Who?"}
         ([{"messages": [{**TURN, "gold": "a"}]}], "messages[]"),
         ([{"messages": [{"text": "Who?"}]}], "messages[]"),
         ([{"inputs": {"x": 1}, "rows": [Q]}], None),
-        ([{"inputs": "{\"x\": 1}", "rows": [Q]}], None),
+        ([{"inputs": '{"x": 1}', "rows": [Q]}], None),
         ([{"inputs": {}, "rows": [Q]}], "rows[]"),
+        ([{"messages": 7, "rows": [Q]}], "rows[]"),
+        ([{"messages": "[1]", "rows": [Q]}], None),
         ([{"user_prompt": "x", "rows": [Q]}], None),
         ([{"user_prompt": 7, "rows": [Q]}], "rows[]"),
         # Four levels are searched.
@@ -83,6 +89,57 @@ def test_rows_at_several_paths(records: list[Any], places: str) -> None:
     with pytest.raises(InputError) as raised:
         rows_in(records)
     assert raised.value.problem == f"rows may lie at {places}: pass rows="
+
+
+def test_a_path_without_rows_is_an_error(tmp_path: Path) -> None:
+    """A path of the user at which no record has a row is an error, and an empty list is another."""
+    path = tmp_path / "rows.json"
+    path.write_text(json.dumps({"data": [Q]}))
+    with pytest.raises(InputError) as raised:
+        list(read(path, rows="items[]"))
+    assert raised.value.problem == (
+        "no record has a row at 'items[]': leave it out, or name another list"
+    )
+    path.write_text("[]")
+    with pytest.raises(InputError) as raised:
+        list(read(path, rows="items[]"))
+    assert raised.value.problem == "holds no samples"
+
+
+def test_a_row_of_a_table_by_columns_is_named_in_its_error(tmp_path: Path) -> None:
+    """The place of a row in a record by columns is the record's number, and its own from 1."""
+    path = tmp_path / "table.json"
+    cells = {"question": ["a?", "b?"], "gold_ids": [["x"], ["y"]], "answerable": [True, "perhaps"]}
+    path.write_text(json.dumps(cells))
+    with pytest.raises(InputError) as raised:
+        list(read(path))
+    assert "1, 2: answerable: expected true or false, got 'perhaps'" in str(raised.value)
+
+
+def test_rows_that_make_one_plan_are_not_guessed_one_by_one() -> None:
+    """Two IDs of one series are references, though either alone might be an answer."""
+    rows = [{"question": f"Who {n}?", "reference": f"doc_{n}", "note": "x"} for n in range(2)]
+    assert [sample.metadata for sample in from_rows(rows)] == [{"note": "x"}] * 2
+
+
+def test_a_golden_of_deepeval_is_read_by_its_stable_fields() -> None:
+    """The fields that deepeval's `model_dump` adds are ignored, since versions differ in them."""
+
+    class Golden:
+        input = "Who?"
+        expected_output = "Ann"
+
+        def model_dump(self) -> dict[str, object]:
+            return {"input": "Who?", "tools_called": []}
+
+    Golden.__module__ = "deepeval.dataset.golden"
+    names = ("actual_output", "context", "retrieval_context", "name", "metadata",
+             "additional_metadata")  # fmt: skip
+    assert as_mapping(Golden()) == {
+        "input": "Who?", "expected_output": "Ann", **dict.fromkeys(names)
+    }  # fmt: skip
+    Golden.__module__ = "other"
+    assert as_mapping(Golden()) == {"input": "Who?", "tools_called": []}
 
 
 TABLE = {"question": {"0": "a?", "1": "b?"}, "gold": {"0": ["x"]}, "n": 3}
