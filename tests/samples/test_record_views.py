@@ -138,8 +138,10 @@ def test_contexts_of_one_id_are_joined() -> None:
     [
         (
             {"text": "a", "page": 3, "author": "x"},
-            "a context has no field 'author', 'page': it takes text, id, score, metadata, source, "
-            "start, end (anything else belongs in metadata)",
+            (
+                "a context has no field 'author', 'page': it takes text, id, score, metadata, "
+                "source, start, end (anything else belongs in metadata)"
+            ),
         ),
         ({"page_content": "a", "type": "Document"}, None),
         ({"text": "a", "start": 1}, "start and end go together, got start=1, end=None"),
