@@ -55,7 +55,7 @@ def test_a_measure_has_a_name(text: Any) -> None:
 def test_a_measure_has_a_name_of_its_own() -> None:
     """A class that inherits its name would be read as its parent, so it is refused."""
     parent = made("first_own")
-    with pytest.raises(ParameterError, match=r"Mine\.text is 'first_own', the name of Mine: choose"):
+    with pytest.raises(ParameterError, match="'first_own', the name of Mine: choose"):
         made("first_own", parent=parent)
 
 
