@@ -308,3 +308,22 @@ def test_a_score_without_its_field_says_which_options_chose_it(file: Callable[..
     told = " ".join(result.stderr.split())
     assert result.exit_code == 2
     assert "text_recall needs it: name its column, --field FIELD=COLUMN; or leave out" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("qrels qrels --run run.txt", "--run: expected one FILE of qrels, got 2"),
+        ("qrels --run run.txt --rows x", "--rows: must be left out with --run"),
+        ("qrels --run run.txt --id-key x", "--id-key: must be left out with --run"),
+    ],
+)
+def test_a_trec_run_takes_one_file_and_no_option_of_others(
+    words: str, problem: str, file: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run is scored against one file of judgments, whose form is known."""
+    monkeypatch.chdir(file("1 0 a 1\n", "qrels").parent)
+    file("1 Q0 a 1 0.5 x\n", "run.txt")
+    result = run("evaluate", *words.split())
+    assert result.exit_code == 2
+    assert f"Error: Invalid value for {problem}" in " ".join(result.stderr.split())
