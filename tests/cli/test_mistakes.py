@@ -313,7 +313,7 @@ def test_a_score_without_its_field_says_which_options_chose_it(file: Callable[..
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ("qrels qrels --run run.txt", "--run: expected one FILE of qrels, got 2"),
+        ("qrels run.txt --run run.txt", "--run: expected one FILE of qrels, got 2"),
         ("qrels --run run.txt --rows x", "--rows: must be left out with --run"),
         ("qrels --run run.txt --id-key x", "--id-key: must be left out with --run"),
     ],
