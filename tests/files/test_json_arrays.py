@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -77,7 +78,7 @@ def test_parquet_without_pyarrow_is_an_error_before_the_first_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A folder of Parquet needs pyarrow when it is opened; a folder of JSON Lines does not."""
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     parts = [Partition("a", {"split": "test"})]
     rows_of_partitions(parts, "jsonl", set())
     with pytest.raises(ImportError, match="reading Parquet needs pyarrow"):
