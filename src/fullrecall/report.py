@@ -1,4 +1,4 @@
-"""The facade: `evaluate`, `compare`, and `Report` with methods that reach every room."""
+"""The public functions `evaluate` and `compare`, and `Report`, whose methods use all packages."""
 
 from __future__ import annotations
 
@@ -122,12 +122,12 @@ class Report(Evaluation):
         measures: Sequence[Measure] = (),
         delimiter: str = ",",
     ) -> str:
-        """Return, and write to `path`, the columns of `to_frame` as CSV; needs no library.
+        """Return the columns of `to_frame` as CSV, and write it to `path` if given.
 
-        A text that a spreadsheet would run as a formula gets an apostrophe in front. The file
-        begins with a byte order mark, for Excel; if a comma is the decimal sign, Excel expects
-        `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a semicolon,
-        or a tab.
+        It needs no library. A text that a spreadsheet would run as a formula gets an apostrophe
+        in front. The file begins with a byte order mark, for Excel; if a comma is the decimal sign,
+        Excel expects `delimiter=";"`. Raises `ParameterError` for another delimiter than a comma, a
+        semicolon, or a tab.
         """
         from fullrecall.show import spreadsheet
         from fullrecall.stats.exports import scores_of
@@ -139,7 +139,7 @@ class Report(Evaluation):
     def to_markdown(
         self, path: str | Path | None = None, *, measures: Sequence[Measure] = ()
     ) -> str:
-        """Return, and write to `path`, the summary as tables in GitHub's Markdown."""
+        """Return the summary as tables in GitHub's Markdown, and write it to `path` if given."""
         return written(summary_markdown(self.summary(*as_measures(measures))), path)
 
     @uncollected()

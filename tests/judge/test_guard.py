@@ -233,6 +233,6 @@ def test_supporting_contexts_of_a_divided_window_are_one_list() -> None:
 )
 def test_another_number_keeps_its_sign_and_its_unit(claim: str, form: str) -> None:
     """A canary has another number in the place of the claim's digits."""
-    kin = _changed(claim, claim, {claim: frozenset()}, random.Random(1))
-    assert re.fullmatch(form, kin.text)
-    assert kin.text != claim
+    altered = _changed(claim, claim, {claim: frozenset()}, random.Random(1))
+    assert re.fullmatch(form, altered.text)
+    assert altered.text != claim

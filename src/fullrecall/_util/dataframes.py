@@ -214,7 +214,7 @@ _ARROW = frozenset({"pyarrow", "polars"})
 def frame_of(
     columns: Mapping[str, Cells], rows: Iterable[Iterable[Any]], backend: Backend, purpose: str
 ) -> Any:
-    """Return a frame of the library that `backend` names, with these columns even if empty.
+    """Return a frame with these columns, even without rows, of the library that `backend` names.
 
     A lone surrogate, which JSON input allows and UTF-8 does not, becomes its escape: these
     libraries keep texts as UTF-8. Raises `ParameterError` for another backend, and

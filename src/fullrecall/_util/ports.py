@@ -1,7 +1,7 @@
-"""Ports: the objects that rooms plug into the kernel.
+"""Ports: objects that higher packages provide to lower ones, which do not import them.
 
-The facade, `fullrecall/__init__`, fills the table. The kernel names a port and never a room, so it
-works without any of them.
+`fullrecall/__init__` fills the table. A lower package names a port, and never the package that
+provides the object, so it works without that package.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from typing import Any
 
 PORTS: dict[str, str] = {}
-"""For each port, the face of a room and, after a colon, the name that it provides."""
+"""For each port, the module that provides its object and, after a colon, the object's name."""
 
 _plugged: dict[str, Any] = {}
-"""The objects of the ports that the kernel has asked so far."""
+"""The objects of the ports that were used so far."""
 
 
 def plugged(port: str) -> Any:
-    """Return the object that is plugged into a port; None without its room."""
+    """Return the object of a port, or None if its package is missing."""
     if port not in _plugged:
         _plugged[port] = _object_of(*PORTS.get(port, "").split(":"))
     return _plugged[port]
 
 
-def _object_of(face: str, name: str = "") -> Any:
-    """Return a face's export by its name; None if the face is missing."""
-    if not face:
+def _object_of(module: str, name: str = "") -> Any:
+    """Return an object of a module by its name, or None if the module is missing."""
+    if not module:
         return None
     try:
-        return getattr(import_module(face), name)
+        return getattr(import_module(module), name)
     except ModuleNotFoundError as error:
-        if error.name is None or not f"{face}.".startswith(f"{error.name}."):
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
         return None

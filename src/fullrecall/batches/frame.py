@@ -50,7 +50,7 @@ def with_scores(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], score
 
 
 def misspelled(column: str, fields: Iterable[str]) -> str | None:
-    """Return the field whose name a column's name resembles; None without one.
+    """Return the field whose name a column's name resembles, or None if there is none.
 
     One letter in five may differ: `retrived_ids` is a misspelled `retrieved_ids`, but `question_id`
     is not a misspelled `question`.

@@ -165,7 +165,7 @@ class RedisLedger(Ledger):
             raise StoreError(f"the store {self.path} cannot be reached: {error}") from None
 
     def get(self, key: str) -> str | None:
-        """Return the saved answer to a request; None without one, or if the server is lost."""
+        """Return the saved answer to a request; None if there is none or the server is lost."""
         self.check_open()
         kept: str | None = self.tried(lambda: self._client.get(name_of(key)), None)
         return kept
@@ -241,5 +241,5 @@ def name_of(key: str) -> str:
 
 
 def _names(key: str, beside: str) -> list[str]:
-    """Return the names of a record and of the record beside it."""
+    """Return the name of a record, and that of its companion, which ends in `beside`."""
     return [name_of(key), f"{name_of(key)}:{beside}"]

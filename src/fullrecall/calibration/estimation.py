@@ -65,7 +65,7 @@ class Linear(NamedTuple):
 
 
 class CalibrationEstimate(NamedTuple):
-    """A figure with its interval, or None without one, and its variance.
+    """A figure with its variance, and with its interval, or None if it has none.
 
     `clipped` is True if the figure or an end of its interval was outside 0 to 1.
     """
@@ -131,7 +131,7 @@ class Design:
 
     @cached_property
     def _corrections(self) -> Mapping[str, float]:
-        """The factors that correct residuals, which use a mean of the same few labels."""
+        """The factors that enlarge residuals from the mean of the same few labels."""
         counts = sums((labeled.stratum, 1.0) for labeled in self.labeled)
         chances = sums((labeled.stratum, labeled.probability) for labeled in self.labeled)
         return {
@@ -161,7 +161,7 @@ class Design:
         return [fsum(part) for part in parts]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
-        """Return the variance of a mean of `parts` that too few labels may not show.
+        """Return the variance of a mean of `parts` that labels may hide because they are few.
 
         If all labels of a verdict agree, their spread is 0, but their mean is not certain. So each
         verdict of each stratum gets one extra label of each kind, if that increases the variance. A
@@ -196,9 +196,10 @@ def estimate(
     value: float | None = None,
     of_judge: bool = False,
 ) -> CalibrationEstimate:
-    """Return the estimate from `parts` for labeled claims, plus `rows` (by default 0) for rows.
+    """Return an estimate from `parts`, one for each labeled claim.
 
-    Its value is their mean, or `value` if the parts give only its variance. The interval is
+    `rows` has a number for each row, by default 0, which is added to the row's value. The estimate
+    is the mean of the rows, or `value` if the parts give only its variance. The interval is
     Student's, clipped to the range from 0 to 1; with all claims labeled, the interval is
     `mean_interval`. `of_judge` is True for a figure of the judge, False for one of the mean recall.
     """

@@ -56,7 +56,7 @@ class Command(TyperCommand):
             return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the words of the usage line, without the braces that newer typer draws."""
+        """Return the words of the usage line, without the braces of newer versions of typer."""
         return [
             piece.replace("{", "").replace("}", "") for piece in super().collect_usage_pieces(ctx)
         ]
@@ -68,7 +68,7 @@ class Command(TyperCommand):
             record = parameter.get_help_record(ctx)
             section = getattr(parameter, "rich_help_panel", None) or "Options"
             if record is not None and parameter.param_type_name == "argument":
-                # The record shows the Python type beside the name, which does not help a reader.
+                # This record has the Python type beside the name, which does not help users.
                 section, record = "Arguments", (parameter.metavar or "", record[1])
             if record is not None:
                 sections.setdefault(section, []).append(record)

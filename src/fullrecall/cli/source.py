@@ -116,7 +116,7 @@ def fields_of(texts: Sequence[str] | None) -> dict[str, str | None]:
 
 
 def corpus_of(path: Path | None) -> Iterable[Context] | None:
-    """Return the contexts of a file, or the documents of a folder, each with its ID."""
+    """Return the contexts of a file, or a folder's documents, each with its ID, or None."""
     if path is None or not path.is_dir():
         return None if path is None else datasets.read_contexts(path)
     return [Context(each.text, id=each.id) for each in datasets.documents_of(path)]
@@ -156,7 +156,7 @@ def unretrieved(sample: Sample) -> Sample:
 def _values(
     option: str, parts: Iterable[tuple[str, str, str, str]], form: str, twice: str
 ) -> dict[str, str | None]:
-    """Return values by name, None for an empty one, from texts with their parts around "="."""
+    """Return values by their names, from texts split at "="; an empty value becomes None."""
     values: dict[str, str | None] = {}
     for text, name, equals, value in parts:
         if not (name and equals):

@@ -150,7 +150,7 @@ class Case:
 
     @cached_property
     def alias(self) -> Alias | None:
-        """The item's other ID, in the list or the corpus; None without one."""
+        """The item's other ID, in the list or the corpus, or None if there is none."""
         expected_id, ids = self.wanted.id, self.examined.search.ids
         if expected_id is None:
             return None

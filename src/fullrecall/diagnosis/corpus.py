@@ -38,7 +38,7 @@ class Corpus:
         self.contexts: Sequence[Context] = _contexts(contexts)
         """All contexts, in the order given."""
         self.by_id = {context.id: context for context in self.contexts if context.id is not None}
-        """The contexts that have an ID, by it."""
+        """The contexts that have an ID, by their IDs."""
         self._passages = [Passage.of(context) for context in self.contexts]
         self._by_source: dict[str, list[int]] = {}
         for number, passage in enumerate(self._passages):
@@ -141,7 +141,7 @@ class _PassageSearch:
 
 
 class _Blocks:
-    """An index of short blocks, by which the texts that may share a run with a text are found.
+    """An index of short blocks, which finds the texts that may share a run with a text.
 
     For `overlap`, a run is `min_run` characters anywhere, a third of that at a border of the text,
     or a whole text inside another. Each run, except a short text, contains a block of a third of
@@ -151,7 +151,8 @@ class _Blocks:
 
     def __init__(self, texts: Sequence[str], min_run: int) -> None:
         self._texts = texts
-        # A third, the shortest run that counts at a border; longer blocks would miss it.
+        # A third of `min_run` is the shortest run that counts at a border; longer blocks would miss
+        # such a run.
         self._size = max(1, min_run // 3)
         self._sizes: set[int] = set()
         self._numbers: dict[int, list[int]] = {}

@@ -83,20 +83,21 @@ class Diagnosis(Shown):
         return frame_of(columns, self._rows(), backend, "Diagnosis.to_frame()")
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return, and write to `path`, one JSON object: the changes, the causes, and each miss."""
+        """Return changes, causes, and misses as a JSON object, and write it to `path` if given."""
         content = {"kind": "fullrecall diagnosis", **self.to_dict()}
         return written(json.dumps(content, indent=1) + "\n", path)
 
     def to_csv(self, path: str | Path | None = None, *, delimiter: str = ",") -> str:
-        """Return, and write to `path`, one line per miss, with the fields of `Diagnosed`.
+        """Return the misses as CSV, and write it to `path` if given.
 
-        Safety in spreadsheets and `delimiter` are as in `Report.to_csv`.
+        Each miss is one line, with the fields of `Diagnosed`. Safety in spreadsheets and
+        `delimiter` are as in `Report.to_csv`.
         """
         text = spreadsheet.table([Diagnosed._fields, *self._rows()], delimiter)
         return written(text, path, spreadsheet.BOM)
 
     def to_markdown(self, path: str | Path | None = None, *, misses: int = 3) -> str:
-        """Return, and write to `path`, the diagnosis in GitHub's Markdown, for a pull request.
+        """Return the diagnosis in GitHub's Markdown, and write it to `path` if given.
 
         It has the changes, the causes, and `misses` examples of each cause. Raises `ParameterError`
         for `misses` below 0.

@@ -200,7 +200,7 @@ class Baseline:
         self.lists: RetrievedLists = list(self.lists_at(k))
 
     def values_at(self, score_index: int, k: Cut | None) -> list[float | None]:
-        """Return the recall within `k` of every row that has a score."""
+        """Return each row's recall within `k`, or None for a row without a score."""
         import numpy as np
 
         # Round the sum, so that three thirds add up to 1.
@@ -485,7 +485,7 @@ def _of_stages(baseline: Baseline) -> Iterator[Proposal]:
 
 
 def _keys(contexts: Sequence[Context]) -> list[str | None]:
-    """Return the ID or the text of each context, since a recorded list may have only IDs."""
+    """Return the ID of each context, or its text if it has no ID."""
     return [context.id or context.text for context in contexts]
 
 

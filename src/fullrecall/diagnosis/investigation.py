@@ -99,7 +99,10 @@ def groups_of(context: Context) -> Iterator[str]:
 
 
 def not_searched(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> dict[str, str]:
-    """Return, by corpus ID, its largest group that is in no list for a reason other than chance."""
+    """Return the largest unsearched group of each document, by the document's ID.
+
+    A group is unsearched if no list has any of its documents and chance does not explain this.
+    """
     if not corpus.by_id:
         return {}
     # Copies of a document in one list count once.

@@ -36,7 +36,7 @@ def reference_abstains(case: Case) -> Explained | None:
 
 
 def ranked_too_low(case: Case) -> Explained | None:
-    """The cause is duplicates before it, a stage that demoted it, or its rank alone."""
+    """Return a cause if the item ranks beyond k: duplicates, a demoting stage, or its rank."""
     rank, k, sample = case.finding.rank, case.k, case.examined.row.sample
     if rank is None or k is None:
         return None
@@ -168,7 +168,7 @@ def near_duplicate(case: Case) -> Explained | None:
 
 
 def _alike(case: Case) -> Explained | None:
-    """The text is a near duplicate, or it has another fact."""
+    """Return a cause if a retrieved text is a near duplicate, or differs in a fact."""
     if case.alike is None:
         return None
     difference, similarity, rank = case.alike

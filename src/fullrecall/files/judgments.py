@@ -134,7 +134,7 @@ def _named(names: Mapping[str, str], choices: Sequence[str]) -> str | None:
 
 
 def _document(names: Mapping[str, str]) -> str | None:
-    """Return the column that has a usual name of documents, or else of relevant documents."""
+    """Return the column with a usual name of documents, else of relevant documents, or None."""
     nouns = usual.NOUNS | usual.DOCUMENTS
     relevant = (names[name] for name in names if looks_gold(name) and roles_of(name) & nouns)
     return _named(names, _DOCUMENTS) or next(relevant, None)

@@ -78,7 +78,7 @@ class _GuessedFields:
         self.question = guess.fields.get("user_input")
 
     def column(self, path: str) -> ColumnValues | None:
-        """Return the column at a path, or the column of objects that contains the path."""
+        """Return the column at a path, or the column of objects that contains it, or None."""
         tops = path_of(path).columns
         around = [each for each in self.all_columns if _is_at(path, each.path)]
         around = around or [each for each in self.all_columns if each.path in tops]
@@ -243,7 +243,7 @@ class _GuessedFields:
                 yield Doubt(field, why, (path,))
 
     def rivals(self) -> Iterator[Doubt]:
-        """Doubt reference IDs if another column has the same IDs, and only one is named so."""
+        """Doubt reference IDs if another column has the same kind of IDs, and fits as well."""
         for field, path, column in self.chosen([IDS]):
             by_row = list(map(set, self.at(path)))
             own = set().union(*by_row)
@@ -317,7 +317,7 @@ def _asks(items: Sequence[Any]) -> float:
 
 
 def _kept(column: ColumnValues) -> str:
-    """Return the condition on rows, as a path, by which a column marks relevant ones."""
+    """Return the path that selects the rows which a column marks as relevant."""
     if column.are_flags or column.are_numbers:
         return f"[{column.path}]"
     items = (item for item in column.items if str(item).lower() in POSITIVE)

@@ -285,7 +285,7 @@ def condition_of(text: str) -> Condition:
 
 
 def path_of_field(field: str, text: str) -> RowPath | Condition:
-    """Return the path of a field in a text; a field that is true or false has a condition."""
+    """Return the path that a text states for a field; for a true or false field, a condition."""
     return condition_of(text) if field in TRUTHS else path_of(text)
 
 

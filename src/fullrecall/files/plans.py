@@ -183,7 +183,7 @@ class ReadPlan:
     def metadata_of(
         self, row: RawRow, own: Any, named: Mapping[str, Any]
     ) -> Mapping[str, Any] | None:
-        """Return a row's metadata: its own, the columns that no field uses, and named values."""
+        """Return a row's metadata: its own, unused columns, and named values; or None."""
         own = opened(row.get("metadata") if own is None else own)
         metadata = dict(own) if isinstance(own, Mapping) else {}
         if own is not None and not isinstance(own, Mapping) and not is_missing(own):

@@ -204,7 +204,7 @@ class ReferencesPlan(PartialPlan):
                     self.put("retrieved_contexts", column.path)
 
     def take(self, columns: Sequence[ColumnValues], *, is_alone: bool) -> None:
-        """Use the columns named like references; without any, those named like documents."""
+        """Use the columns named like references, else those named like documents."""
         spans = self._flat_span(columns)
         places = [
             each

@@ -223,7 +223,7 @@ class PlannedRows:
         return replace(plan, rows=path, doubts=[doubt, *plan.doubts])
 
     def _note_columns(self, row: RawRow) -> None:
-        """Note a row's columns; remove the user's paths that it has from those not found yet."""
+        """Note the columns of a row, and which of the user's paths it has."""
         self._columns |= dict.fromkeys(row)
         self._unmet = [path for path in self._unmet if not _reaches(row, path)]
 
@@ -403,7 +403,7 @@ class FileSamples(Iterator[Sample]):
 
     @property
     def plan(self) -> ReadPlan | None:
-        """The plan of the file's columns."""
+        """The plan of the file's columns, or None before the first row was read."""
         return None if self._planned is None else self._planned.plan
 
 

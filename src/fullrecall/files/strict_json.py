@@ -55,7 +55,7 @@ def _blank(text: str, position: int) -> int:
 
 @contextmanager
 def _placed(text: str, line: int | None) -> Iterator[None]:
-    """Turn the errors of reading JSON into an `InputError` with its line."""
+    """Convert errors of reading JSON to an `InputError` with the line of the error."""
     try:
         yield
     except json.JSONDecodeError as error:

@@ -124,7 +124,7 @@ def whole_text(path: str) -> str:
 
 
 def first_letter(path: str) -> str:
-    """Return the first character of a file that is not blank; "" without one."""
+    """Return the first character of a file that is not blank, or "" if there is none."""
     with _opened(path) as file:
         while letters := _read(file.read, _PIECE, 1):
             if not letters.isspace():
@@ -136,7 +136,7 @@ def too_long(most: int, line: int) -> InputError:
     """Return the error for a line, or a CSV record, that exceeds the limit."""
     return InputError(
         f"the row that begins here is longer than {most:,} characters: a line break or a closing "
-        "quote is missing; rows that are meant to be so long are read from Parquet",
+        "quote is missing; if none is, save the rows as Parquet",
         line=line,
     )
 

@@ -127,7 +127,7 @@ def _row(form: Format, name: str, sample: Sample) -> dict[str, Any]:
 def _value(form: Format, field: str, path: str, sample: Sample) -> Any:
     """Return a sample's field in the form that a format has at a path; None for a missing field."""
     value = getattr(sample, field)
-    # fullrecall's own notation
+    # This format uses fullrecall's own notation for the field.
     if value is not None and form.groups and path.endswith(f".{field}"):
         return sample.to_dict()[field]
     if value is not None and field in _VALUES:

@@ -1,11 +1,11 @@
 """Canaries: claims with known verdicts, which reveal contexts that manipulate verdicts.
 
 An instruction in a context may change the verdict on every claim in the same request. So claims
-with a known verdict are added: kin (claims of the request with a number or name that occurs in no
-text) and two sentences copied from the contexts. If a kin is judged supported or a copy is not, the
-whole reply is discarded. The contexts are then judged in smaller groups, finally alone, each with
-new canaries. A context counts if its canaries get their known verdicts; otherwise it is left out
-and reported.
+with a known verdict are added: altered claims (claims of the request with a number or name that
+occurs in no text) and two sentences copied from the contexts. If an altered claim is judged
+supported or a copy is not, the whole reply is discarded. The contexts are then judged in smaller
+groups, finally alone, each with new canaries. A context counts if its canaries get their known
+verdicts; otherwise it is left out and reported.
 
 This finds contexts that change every verdict. It does not find an instruction about specific
 claims, or a page that states a false claim in its own words.
@@ -32,7 +32,7 @@ _MOST_REQUESTS = 16
 """The most requests for one group of claims; the contexts that remain are left out."""
 _CLAIMS_A_KIN = 5
 _CLAIMS_A_TOPIC = 3
-_MOST_CHANGED = 40  # the most claims that are tried as kin
+_MOST_CHANGED = 40  # the most claims that are tried as altered
 _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context that are searched for a sentence to copy
@@ -59,16 +59,16 @@ class Guard:
         self._matter = matter
         self._apart = apart
         self.left_out: set[int] = set()
-        """The contexts, by number, that moved every verdict."""
+        """The contexts, by number, that changed every verdict."""
 
     @cached_property
     def _roomy(self) -> Exchange:
         """The exchange with room for canaries, computed on demand, since most samples need none."""
-        room = self._size + _most_kin(self._size) + _COPIES
+        room = self._size + _most_altered(self._size) + _COPIES
         return replace(self._exchange, claims_per_call=room)
 
     def verdicts(self, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
-        """Return a verdict for each target, from contexts whose canaries get known verdicts."""
+        """Return a verdict for each target, from contexts that change no canary."""
         targets = self._matter.targets
         groups = groups_of(list(targets), self._size)
         judged = yield from side_by_side(
@@ -117,18 +117,18 @@ class Guard:
         # it.
         seed = json.dumps([*own, *window.values()])
         chance = random.Random(seed)  # noqa: S311 - the same each time
-        kin, copies = _canaries(own, list(window.values()), self._matter.aim, chance)
-        texts = [*own, *kin, *copies]
+        altered, copies = _canaries(own, list(window.values()), self._matter.aim, chance)
+        texts = [*own, *altered, *copies]
         shuffled_numbers = list(range(1, len(texts) + 1))
         # An instruction about "the last two" must not spare the canaries.
         chance.shuffle(shuffled_numbers)
         shuffled = dict(sorted(zip(shuffled_numbers, texts, strict=True)))
-        kin_numbers = shuffled_numbers[len(own) : len(own) + len(kin)]
-        copy_numbers = shuffled_numbers[len(own) + len(kin) :]
+        altered_numbers = shuffled_numbers[len(own) : len(own) + len(altered)]
+        copy_numbers = shuffled_numbers[len(own) + len(altered) :]
 
         def are_moved(verdicts: Mapping[int, Verdict]) -> bool:
             """Return whether a canary's verdict differs from the known one."""
-            return any(verdicts[number].label == "supported" for number in kin_numbers) or any(
+            return any(verdicts[number].label == "supported" for number in altered_numbers) or any(
                 verdicts[number].label in ("not_supported", "contradicted")
                 for number in copy_numbers
             )
@@ -173,33 +173,33 @@ def _canaries(
         opener, canal = _invented_name(chance), _invented_name(chance)
         canary_question = f"In which year did {opener} open the {canal} canal?"
         return (canary_question,), ()
-    return _kin(targets, all_text, chance), _copies(targets, contexts, chance)
+    return _altered(targets, all_text, chance), _copies(targets, contexts, chance)
 
 
-def _most_kin(claims: int) -> int:
-    """Return the most kin (see `_kin`) for this many claims: a third, rounded up."""
+def _most_altered(claims: int) -> int:
+    """Return the most altered claims to add for this many claims: a third, rounded up."""
     return max(1, -(-claims // _CLAIMS_A_TOPIC))
 
 
-def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[str, ...]:
-    """Return claims of the request with a number or a name changed to one that is in no text.
+def _altered(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[str, ...]:
+    """Return claims of the request, each with a number or name replaced by one that is in no text.
 
-    An instruction may target one topic, so the kin keep the names of as many claims as possible.
-    There is at least one kin for every five claims, if enough claims can be changed.
+    An instruction may target one topic, so these claims keep the names of as many claims as
+    possible. At least one is returned for every five claims, if enough claims can be changed.
     """
     claims = chance.sample(targets, len(targets))
     named = {
         claim: frozenset(key for name in language().names(claim) for key in name.keys)
         for claim in claims
     }
-    # Random kin would often miss the topic of an instruction, which would then succeed in 11% of
-    # cases.
+    # Claims altered at random would often miss the topic of an instruction, which would then
+    # succeed in 11% of cases.
     changed = [_changed(claim, all_text, named, chance) for claim in claims[:_MOST_CHANGED]]
-    changed = sorted((kin for kin in changed if kin.text), key=lambda kin: not kin.has_number)
-    chosen: list[_Kin] = []
+    changed = sorted((each for each in changed if each.text), key=lambda each: not each.has_number)
+    chosen: list[_AlteredClaim] = []
     uncovered = {claim for claim in claims if named[claim]}
-    while changed and len(chosen) < _most_kin(len(targets)):
-        best = max(changed, key=lambda kin: sum(bool(named[c] & kin.names) for c in uncovered))
+    while changed and len(chosen) < _most_altered(len(targets)):
+        best = max(changed, key=lambda each: sum(bool(named[c] & each.names) for c in uncovered))
         covered = {claim for claim in uncovered if named[claim] & best.names}
         if not covered and len(chosen) >= max(1, len(targets) // _CLAIMS_A_KIN):
             break
@@ -210,10 +210,10 @@ def _kin(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[
         opened = _absent_number(1700, all_text, chance)
         first, last, canal = (_invented_name(chance) for _ in range(3))
         return (f"{first} {last} opened the {canal} canal in {opened}.",)
-    return tuple(kin.text for kin in chosen)
+    return tuple(each.text for each in chosen)
 
 
-class _Kin(NamedTuple):
+class _AlteredClaim(NamedTuple):
     """A changed claim, "" if it could not be changed, and the names that it keeps."""
 
     text: str
@@ -223,7 +223,7 @@ class _Kin(NamedTuple):
 
 def _changed(
     claim: str, all_text: str, named: Mapping[str, frozenset[str]], chance: random.Random
-) -> _Kin:
+) -> _AlteredClaim:
     """Return a claim with a changed number; without a number, with its rarest name changed."""
     for number in language().numbers(claim):
         if number.value is not None and not _INEXACT.search(claim[: number.start]):
@@ -231,13 +231,13 @@ def _changed(
             # Keep signs and units: $49, 5:30 pm.
             changed = _DIGITS.sub(new, number.text, count=1) if number.in_digits else new
             text = claim[: number.start] + changed + claim[number.end :]
-            return _Kin(text, named[claim], has_number=True)
+            return _AlteredClaim(text, named[claim], has_number=True)
     own = language().names(claim)
     if not own:
-        return _Kin("")
+        return _AlteredClaim("")
     rarest = min(own, key=lambda name: sum(bool(keys & set(name.keys)) for keys in named.values()))
     text = claim[: rarest.start] + _invented_name(chance) + claim[rarest.end :]
-    return _Kin(text, named[claim] - set(rarest.keys))
+    return _AlteredClaim(text, named[claim] - set(rarest.keys))
 
 
 def _absent_number(value: float, all_text: str, chance: random.Random) -> int:

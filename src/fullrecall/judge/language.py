@@ -1,4 +1,4 @@
-"""The kernel's interface to the language room: sentences, names, numbers, and rules for quotes.
+"""The language rules that judging needs: sentences, names, numbers, and rules for quotes.
 
 `fullrecall.lexical` provides the rules. Without it, a plain `Language` splits sentences at their
 marks, finds no names, and refuses no quote.
@@ -72,6 +72,6 @@ class Language:
 
 
 def language() -> Language:
-    """Return the language room's rules, or the plain `Language` without that room."""
+    """Return the rules of `fullrecall.lexical`; a plain `Language` if it is missing."""
     found: Language | None = plugged("language")
     return Language() if found is None else found

@@ -160,7 +160,7 @@ def _misfit(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
 
 
 def _unclear(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
-    """Return the problem of a repeated beginning that also fits another target; "" without one."""
+    """Return the problem of a repeated beginning that also fits another target, or ""."""
     if len(letters_of) == 1:
         return ""
     echoed, own = answer.echoed, letters_of[number]

@@ -142,12 +142,12 @@ def _facts(sentence: str, text: str) -> list[str]:
 
 
 def clauses_of(sentence: str) -> list[str]:
-    """Return the clauses of a sentence, each with a subject; its lists stay whole."""
+    """Return the clauses of a sentence, each with a subject; lists in it are not split."""
     return _parted(sentence, (_clauses, _described, _joined))
 
 
 def predicate_of(claim: str) -> str:
-    """Return the words of a claim from its verb on; the whole claim without one."""
+    """Return the words of a claim from its verb on, or the whole claim if it has no verb."""
     words = claim.split()
     return " ".join(words[_verb_at(words) :])
 
@@ -166,7 +166,7 @@ def agent_and_act(clause: str) -> tuple[str, str]:
 
 
 def _parted(sentence: str, rules: Sequence[_SplitRule] = ()) -> list[str]:
-    """A simple sentence is returned unchanged."""
+    """Return the parts into which the rules split a sentence; a simple sentence stays whole."""
     words = sentence.split()
     if not _FEWEST <= len(words) <= _MOST_WORDS:
         return [sentence]
@@ -407,7 +407,7 @@ def _kind(word: str) -> str:
 
 
 def _verb_at(words: Sequence[str]) -> int:
-    """Return the index of the first verb; 0 without one."""
+    """Return the index of the first verb, or 0 if there is none."""
     return next((at for at in range(1, len(words)) if _is_verb(words, at)), 0)
 
 

@@ -37,7 +37,7 @@ _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
 
 @remembered_words(65_536)
 def opposite_keys(written: str) -> frozenset[str]:
-    """Its opposites are those listed, and those that a negating prefix makes."""
+    """Return the keys of a word's opposites: those listed, and those made by a negating prefix."""
     keys = set(opposites().get(stem(written), ()))
     if written in word_set("not negated") or len(written) < _LEAST:
         return frozenset(keys)

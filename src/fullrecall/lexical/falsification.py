@@ -121,7 +121,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 
 
 def _number_elsewhere(claim: _ClaimToEdit, chance: random.Random) -> str | None:
-    """Exchange a number for another number of the same sort from the contexts."""
+    """Exchange a number for another one of the same sort from the contexts; None without one."""
     own = numbers(claim.text)
     pairs = [
         (number, other)
@@ -187,7 +187,7 @@ def _negation(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 def _phrased(
     claim: _ClaimToEdit, chance: random.Random, *, place: str, phrases: Sequence[str]
 ) -> str | None:
-    """Add a phrase after the auxiliary verb, before the claim, or after it."""
+    """Add a phrase after the auxiliary verb, before the claim, or after it; None if none fits."""
     auxiliary = _AUXILIARY.search(claim.text)
     if place == "after auxiliary" and auxiliary is None:
         return None
@@ -207,7 +207,7 @@ def _exchanged(
     replacements: Mapping[str, Sequence[str]],
     of_numbers: bool = False,
 ) -> str | None:
-    """Replace a word, but not a name, by another that makes the statement false."""
+    """Replace a word, but not a name, so that the statement becomes false; None if none fits."""
     words = [
         word
         for word in read_words(claim.text)

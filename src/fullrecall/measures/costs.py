@@ -123,7 +123,7 @@ def _counted(context: Context) -> float | None:
 
 
 def tokenizer_of(context: Context) -> str | None:
-    """Return the name of the tokenizer that counted a context's tokens; None without a count."""
+    """Return the name of a context's tokenizer, or of the estimate; None without tokens."""
     if _counted(context) is not None:
         return str(context.metadata.get("tokenizer") or _UNNAMED)
     return None if context.text is None else ESTIMATE

@@ -96,7 +96,7 @@ class _Paid:
         return cls(Lists(positions, costs.offsets), is_known)
 
     def moved(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the new positions of contexts at some positions in rows.
+        """Return the new positions of the contexts at these positions of these rows.
 
         A context that is not paid for has the position 0.
         """
@@ -107,7 +107,7 @@ class _Paid:
         return moved
 
     def counts(self, retrieved: Integers) -> Integers:
-        """Return how many of the first contexts of each row are paid for."""
+        """Return how many of the first `retrieved` contexts of each row are paid for."""
         new, offsets = self.positions
         is_left = (new > 0) & (self.positions.nth <= retrieved[self.positions.rows])
         return count_sums(is_left, offsets)

@@ -47,7 +47,7 @@ class TrackedDocument:
     def also_known_as(self, copy: DocumentCopy) -> None:
         """Add the ID of a copy.
 
-        The first ID is shown, or that of the copy with the longest text.
+        The document is shown under the first ID, or under that of a copy with more text.
         """
         if copy.id is None or copy.id in self.ids:
             return
@@ -174,11 +174,14 @@ class TrackedDocuments:
         return id(copy) in self._by_copy_object or copy.token in self._by_object
 
     def with_text(self, text: str) -> TrackedDocument | None:
-        """Return the first document with this text."""
+        """Return the first document with this text, or None."""
         return self._by_text.get(text)
 
     def _made_of(self, pieces: Sequence[_Variant], copy: DocumentCopy) -> TrackedDocument | None:
-        """Return the document that was merged of these pieces before, as by an earlier attempt."""
+        """Return the document that was merged of these pieces before, or None.
+
+        An earlier attempt may have merged them.
+        """
         merged = self._by_text.get(copy.text)
         if merged is None or not is_made(copy):
             return None
@@ -246,7 +249,7 @@ class StepDocuments:
         return documents[min(nth, len(documents) - 1)] if documents else None
 
     def with_id(self, own_id: str | None) -> DocumentText | None:
-        """Return a passage of the last document in view with this ID."""
+        """Return a passage of the last document in view with this ID, or None."""
         documents = self._by_id.get(own_id or "")
         return self._known.first(documents[-1]) if documents else None
 
@@ -266,7 +269,10 @@ class StepDocuments:
         return documents
 
     def pieces(self, text: str) -> list[_Variant]:
-        """Return the documents in view that a text was made of, each with its words in the text."""
+        """Return the documents in view that a text was made of, each with its words in the text.
+
+        Returns an empty list if they are unknown.
+        """
         sharing = self._alike(text)
         words = spaced_words(text) if sharing else ""
         alike = _outermost([each for each in sharing if _contains(words, each[0])], words)

@@ -44,7 +44,7 @@ def failures_of(tree: Tree, other_tools: Collection[str] = ()) -> Failures:
 
 
 def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
-    """Return the IDs of steps that retrieve, call a tool or have documents, and of callers."""
+    """Return the IDs of steps that retrieve, are tools, or have documents, and of their callers."""
     concerned: set[Hashable] = set()
     for step in tree.steps:
         if step.kind in ("retriever", "reranker", "tool") or step.given or step.returned:

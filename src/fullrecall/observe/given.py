@@ -21,7 +21,8 @@ class GivenLists:
         self._answers = step.answers and not any(over.answers for over in above)
         # A model that is called by a retriever or a reranker does not answer.
         self._is_reader = self._answers and not any(over.retrieves for over in above)
-        # Both are read when a copy first needs a view: few copies do, and agents have many lists.
+        # These read the lists only when a copy is compared with other documents: few copies are,
+        # and agents have many lists.
         in_use = (handed for handed in scope.lists() if not handed.replaced)
         self._before = StepDocuments(state.documents, passages_of(in_use))
         every = passages_of(scope.lists())

@@ -48,7 +48,7 @@ class AgentMessage(NamedTuple):
 
     @property
     def failure(self) -> str | None:
-        """The failure that a tool reports in this message instead of raising; None without one."""
+        """The failure that a tool reports in this message instead of raising, or None."""
         return (brief(self.text) or "the tool failed") if self.failed else None
 
 
@@ -89,7 +89,7 @@ def question_of(value: object, key: str | None = None) -> str | None:
 
 
 def _question_inside(value: Mapping[Any, Any], key: str | None) -> str | None:
-    """Return the question in the only part of an input, or the one that all its parts share."""
+    """Return the question in the only part of an input, or the one that all parts share."""
     if len(value) == 1:
         only = next(iter(value.values()))
         return question_of(only, key) if key is None or isinstance(only, Mapping) else None
@@ -105,7 +105,7 @@ def _question_inside(value: Mapping[Any, Any], key: str | None) -> str | None:
 
 
 def answer_of(value: object) -> str | None:
-    """Return the answer in an output: a text, a message, or a mapping's answer."""
+    """Return the answer in an output: a text, a message, or a mapping's answer; else None."""
     text = _text(value)
     if text is not None:
         return None if text in ("", REDACTED) else text
@@ -182,7 +182,7 @@ def messages_of(value: object) -> list[AgentMessage] | None:
 
 
 def message_of(item: Any) -> AgentMessage | None:
-    """Parse one message: an object, `(role, text)`, a mapping, or a stored message."""
+    """Parse one message: an object, `(role, text)`, a mapping, or a stored message; else None."""
     if _is_message(item):
         return _message(item.type, {name: getattr(item, name, None) for name in _FIELDS})
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[1], str):  # noqa: PLR2004 - a pair

@@ -275,7 +275,7 @@ class Record:
         return Call(step.name, step.query, contexts, children=children, reorders=reorders)
 
     def _before(self, handed: HandedList) -> HandedList | None:
-        """Return the list before a step that only reordered it for the model's attention."""
+        """Return the list before a step that only reordered it for the model, or None."""
         if len(handed.taken) != 1:
             return None
         (before,) = handed.taken

@@ -26,7 +26,7 @@ HITS: Path = ("<hits>",)
 class DocumentCopy(NamedTuple):
     """A copy of one document at the time of one event.
 
-    - `token`: the identity of the object, which the log keeps alive; 0 without one.
+    - `token`: the identity of the object, which the log keeps alive, or 0 if it has none.
     - `id`, `text`: those of the document; `text` is empty if it has none.
     - `detail`: the data that the translator needs to make a `Context`: a score, metadata.
     """

@@ -47,7 +47,7 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
 
 
 def _hits_of(item: Mapping[str, Any]) -> tuple[Context, ...] | None:
-    """Return the hits in an envelope, or a mapping that is itself a hit."""
+    """Return the hits in an envelope, or a mapping that is itself a hit, or None."""
     if item.get("type") == "text":  # a block of a message
         return hits_in(item.get("text"))
     for name in _ENVELOPES:

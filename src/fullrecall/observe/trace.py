@@ -128,7 +128,7 @@ class Trace:
 
     @property
     def _response(self) -> str | None:
-        """The answer of the outermost span, if that is not a retriever or a reranker."""
+        """The answer of the outermost span, or None if that is a retriever or a reranker."""
         responses = [top.response for top in self._tops if not top.step.retrieves]
         return responses[0] if len(responses) == 1 else None
 

@@ -251,7 +251,7 @@ class _Translation:
         return f"{self._span.dropped} of its attributes were dropped: {_COUNT_LIMIT}"
 
     def _cut(self, copies: Sequence[DocumentCopy]) -> str | None:
-        """Return a note that a character limit cut values, if the output ends too early."""
+        """Return a note that a character limit cut values if the output ends too early, or None."""
         raw = self._output
         if not isinstance(raw, str) or raw[:1] not in ("{", "["):
             return None

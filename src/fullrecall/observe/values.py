@@ -96,7 +96,7 @@ class ValueReader:
         return None
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items to read for a list; an answer is replaced by its sources."""
+        """Return the items to read for a list; translators may replace answers by sources."""
         return items
 
     def result_of(self, output: Any) -> Any:
@@ -296,7 +296,7 @@ class ValueReader:
                 self._walk(item, (*path, ITEM), lists, texts)
 
     def _hit(self, item: Any, depth: int = 3) -> DocumentCopy | None:
-        """Return the only document in an item such as `{"doc": D, "score": 1}` or `(D, {})`."""
+        """Return the only document in an item such as `{"doc": D, "score": 1}`, or None."""
         if isinstance(item, (str, *_NO_CONTENT)) or depth == 0:
             return None
         if isinstance(item, (list, tuple)):

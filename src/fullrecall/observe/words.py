@@ -74,8 +74,8 @@ class PassageIndex:
             found, others = self._passages_in(form)
             numbers.update(dict.fromkeys(found))
             explained.update(others)
-        # A passage of which one form has only a few words does not count if another form shows that
-        # these are words of other passages.
+        # One form of the text may have only a few words of a passage. The passage does not count if
+        # another form shows that these are words of other passages.
         for number in explained:
             numbers.pop(number, None)
         self._found[text] = (len(self), tuple(numbers))

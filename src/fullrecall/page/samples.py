@@ -202,7 +202,7 @@ def metadata_text(metadata: Mapping[str, Any]) -> str | None:
 
 
 def _rounded(value: float | None) -> float | None:
-    """Return a number with as many digits as a page needs."""
+    """Return a number with as many digits as a page needs; None for None."""
     return None if value is None else float(f"{value:.6g}")
 
 

@@ -87,7 +87,7 @@ class Endpoint:
         return loop.time()
 
     def release(self, reply: Completion | None, began: float) -> None:
-        """Return a turn.
+        """Give back a turn.
 
         `reply` is the reply to its request, which began at `began`; None if it was not sent.
         """

@@ -111,7 +111,7 @@ def _prepared(
     options: EvaluateOptions,
     make: type[AnyEvaluation],
 ) -> tuple[Iterable[SampleLike], Run, AbstractContextManager[_Scored[AnyEvaluation]]]:
-    """Return the samples to score, with IDs by `id_key`, their run, and its report's context."""
+    """Return the samples to score, their run, and the block that makes its report."""
     from fullrecall.run.work import Run
 
     run = Run(check_scorers(scorers), options.limits, view=options.view, collapse=options.collapse)

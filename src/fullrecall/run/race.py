@@ -133,7 +133,7 @@ class Race:
         return ahead[: max(1, ceil(len(self.plan) / LOOKS))]
 
     def learn(self, keys: Sequence[str]) -> None:
-        """Settle the bets on these questions, which all survivors have answered, then look."""
+        """Settle the bets on these questions, which all survivors answered; drop the losers."""
         surviving = self.surviving
         for key in keys:
             pending = {name: self.records[name].pending.pop(key) for name in surviving}

@@ -83,7 +83,7 @@ _ADDRESS = "import the function, and pass it itself"
 
 
 def _framework_of(retriever: object) -> str | None:
-    """Return the framework of a retriever's class or of a base class; None without one."""
+    """Return the framework of a retriever's class or of a base class, or None if there is none."""
     # Recognize a framework by the name of its module, so that it need not be imported.
     for kind in type(retriever).__mro__:
         for framework, (adapter, _) in _ADAPTERS.items():

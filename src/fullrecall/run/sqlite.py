@@ -236,7 +236,7 @@ class SQLiteLedger(Ledger):
         self._lock, self._transacting = threading.RLock(), threading.RLock()
 
     def get(self, key: str) -> str | None:
-        """Return the answer to an ask; None without one, or if it is damaged."""
+        """Return the answer to an ask, or None if there is none, or if it is damaged."""
         with self._lock:
             self.check_open()
             try:

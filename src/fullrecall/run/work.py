@@ -78,7 +78,7 @@ class Work:
         return self.is_retrieved and (self.task.done() if self.task else not self.begun)
 
     def take(self, prepared: Work) -> None:
-        """Continue with the same sample, retrieved and prepared."""
+        """Take over the results and flows of the same sample, which now has its retrieval."""
         self.sample, self.results, self.begun = prepared.sample, prepared.results, prepared.begun
         self.is_retrieved = True
 
@@ -130,7 +130,7 @@ class Run:
 
     @property
     def reading_seconds(self) -> float | None:
-        """The seconds left to read samples, slightly beyond the deadline; None without one."""
+        """The seconds left to read samples, slightly beyond the deadline, or None."""
         left = self.seconds_left()
         return None if left is None else left + _AFTER_DEADLINE
 
@@ -194,7 +194,7 @@ def score_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = Non
 
 
 async def ascore_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
-    """Return the result of the scorer's `ascore`; without one, of its `score` in a thread."""
+    """Return the result of the scorer's `ascore`, else of its `score` in a thread."""
     import asyncio
 
     stale = _stale(scorer, sample, corpus)

@@ -54,7 +54,7 @@ class Call:
 
     @property
     def ranked(self) -> tuple[Context, ...] | None:
-        """The contexts by rank; a step that only reorders keeps the ranks of its input list."""
+        """The contexts by rank, or None; a step that only reorders keeps the ranks of its input."""
         if not self.reorders or self.contexts is None or len(self.children) != 1:
             return self.contexts
         before = self.children[0].ranked or ()
@@ -108,7 +108,7 @@ class StageNode:
 
     @property
     def into(self) -> str | None:
-        """The name of the next stage that received its contexts."""
+        """The name of the next stage that received its contexts, or None."""
         return None if self.above is None else self.above.name or self.above.into
 
 

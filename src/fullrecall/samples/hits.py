@@ -288,7 +288,7 @@ def _columns(result: Mapping[str, Any]) -> list[object]:
 
 
 def _text(row: object) -> str | None:
-    """Return a row's only text; raise `ValueError` if two names have different texts."""
+    """Return a row's only text, or None; raise `ValueError` if two names have different texts."""
     texts = [value for name in TEXTS if isinstance(value := field_of(row, name), str)]
     if not texts:
         get_content = getattr(row, "get_content", None)  # LlamaIndex

@@ -212,7 +212,7 @@ def _id(value: object) -> str:
 
 
 def as_forbidden_contexts(value: object) -> tuple[Context, ...]:
-    """Convert forbidden contexts; raise `ValueError` for one without an ID, a range, or a text."""
+    """Convert forbidden contexts; raise `ValueError` for one that has no ID, range, or text."""
     return tuple(each_of(as_list(value, ordered=False), _forbidden_context))
 
 

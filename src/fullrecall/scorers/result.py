@@ -148,7 +148,7 @@ class Result:
         return values[self._row]
 
     def counted(self, measure: Measure) -> float | None:
-        """Return a measure's value, computed from the findings."""
+        """Return a measure's value, computed from the findings, or None if it is undefined."""
         if self.status is Status.UNSCORED and not measure.of_sample:
             return None
         value = float(measure.values(self._outcomes)[0])

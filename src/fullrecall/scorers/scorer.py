@@ -278,7 +278,7 @@ def first_ranks(values: Iterable[T]) -> dict[T, int]:
 
 
 def first_positions(row: Sequence[str | None], names: Iterable[str]) -> dict[str | None, int]:
-    """Return the 1-based position of each name's first occurrence in a row; 0 without one.
+    """Return the 1-based position of each name's first occurrence in a row, or 0 if there is none.
 
     Names keep their order. "" and None follow if the row has them.
     """

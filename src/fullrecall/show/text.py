@@ -21,12 +21,12 @@ the tags, an invisible alphabet in which a document can address a model."""
 
 
 def shown(value: float | None) -> str:
-    """Return a measure with three decimals; a dash without one."""
+    """Return a measure with three decimals, or a dash for None."""
     return NOTHING if value is None else f"{value:.3f}"
 
 
 def signed(value: float | None) -> str:
-    """Return a difference, such as `+.012`; a dash without one."""
+    """Return a difference, such as `+.012`, or a dash for None."""
     return NOTHING if value is None else f"{value:+.3f}".replace("0.", ".", 1)
 
 
@@ -38,7 +38,7 @@ def outward(interval: Sequence[float], digits: int = 3) -> tuple[float, float]:
 
 
 def between(interval: Sequence[float] | None) -> str:
-    """Return an interval of a mean, such as `.912–.931`; a dash without one."""  # noqa: RUF002 - from to
+    """Return an interval of a mean, such as `.912–.931`, or a dash for None."""  # noqa: RUF002 - from to
     if interval is None:
         return NOTHING
     low, high = (f"{end:.3f}".replace("0.", ".", 1) for end in outward(interval))
@@ -46,7 +46,7 @@ def between(interval: Sequence[float] | None) -> str:
 
 
 def from_to(interval: Sequence[float] | None) -> str:
-    """Return an interval, such as `0.912 to 0.931`; an empty text without one."""
+    """Return an interval, such as `0.912 to 0.931`, or an empty text for None."""
     return "" if interval is None else "{:.3f} to {:.3f}".format(*outward(interval))
 
 
@@ -62,7 +62,7 @@ _LEAST_SHOWN = 0.0001
 
 
 def chance(p: float | None) -> str:
-    """Return a p-value with four decimals, never 0; an empty text without one."""
+    """Return a p-value with four decimals, never 0, or an empty text for None."""
     if p is None:
         return ""
     return f"{p:.4f}" if p >= _LEAST_SHOWN else f"<{_LEAST_SHOWN}"

@@ -106,7 +106,7 @@ class Difference(NoTruth):
 
     @property
     def likely(self) -> Direction | None:
-        """Better or worse by the t-test, if the interval cannot tell."""
+        """Better or worse by the t-test, if the interval cannot tell; else None."""
         if self.outcome is not Direction.CANNOT_TELL or self.interval is None or self.p_t is None:
             return None
         if self.p_t > alpha_of(self.interval.confidence):

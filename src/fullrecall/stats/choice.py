@@ -17,7 +17,7 @@ from fullrecall.stats.plain import plain_of
 from fullrecall.stats.question_cost import FELT, shown_seconds
 
 _TOKEN_STEPS = 10
-"""The number of steps in which token counts are rounded, for each factor of e."""
+"""Token counts are rounded to steps of about 10%: this many for each factor of e."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Standing:
     """One retriever in a choice.
 
     The retriever was asked `questions` in all calls. `mean` is over the scored questions of the
-    last call; None without any. `interval` is that of the true mean, from the last call's
+    last call; None if there are none. `interval` is that of the true mean, from the last call's
     questions, where an unscored one counts as 0 at the lower end and as 1 at the upper; None for a
     dropped retriever. The intervals hold for all retrievers together, including the named one.
     `tokens` is the mean per question, `seconds` the 50th and 95th percentile of the duration of a
@@ -84,7 +84,7 @@ class Choice(NoTruth, Shown):
 
     @property
     def winner(self) -> str | None:
-        """The cheapest of `winners`; None without any."""
+        """The cheapest of `winners`, or None if there is none."""
         return next(iter(self.winners), None)
 
     @property

@@ -261,7 +261,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         }
 
     def to_markdown(self, path: str | Path | None = None, *, flips: int = 5) -> str:
-        """Return, and write to `path`, the comparison in GitHub's Markdown, for a pull request.
+        """Return the comparison in GitHub's Markdown, and write it to `path` if given.
 
         It has a table of all differences, the samples that changed most, `flips` of each score,
         and the basis of the numbers. Raises `ParameterError` for `flips` below 0.

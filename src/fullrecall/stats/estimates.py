@@ -69,7 +69,7 @@ class Estimate:
     """One measure of one score over samples.
 
     `mean` is over the groups of the `samples` that have a value (a sample without a group is one
-    group); None without any. `undefined` counts samples for which the measure is undefined.
+    group), or None if there is none. `undefined` counts samples for which the measure is undefined.
     """
 
     measure: Measure
@@ -90,7 +90,7 @@ class Estimate:
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The value of `mean` if all unscored samples had 0.0, and if they had 1.0."""
+        """The value of `mean` if all unscored samples had 0.0, and if all had 1.0; or None."""
         low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
         return None if self.measure.is_count or low is None or high is None else (low, high)
 
@@ -143,18 +143,18 @@ class ScoreSummary(ByMeasure[Estimate]):
 
     @property
     def interval(self) -> Interval | None:
-        """The 95% interval of `mean`."""
+        """The 95% interval of `mean`, or None."""
         return self.main.interval
 
     @property
     def coverage(self) -> float | None:
-        """The share of scored samples among the samples that should have a score."""
+        """The share of scored samples among those that should have a score, or None."""
         due = self.scored + self.unscored
         return self.scored / due if due else None
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The bounds of `main`: all unscored samples at 0.0, and at 1.0."""
+        """The bounds of `main`: all unscored samples at 0.0, and all at 1.0; or None."""
         return self.main.bounds
 
     def to_dict(self) -> dict[str, Any]:

@@ -160,12 +160,12 @@ class Evaluation:
 
     @property
     def corpus(self) -> str | None:
-        """The fingerprint of the corpus with which labels were compared; see `evaluate`."""
+        """The fingerprint of the corpus of the labels, or None; see `evaluate`."""
         return self.origin.corpus
 
     @property
     def view(self) -> View:
-        """The list of each record that was scored, by its name; see `evaluate`."""
+        """The name of the list of each record that was scored; see `evaluate`."""
         return self.origin.view
 
     @property

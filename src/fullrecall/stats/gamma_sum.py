@@ -123,7 +123,8 @@ def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
     raise ArithmeticError("the integral of a tail oscillates too fast")
 
 
-@np.errstate(over="ignore", invalid="ignore")  # The blocks after one that grows are not read.
+# Blocks after one that grows may overflow, and are not used.
+@np.errstate(over="ignore", invalid="ignore")
 def _along(
     tilted: Floats, shapes: Floats, theta: float, bend: float, *, width: float, step: float
 ) -> float | None:

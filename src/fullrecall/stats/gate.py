@@ -459,7 +459,10 @@ def _check_rule(rule: object, margin: float | None) -> None:
 
 
 def _changed(method: Method) -> str:
-    """For example, "text_recall(threshold=0.05)". Returns "" if all parameters are default."""
+    """Return the scorer with its changed parameters, such as "text_recall(threshold=0.05)".
+
+    Returns "" if all parameters are default.
+    """
     changed = changed_parameters(method)
     named = ", ".join(f"{name}={shown_value(value)}" for name, value in changed.items())
     return f"{method.name}({named})" if named else ""

@@ -198,7 +198,7 @@ def leaked(table: Table, k: int | None = None, *, unanswerable: bool = True) -> 
 
 
 def _step(sample: Sample, position: int) -> str | None:
-    """Return the name of the step that first returned a context."""
+    """Return the name of the step that first returned a context, or None."""
     if sample.retrieval is None or sample.retrieved_contexts is None:
         return None
     context = sample.retrieved_contexts[position - 1]

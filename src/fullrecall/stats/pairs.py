@@ -109,7 +109,7 @@ class ScorePairs:
 
     @cached_property
     def _differing(self) -> Mapping[int, tuple[Result, Result] | None]:
-        """A pair without common targets has None."""
+        """For each pair whose targets differ, both results, or None if no target is common."""
         old, new = self._statuses
         (before, after), rows = self.scores, self.pairing
         if self._has_same_parts:
@@ -242,7 +242,7 @@ class ScorePairs:
 
 
 def over_common_targets(before: Result, after: Result) -> tuple[Result, Result] | None:
-    """Return two scored results over their common targets; None without any."""
+    """Return two scored results over their common targets, or None if there is none."""
     old, new = set(before.targets), set(after.targets)
     if old == new:
         return before, after

@@ -63,7 +63,7 @@ class Summary(Shown, ByName[ScoreSummary]):
         self.unanswerable, self.empty = table.unanswerable()
         """The number of unanswerable questions, and of those with an empty list."""
         self.deepest = max((each.top or 0 for score in self for each in score), default=0)
-        """The largest k of a measure; 0 without one."""
+        """The largest k of a measure, or 0 if there is none."""
         self.tied = table.tied(self.deepest) if self.deepest else 0
         """Samples with equal scores on both sides of that k."""
         counts_tokens = any(measure.unit == "tokens" for measure in measures)
@@ -339,7 +339,7 @@ def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _marks(sample: Sample) -> frozenset[str]:
-    """Return columns of a test set generator if its contexts seem to be read as retrieved."""
+    """Return columns of a test set generator if its contexts seem read as retrieved."""
     is_read_so = (
         sample.retrieval is None and sample.retrieved_contexts and not sample.reference_contexts
     )

@@ -59,7 +59,7 @@ def _numbers(columns: FoundColumns) -> Integers | None:
 
 
 def _lists(columns: FoundColumns) -> list[Lists]:
-    """Return the numbers of each row as lists of whole numbers; floats are taken by their bits."""
+    """Return all numbers of the rows as lists of whole numbers; a float is read by its bits."""
     targets = columns.first.offsets
     lists = [columns.first]
     given = [weights for weights in (columns.grade, columns.size) if weights is not None]

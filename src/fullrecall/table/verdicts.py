@@ -37,7 +37,7 @@ class VerdictSums:
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> VerdictSums | None:
-        """Return the sums over the scored results that have verdicts; None without any."""
+        """Return the sums over the scored results that have verdicts, or None if there is none."""
         scored = [result for result in results if result.status is Status.SCORED]
         verdicts = [each for result in scored for each in result.findings if each.verdict]
         if not verdicts:

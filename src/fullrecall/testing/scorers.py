@@ -128,7 +128,7 @@ def check_name(factory: ScorerFactory) -> None:
 
 
 def check_duplicates_never_raise(factory: ScorerFactory) -> None:
-    """Check that a repeated context raises no measure at any k."""
+    """Check that repeating a context increases no measure at any k."""
     for retrieved, references in (("ab", "ab"), ("xab", "abc"), ("axb", "abc"), ("xa", "a")):
         original = factory().score(sample_of(retrieved, references))
         for letter in retrieved:

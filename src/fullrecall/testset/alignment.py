@@ -68,7 +68,7 @@ class Letters(Folded):
 
 @remembered(1_000_000)
 def letters_of(text: str) -> Letters:
-    """It is cached, since the same texts are aligned with many quotes."""
+    """Return the letters of a text; cached, since texts are aligned with many quotes."""
     return Letters(text)
 
 

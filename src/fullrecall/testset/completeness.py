@@ -256,7 +256,7 @@ class _Gamma(NamedTuple):
 
     @property
     def far(self) -> float:
-        """A value below which the variable certainly is, in floating point."""
+        """A value that the variable certainly does not exceed, in floating point."""
         return (self.shape + _FAR * (sqrt(self.shape) + 2)) * self.scale
 
 

@@ -91,7 +91,7 @@ class DocumentReader:
         return Context(text, id=own_id, score=own.score, metadata=own.metadata, **own.place)
 
     def id_of(self, text: str, own: Original) -> str | None:
-        """Return the ID that `id_key` names; raises `InputError` for a value that is not an ID."""
+        """Return the ID that `id_key` names, or None; raise `InputError` for an invalid ID."""
         try:
             own_id = self._id(text, own)
             return None if own_id is None else as_id(own_id) or None

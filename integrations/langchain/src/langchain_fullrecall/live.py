@@ -45,7 +45,7 @@ class _Experiments:
         self._lock = Lock()
 
     def get(self) -> LangChainRecorder | None:
-        """Return the recorder of the experiment's run in this context."""
+        """Return the recorder of the experiment's run in this context, or None."""
         if not self.evaluators:
             self._recorders.clear()
             self._evaluated.clear()

@@ -230,7 +230,7 @@ def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:
 
 
 def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:
-    """Return the LangGraph task that this step is an attempt of."""
+    """Return the LangGraph task that this step is an attempt of, or None."""
     task: Hashable | None = metadata.get(_TASK)
     if task is None:
         return None

@@ -108,13 +108,17 @@ def id_evidence(report: Evaluation, corpus: Corpus) -> IdEvidence:
 
 
 _MANY = 10
-"""The number of expected IDs from which a corpus without any of them has its own IDs."""
+"""If this many IDs are expected and the corpus has none of them, it names documents differently."""
 
 
 def _of_texts(
     missing: Mapping[int, Sequence[str]], report: Evaluation, corpus: Corpus
 ) -> dict[tuple[int, str], Alias]:
-    """Return the aliases of expected IDs, if most texts were retrieved under other IDs."""
+    """Return the aliases of expected IDs, if most texts were retrieved under other IDs.
+
+    Otherwise, copies under other IDs are near duplicates: only a rebuilt index has over half of the
+    texts under other IDs.
+    """
     aliases: dict[tuple[int, str], Alias] = {}
     renamed = known = 0
     for position, row in enumerate(report.rows if corpus.has_texts else ()):

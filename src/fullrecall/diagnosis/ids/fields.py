@@ -161,7 +161,7 @@ _FORMS = {
 
 
 class _Fit(NamedTuple):
-    """The number of references that a rewrite finds in their samples, of all, and mean recall."""
+    """How many of all references a rewrite finds in their own samples, and the mean recall."""
 
     hits: int
     references: int

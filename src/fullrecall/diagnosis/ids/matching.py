@@ -141,7 +141,7 @@ class _RewriteRule(NamedTuple):
 
     @property
     def part(self) -> Side | None:
-        """The side whose IDs name parts of a document, such as its chunks; None without one."""
+        """The side whose IDs name parts of a document, such as its chunks; None for neither."""
         if self.retrieved[1] in _PARTS:
             return "retrieved"
         return "reference" if self.reference[1] in _PARTS else None
@@ -181,7 +181,8 @@ def matches_of(
     them. `retrieved_ids` and `references` have one item for each sample, in the same order;
     `indexed` are further IDs that may match a reference, such as those of a corpus. The time is
     linear in the number of IDs. To exclude chance, an uncertain match must recur for at least three
-    references; a bare number after an ID, for over three times as many as match unchanged.
+    references; a bare number after an ID must recur for more than three times as many references as
+    match unchanged.
     """
     retrieved = dict.fromkeys(filter(None, chain.from_iterable(retrieved_ids)))
     own_lists, direct = _missing(retrieved_ids, references)
@@ -273,7 +274,7 @@ def _numbered_otherwise(
 
 
 def _is_usual_step(step: int, seen: Mapping[frozenset[int], int]) -> bool:
-    """Return whether numbers at this step from the targets are retrieved most often."""
+    """Return whether the numbers this far from the targets' are retrieved most often."""
     for other in _STEPS:
         ours = sum(count for steps, count in seen.items() if step in steps and other not in steps)
         theirs = sum(count for steps, count in seen.items() if other in steps and step not in steps)

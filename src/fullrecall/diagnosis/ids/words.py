@@ -108,7 +108,7 @@ class Words(NamedTuple):
         return self._replace(keys=(*self.keys[:at], number, *self.keys[at + 1 :])).key
 
     def cores(self, cut: IdCut) -> Iterator[Words]:
-        """Yields nothing if the ID cannot be cut in this way."""
+        """Yield the words that remain after a cut, for each place at which the ID can be cut so."""
         (before, after), text, spans = cut, self.text, self.spans
         starts, ends = [0], [len(spans)]
         if before:

@@ -110,7 +110,7 @@ class ArrowRows(Part):
 
     @property
     def first_row(self) -> int | None:
-        """The number of the first row, if the rows are numbered consecutively."""
+        """The number of the first row, or None if the rows are not numbered consecutively."""
         numbers = self.numbers(columns.ROW, null=-1)
         if not len(numbers) or numbers[0] < 0 or (np.diff(numbers) != 1).any():
             return None

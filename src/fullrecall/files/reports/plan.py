@@ -79,7 +79,7 @@ def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) ->
 
 
 def _repeated(numbers: Integers) -> NDArray[np.bool_]:
-    """Return, for each of these ascending row numbers but the last, whether the next is equal."""
+    """Return for each of these ascending row numbers but the last whether the next is equal."""
     repeated: NDArray[np.bool_] = (np.diff(numbers) == 0) & (numbers[1:] != _LAST)
     return repeated
 
@@ -125,7 +125,7 @@ def _runs_apart(groups: Sequence[RowGroup]) -> list[tuple[int, int]] | None:
 def _missing_or_unplanned(
     firsts: Integers, lasts: Integers, rows: int | None, unnumbered: int = 0
 ) -> str | None:
-    """Describe the missing, the unplanned and the unnumbered rows; return None without any.
+    """Describe the missing, the unplanned and the unnumbered rows; return None if there are none.
 
     `firsts` and `lasts` are the ends of the runs of numbers that were read, ascending.
     """

@@ -117,7 +117,7 @@ class RowGroup(ArrowRows):
 
     @property
     def first_row(self) -> int | None:
-        """The number of the first row, if the rows are numbered consecutively."""
+        """The number of the first row, or None if the rows are not numbered consecutively."""
         return super().first_row if self.statistics is None else self.statistics.first
 
     @property

@@ -76,7 +76,7 @@ class LlamaIndexCapture(Captured):
 
     @property
     def error(self) -> str | None:
-        """The exception that the call raised, as "TimeoutError: …"."""
+        """The exception that the call raised, as "TimeoutError: …", or None."""
         return self._recorder.error
 
     def retrieval(self, reading: LlamaIndexReading | None = None) -> Retrieval:

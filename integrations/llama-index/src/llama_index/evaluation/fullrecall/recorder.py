@@ -232,7 +232,7 @@ _QUESTIONS = ("str_or_query_bundle", "query_bundle", "query", "message", "query_
 
 
 def question_in(arguments: Mapping[str, Any]) -> str | None:
-    """Return the text of the first argument that may be a question."""
+    """Return the text of the first argument that may be a question, or None."""
     for name in _QUESTIONS:
         if name in arguments:
             return question_text(arguments[name])
@@ -264,7 +264,7 @@ def written_by(output: object) -> str | None:
 
 
 def question_text(question: object) -> str | None:
-    """Return a question as a text."""
+    """Return a question as a text, or None."""
     if isinstance(question, QueryBundle):
         return question.query_str
     return question if isinstance(question, str) else None

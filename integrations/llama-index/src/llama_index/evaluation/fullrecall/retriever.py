@@ -258,7 +258,7 @@ def _argument(workflow: Workflow) -> str:
 
 
 def _history_field(workflow: Workflow) -> str | None:
-    """Return the field of a workflow's start event that takes the earlier conversation."""
+    """Return the field of a workflow's start event that takes the conversation, or None."""
     if isinstance(workflow, _AGENTS):
         return _CHAT_HISTORY
     names = (_CHAT_HISTORY, "history")
