@@ -12,7 +12,7 @@ from fullrecall import IdRecall, Report, Sample, compare, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.measures import Recall
 from fullrecall.page import page as pages
-from fullrecall.page.samples import metadata_text
+from fullrecall.page.samples import _range, metadata_text
 from fullrecall.page.tables import Chart, Curve, CurveMean, chart, path
 from fullrecall.stats.bounds import Interval
 
@@ -129,3 +129,23 @@ def test_the_axis_of_differences_fits_them(after: int, size: int, end: str) -> N
     worse = [asked(retrieved_context_ids=["a"]) if n < after else asked() for n in range(size)]
     page = compare(report(*before), report(*worse), Recall).to_html()
     assert f"-{end} to +{end}" in page
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "place"),
+    [
+        (0, 1, (0, 1)),
+        (0, 4, (0, 4)),
+        (3, 4, (3, 4)),
+        (0, 5, None),
+        (2, 2, None),
+        (3, 2, None),
+        (-1, 2, None),
+        (None, 2, None),
+        (1, None, None),
+    ],
+)
+def test_a_mark_is_within_its_text(start: Any, end: Any, place: Any) -> None:
+    """A range of at least one character of the text is marked, and no other."""
+    assert _range("text", start, end) == place
+    assert _range(None, start, end) is None
