@@ -31,6 +31,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import interrupt
 from langsmith.schemas import Run
 
+from fullrecall.observe.step import ROWS
 from langchain_fullrecall.stored import StoredRun
 
 WAITING = graph(State, MemorySaver(), a=lambda _: {"q": interrupt("?")})
@@ -208,3 +209,27 @@ def test_whose_call_a_run_was_that_is_stored_beside_another(
     assert [names.get(step.parent) for step in read.steps] == [None, "root", caller]
     assert read.partial == partial
     assert (read.steps[0].began, read.steps[0].ended) == (1, 6)
+
+
+def test_only_the_outermost_output_may_be_rows() -> None:
+    """Bare texts count as rows where they are the output of the whole call."""
+
+    def chain(name: str, output: object, *children: Run) -> Run:
+        return Run(
+            id=uuid4(),
+            name=name,
+            run_type="chain",
+            inputs={"question": "q"},
+            outputs={"output": output},
+            start_time=MORNING,
+            end_time=MORNING,
+            dotted_order=f"20250101T000000000000Z{name}",
+            child_runs=list(children),
+        )
+
+    texts = ["one text", "two text"]
+    (alone,) = StoredRun(chain("root", texts)).steps
+    assert [listed.path for listed in alone.returned] == [ROWS, ()]
+    root, child = StoredRun(chain("root", "answer", chain("child", texts))).steps
+    assert [listed.path for listed in child.returned] == [()]
+    assert root.returned == ()
