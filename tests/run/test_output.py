@@ -106,7 +106,8 @@ def test_a_retriever_is_asked_for_the_rest(name: str, tmp_path: Path) -> None:
     kept = stopped.value.report.summary()["id_recall"].scored
     asked.clear()
     asked += ["again"] * 20
-    with pytest.warns(UserWarning, match=f"keeps {kept} rows of an earlier run"):
+    told = f"keeps {kept} rows of an earlier run with their contexts; replace=True asks the retr"
+    with pytest.warns(UserWarning, match=told):
         report = evaluate(samples, IdRecall(), **ask)
     assert len(asked) == 20 + 30 - kept
     assert report.summary()["id_recall"].scored == 30
@@ -170,13 +171,13 @@ def test_rows_of_another_run_are_refused(name: str, tmp_path: Path) -> None:
     """Rows of other samples, another order, other scorers or lists are refused; the file stays."""
     path, samples = tmp_path / name, made.samples(20)
     before = list(run(samples, path))
-    others = [
-        [*samples[:5], Sample(user_input="another"), *samples[6:]],
-        samples[::-1],
-        samples[:10],
-    ]
-    for other in others:
-        with pytest.raises(ReportError, match="has other samples, the first at position"):
+    others = {
+        6: [*samples[:5], Sample(user_input="another"), *samples[6:]],
+        1: samples[::-1],
+        11: samples[:10],
+    }
+    for place, other in others.items():
+        with pytest.raises(ReportError, match=f"has other samples, the first at position {place}:"):
             run(other, path)
     with pytest.raises(ReportError, match="scores by other scorers or parameters: pass replace"):
         evaluate(samples, [IdRecall(), TextRecall(threshold=0.9)], output=path, progress=False)

@@ -364,3 +364,52 @@ def test_each_promise_is_checked(check: str, at: int, said: dict[str, Any], mess
     (checked,) = (each for each in SCORER_CHECKS if each.__name__ == f"check_{check}")
     with pytest.raises((AssertionError, AttributeError, TypeError), match=message):
         checked(lying(at, said))
+
+
+class _Odd:
+    """A result that is pickled or copied as something else, or can be changed."""
+
+    def __init__(self, fault: str) -> None:
+        self.fault = fault
+        self.note = ""
+
+    def __reduce__(self) -> Any:
+        return (_Odd, ("another" if self.fault == "pickle" else self.fault,))
+
+    def __deepcopy__(self, _: object) -> Any:
+        return _Odd("another" if self.fault == "copy" else self.fault)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Odd) and self.fault == other.fault
+
+    def __hash__(self) -> int:
+        return hash(self.fault)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("pickle", "the result does not pickle"),
+        ("copy", "the result does not copy"),
+        ("none", r"_Odd\.note can be changed"),
+    ],
+)
+def test_a_result_is_a_plain_value(fault: str, message: str) -> None:
+    """A result is pickled and copied as itself, and cannot be changed."""
+
+    class Scorer(IdRecall):
+        def score(self, sample: Sample | None = None, /, **fields: Any) -> Any:
+            return _Odd(fault)
+
+        def __reduce__(self) -> Any:
+            return IdRecall, ()
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, IdRecall)
+
+        def __hash__(self) -> int:
+            return 0
+
+    (check,) = (each for each in SCORER_CHECKS if each.__name__ == "check_values_are_plain")
+    with pytest.raises(AssertionError, match=message):
+        check(Scorer)
