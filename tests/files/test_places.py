@@ -72,6 +72,30 @@ def test_an_output_at_an_address(memory: Any) -> None:
         evaluate(SAMPLES, IdRecall(), output="memory://bucket/o.jsonl", progress=False)
 
 
+def test_what_is_no_report_at_an_address(memory: Any) -> None:
+    """Another suffix, and another file at the address, are refused; the file stays."""
+    with pytest.raises(
+        ReportError, match=r"a report is saved as \.jsonl or \.parquet, got 'r\.html'"
+    ):
+        _report().save("memory://bucket/r.html")
+    with pytest.raises(
+        ReportError, match=r"a report is saved as \.jsonl or \.parquet, got 'r\.csv'"
+    ):
+        evaluate(SAMPLES, IdRecall(), output="memory://bucket/r.csv", progress=False)
+    memory.pipe("/bucket/r.parquet", b"mine")
+    for replace in (False, True):
+        with pytest.raises(ReportError, match=r"r\.parquet is no saved report: name another file"):
+            evaluate(
+                SAMPLES,
+                IdRecall(),
+                output="memory://bucket/r.parquet",
+                replace=replace,
+                progress=False,
+            )
+    assert memory.cat("/bucket/r.parquet") == b"mine"
+    assert memory.find("/") == ["/bucket/r.parquet"]
+
+
 def test_a_golden_set_at_an_address(memory: Any) -> None:
     """A golden set at an address is read as text, compressed or Parquet; errors name the line."""
     lines = "\n".join(map(json.dumps, SAMPLES)).encode()

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.observe.calls import of_calls
 
-from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall import Context, IdRecall, Report, Sample, evaluate
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Leak, Precision, Recall
+from fullrecall.samples.calls import Call
 from fullrecall.scorers.result import Result, Status
 from fullrecall.table.groups import IdRange, are_apart
 from fullrecall.table.origin import Origin
 from fullrecall.table.part import straddles
+from fullrecall.table.row import Row
 from fullrecall.table.table import Table
 
 SAMPLES = [
@@ -199,12 +202,18 @@ def test_each_distinct_text_is_counted_once() -> None:
     ]
     report = evaluate(samples, IdRecall(), progress=False)
     report.stopped = "the end"
+    recorded = Sample(
+        id="4", retrieval=of_calls([Call("s", query="q", contexts=(Context("zzz", id="a"),))])
+    )
+    report.add(Row(4, recorded, [IdRecall().score(recorded)]))
     changed = report.with_tokens(count, tokenizer="letters")
-    assert counted == ["x", "yy"]
+    assert counted == ["x", "yy", "zzz"]
+    (call,) = changed[3].sample.retrieval.calls  # type: ignore[union-attr]
+    assert [each.metadata["tokens"] for each in call.contexts or ()] == [2]
     for row, order in ((changed[0], (0, 1, None)), (changed[1], (None, 1, 0))):
         contexts = row.sample.retrieved_contexts or ()
         assert [each.metadata.get("tokens") for each in contexts] == [*order]
-    assert [row.results[0].score for row in changed] == [1.0, 1.0, None]
+    assert [row.results[0].score for row in changed] == [1.0, 1.0, None, None]
     assert (changed.stopped, changed.methods) == ("the end", report.methods)
 
 
