@@ -23,3 +23,23 @@ def test_results_are_read_by_number_and_by_the_name_of_a_score() -> None:
         assert row.results[:1] == (row.results["id_recall"],)
     with pytest.raises(ParameterError, match="no score 'recall': choose one of id_recall, "):
         found.results["recall"]
+
+
+def test_results_by_index_slice_and_name() -> None:
+    """Results are read by an index, a slice, or a score's name; other keys are errors."""
+    rows = [{"id": "q", "user_input": "why?", "retrieved_ids": ["a"], "expected_ids": ["a"]}]
+    (row,) = evaluate(rows, [IdRecall(), IdRecall(name="again")], progress=False)
+    assert row.results["again"] is row.results[1] is row.results[-1]
+    assert row.results[:1] == (row.results[0],)
+    assert row.results[True] is row.results[1]
+    with pytest.raises(ParameterError, match="no score 'x': choose one of id_recall, again"):
+        row.results["x"]
+    for key in (1.0, None, b"again"):
+        with pytest.raises(TypeError):
+            row.results[key]  # type: ignore[call-overload]
+    with pytest.raises(IndexError):
+        row.results[2]
+    assert repr(row) == "Row(q: 1.000 id_recall, 1.000 again)"
+    assert str(row).startswith("q\nwhy?\n")
+    with pytest.raises(AttributeError, match="'Row' object has no attribute 'samples'"):
+        row.samples  # type: ignore[attr-defined] # noqa: B018
