@@ -118,3 +118,17 @@ def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:
     given = {"scorer": IdRecall(), "retrievers": {"first": first, "failing": failing}, **arguments}
     with pytest.raises(ParameterError, match=message):
         choose(QUESTIONS, progress=False, **given)
+
+
+def test_calls_that_were_not_timed() -> None:
+    """A retrieval whose record has no seconds counts as one that took none."""
+
+    def untimed(_: str) -> Retrieval:
+        return Retrieval([Context(id="c")], seconds=[None])
+
+    def timed(_: str) -> Retrieval:
+        return Retrieval([Context(id="c"), Context(id="d")], seconds=[0.25, 0.5])
+
+    found = choose(QUESTIONS[:3], IdRecall(), {"un": untimed, "timed": timed}, progress=False)
+    assert found["un"].seconds == (0.0, 0.0)
+    assert found["timed"].seconds == (0.5, 0.5)

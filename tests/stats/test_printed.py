@@ -366,3 +366,17 @@ def test_samples_that_are_not_compared_are_counted_by_reason() -> None:
         ["unscored", None],
         [None, "new"],
     ]
+
+
+def test_changes_that_are_not_shown_together() -> None:
+    """A change whose interval excludes 0 is undecided if several are decided at one error rate."""
+    hits = [["d", "e"]] * 7 + [["x"]] * 33
+    reports = {"first": likely(*[["x"]] * 40)} | {f"better {n}": likely(*hits) for n in range(6)}
+    alone = compare(reports["first"], reports["better 0"], Recall)
+    assert "(Holm)" not in alone.sentences[0]
+    (sheet,) = compare(reports, Recall).sheets
+    assert len(sheet.lead) == 6
+    for sentence in sheet.lead:
+        assert sentence.endswith(
+            "40 samples); not shown at one error rate for all that was compared (Holm)"
+        )
