@@ -15,6 +15,8 @@ from fullrecall.files.trec import TIED
 from fullrecall.measures import Leak, Precision, Recall, tokens
 from fullrecall.samples.calls import Call
 from fullrecall.show.sheet import cell_of
+from fullrecall.stats import comparison as comparisons
+from fullrecall.stats import estimates
 from fullrecall.stats.change import LIKELY_NOTE
 from fullrecall.stats.comparison import Comparison
 from fullrecall.table.origin import Origin
@@ -380,3 +382,15 @@ def test_changes_that_are_not_shown_together() -> None:
         assert sentence.endswith(
             "40 samples); not shown at one error rate for all that was compared (Holm)"
         )
+
+
+def test_without_the_rooms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its room, advice on IDs is left out, and a page is an error."""
+    rows = [{"id": str(n), "retrieved_ids": [f"D{n}"], "expected_ids": [f"d{n}"]} for n in range(9)]
+    report = evaluate(rows, IdRecall(), progress=False)
+    for module in (estimates, comparisons):
+        monkeypatch.setattr(module, "plugged", lambda _: None)
+    assert report.summary()[0].rewrite is None
+    assert report.summary()[0].mean == 0.0
+    with pytest.raises(ParameterError, match=r"to_html needs fullrecall\.page, which is not insta"):
+        compare(report, report).to_html()

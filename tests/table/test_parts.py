@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.observe.calls import of_calls
 
-from fullrecall import Context, IdRecall, Report, Sample, evaluate
+from fullrecall import Context, IdRecall, Report, Sample, compare, evaluate
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Leak, Precision, Recall
 from fullrecall.samples.calls import Call
@@ -227,3 +227,42 @@ def test_saved_parts_have_the_same_targets(tmp_path: Path) -> None:
         assert not saved.other_targets(0, WHOLE, 0).any()
     results: list[Result] = [row.results[0] for row in WHOLE]
     assert [len(each.findings) for each in results] == [1, 2, 1, 0, 0, 1, 1, 0]
+
+
+def test_rows_that_were_appended_join_their_groups() -> None:
+    """A repeated ID is found if it was appended after the groups were read."""
+    table = Table(WHOLE.methods)
+    table.append(WHOLE.sample(0), [WHOLE.result(0, 0)])
+    table.append(WHOLE.sample(1), [WHOLE.result(1, 0)])
+    assert table.groups == ["g", None]
+    other = Table(WHOLE.methods)
+    for at in (1, 4):
+        other.append(WHOLE.sample(at), [WHOLE.result(at, 0)])
+    assert other.group_codes is None
+    other.append(WHOLE.sample(1), [WHOLE.result(1, 0)])
+    first, second, third = other.groups
+    assert first == third != second
+    assert other.group_codes is not None
+    assert other.group_codes.tolist() == [0, -1, 0]
+
+
+def test_files_whose_ids_overlap_have_repeated_ids(tmp_path: Path) -> None:
+    """IDs are distinct only if the ranges of all files are known and apart."""
+    rows = [{"id": f"q{n}", "retrieved_ids": ["a"], "expected_ids": ["a"]} for n in range(1, 7)]
+    for name, part in (("one", rows[:3]), ("two", rows[3:]), ("both", rows[2:4])):
+        evaluate(part, IdRecall(), progress=False).save(tmp_path / f"{name}.parquet")
+
+    def opened(*names: str) -> Report:
+        parts = [Report.open(tmp_path / f"{name}.parquet").table.parts for name in names]
+        return Report(WHOLE.methods, table=Table(WHOLE.methods, [*chain.from_iterable(parts)]))
+
+    unlike = opened("one", "two")
+    assert unlike.table.has_distinct_ids
+    assert unlike.table.groups == [None] * 6
+    for names in (("one", "both"), ("one", "one")):
+        alike = opened(*names)
+        assert not alike.table.has_distinct_ids
+        assert any(alike.table.groups)
+        with pytest.raises(ReportError, match="appears twice in the report"):
+            compare(alike, alike)
+    assert not WHOLE.has_distinct_ids
