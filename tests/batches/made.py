@@ -66,14 +66,14 @@ def rows(count: int = 24) -> list[dict[str, Any]]:
     return made
 
 
-def without_gaps(row: dict[str, Any]) -> dict[str, Any]:
+def without_absent_keys(row: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a row without its gaps and its place."""
     return {name: value for name, value in row.items() if value is not None and name != "place"}
 
 
 def plain(some: list[dict[str, Any]], how: Any = SCORERS, **options: Any) -> Report:
     """Return the report of `evaluate` over the rows, without any table."""
-    samples = [Sample(**without_gaps(row)) for row in some]
+    samples = [Sample(**without_absent_keys(row)) for row in some]
     return evaluate(samples, how, progress=False, **options)
 
 

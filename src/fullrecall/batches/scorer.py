@@ -17,7 +17,7 @@ from fullrecall._util.dataframes import FrameRow, frame_columns, is_missing
 from fullrecall._util.extras import pyarrow
 from fullrecall.batches.frame import batch_frame, misspelled, with_scores
 from fullrecall.errors import InputError, ParameterError
-from fullrecall.files.frames import without_gaps
+from fullrecall.files.frames import without_absent_keys
 from fullrecall.files.paths import path_of
 from fullrecall.files.plans import FIELDS, Given, ReadPlan, named_plan
 from fullrecall.files.rows import Rename
@@ -258,7 +258,9 @@ class BatchScorer:
                         raise errors[index]
                     if self.position is not None and positions[number - 1] is None:
                         raise unnumbered
-                    yield plan.sample({name: without_gaps(cell) for name, cell in cells.items()})
+                    yield plan.sample(
+                        {name: without_absent_keys(cell) for name, cell in cells.items()}
+                    )
                 except InputError as error:
                     bad[number - 1] = _left_of(cells, plan), error.problem
 

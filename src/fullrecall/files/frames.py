@@ -31,7 +31,7 @@ def from_rows(
     NaN, NA and NaT count as missing. Raises `InputError` with the row's number (from 1).
     """
     framed = is_frame(rows)
-    cell = without_gaps if _is_hugging_face(rows) or framed else plain_value
+    cell = without_absent_keys if _is_hugging_face(rows) or framed else plain_value
     given = Given.of(None, fields, rename)
     planned = PlannedRows(given, id_key=id_key, cell=cell, file="rows", is_table=framed)
     numbered = enumerate(rows_of(rows), start=1)
@@ -55,7 +55,7 @@ def _explained(samples: Iterator[T]) -> Iterator[T]:
         raise
 
 
-def without_gaps(value: object) -> object:
+def without_absent_keys(value: object) -> object:
     """Return the value of an Arrow cell without the keys that only other rows have.
 
     Arrow stores a mapping as a struct of every key that *any* row has: a row's `{"d1": 3}` comes

@@ -115,7 +115,7 @@ class _Guess(ReferencesPlan):
             if column.items and field not in met and self._is_other_than(column, field):
                 continue
             if field == IDS and column.is_all((list, tuple)) and all(map(is_pair, column.items)):
-                self.sort_lists(column, [], [])
+                self.add_lists(column, [], [])
                 continue
             if field in met and field not in self.given.fields and self._differ(met[field], column):
                 why = f"{met[field]} and {column.path} may both be it"

@@ -158,7 +158,7 @@ class ReadPlan:
         contexts = cells.get("retrieved_contexts")
         if id_key is not None and contexts is not None:
             cells["retrieved_contexts"] = contexts_of(contexts, id_key=id_key)
-            cells.pop("retrieved_context_ids", None)  # These IDs come from another field.
+            cells.pop("retrieved_context_ids", None)  # These IDs are not those at `id_key`.
         elif id_key is not None and cells.get("retrieved_context_ids") is not None:
             raise ids_alone()
         elif isinstance(contexts, (list, tuple)) and _are_hits(contexts):

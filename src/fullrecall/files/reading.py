@@ -21,7 +21,7 @@ from fullrecall.files.containers import (
     rows_of_file,
     rows_of_partitions,
 )
-from fullrecall.files.frames import without_gaps
+from fullrecall.files.frames import without_absent_keys
 from fullrecall.files.plans import Given, ReadPlan
 from fullrecall.files.reports.signature import is_report
 from fullrecall.files.rows import FileSamples, PlannedRows, Rename, in_file
@@ -152,7 +152,7 @@ def _opened(
     if kind is not None and kind not in list(KINDS):
         raise ParameterError(f"must be one of {', '.join(KINDS)}, got {kind!r}", "format")
     kind, rows = _container(path, kind, given.left_out)
-    cell = without_gaps if kind == "parquet" else None
+    cell = without_absent_keys if kind == "parquet" else None
     is_table = kind in ("csv", "tsv", "parquet")
     name = shown_path(path)
     return name, rows, PlannedRows(given, id_key=id_key, cell=cell, file=name, is_table=is_table)

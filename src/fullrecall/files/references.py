@@ -331,7 +331,7 @@ class ReferencesPlan(PartialPlan):
             texts += [found[TEXTS]] if TEXTS in found else []
             unclear += [] if found or ids else [column.path]
         elif column.is_all((list, tuple)):
-            self.sort_lists(column, ids, unclear)
+            self.add_lists(column, ids, unclear)
         elif column.are_numbers and not any(isinstance(value, list) for value in column.values):
             are_whole = all(str(item).strip().isdecimal() for item in column.items)
             is_count = column.name.endswith("s") and not column.words & _ID_WORDS
@@ -343,7 +343,7 @@ class ReferencesPlan(PartialPlan):
         elif column.items:
             {"ids": ids, "texts": texts}.get(column.form, unclear).append(column.path)
 
-    def sort_lists(self, column: ColumnValues, ids: list[str], unclear: list[str]) -> None:
+    def add_lists(self, column: ColumnValues, ids: list[str], unclear: list[str]) -> None:
         """Add the path of a column of lists: any-of groups, or pairs of a document and a number."""
         inner = [part for item in column.items for part in item]
         if all(map(is_pair, column.items)):

@@ -30,9 +30,9 @@ from fullrecall.judge.verdicts import merged
 
 _MOST_REQUESTS = 16
 """The most requests for one group of claims; the contexts that remain are left out."""
-_CLAIMS_A_KIN = 5
+_CLAIMS_PER_ALTERED = 5
 _CLAIMS_A_TOPIC = 3
-_MOST_CHANGED = 40  # the most claims that are tried as altered
+_MOST_CHANGED = 40  # the most claims that are tried
 _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context that are searched for a sentence to copy
@@ -62,7 +62,7 @@ class Guard:
         """The contexts, by number, that changed every verdict."""
 
     @cached_property
-    def _roomy(self) -> Exchange:
+    def _with_canaries(self) -> Exchange:
         """The exchange with room for canaries, computed on demand, since most samples need none."""
         room = self._size + _most_altered(self._size) + _COPIES
         return replace(self._exchange, claims_per_call=room)
@@ -126,7 +126,7 @@ class Guard:
         altered_numbers = shuffled_numbers[len(own) : len(own) + len(altered)]
         copy_numbers = shuffled_numbers[len(own) + len(altered) :]
 
-        def are_moved(verdicts: Mapping[int, Verdict]) -> bool:
+        def are_changed(verdicts: Mapping[int, Verdict]) -> bool:
             """Return whether a canary's verdict differs from the known one."""
             return any(verdicts[number].label == "supported" for number in altered_numbers) or any(
                 verdicts[number].label in ("not_supported", "contradicted")
@@ -134,10 +134,10 @@ class Guard:
             )
 
         matter = replace(self._matter, targets=shuffled, window=window)
-        judged = yield from self._roomy.verdicts(matter, are_moved)
+        judged = yield from self._with_canaries.verdicts(matter, are_changed)
         # without any label, the request failed
         is_answered = any(verdict.label for verdict in judged.values())
-        if is_answered and (are_moved(judged) or not all(judged[n].label for n in copy_numbers)):
+        if is_answered and (are_changed(judged) or not all(judged[n].label for n in copy_numbers)):
             return None
         return {
             target: self._proven(number, judged[number], matter)
@@ -201,7 +201,7 @@ def _altered(targets: Sequence[str], all_text: str, chance: random.Random) -> tu
     while changed and len(chosen) < _most_altered(len(targets)):
         best = max(changed, key=lambda each: sum(bool(named[c] & each.names) for c in uncovered))
         covered = {claim for claim in uncovered if named[claim] & best.names}
-        if not covered and len(chosen) >= max(1, len(targets) // _CLAIMS_A_KIN):
+        if not covered and len(chosen) >= max(1, len(targets) // _CLAIMS_PER_ALTERED):
             break
         changed.remove(best)
         uncovered -= covered

@@ -180,7 +180,7 @@ def _fits(text: str, echoed: str) -> bool:
 def _letters(text: object) -> str:
     """Return the letters and digits of a text, without marks and spaces, in one case.
 
-    A text that has only marks is returned unchanged; a value that is not a text gives "".
+    A text that has only marks is only stripped; a value that is not a text gives "".
     """
     if not isinstance(text, str):
         return ""

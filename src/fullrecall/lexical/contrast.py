@@ -24,7 +24,7 @@ _WITHIN = 3  # the claim and the text share one of this many words beside an opp
 _MOST = 60  # the most words of a claim that may have an opposite
 _SHORT = 15  # the most words of a claim in which one other word decides
 _EQUAL = 2  # the fewest equal words beside a place, except at the beginning of both texts
-_LONGEST_NAME = 4  # the most words of a stretch with a name
+_LONGEST_NAME = 4  # the most words of a part that has a name
 _CODE = re.compile("`[^`]++(?:`|$)")
 _NOT = re.compile(
     r"\b(?:(?:does|do|did|is|are|was|were) )?not (?=\w)|\bnot |(?:(?<=\bcan)not|n['\u2019]t)(?= )",

@@ -44,7 +44,7 @@ class TrackedDocument:
         self.from_outside = False
         self.read_in: dict[str, None] = {}
 
-    def also_known_as(self, copy: DocumentCopy) -> None:
+    def add_id_of(self, copy: DocumentCopy) -> None:
         """Add the ID of a copy.
 
         The document is shown under the first ID, or under that of a copy with more text.
@@ -135,7 +135,7 @@ class TrackedDocuments:
             document = TrackedDocument(copy, pieces)
             self._by_text.setdefault(copy.text, document)
         else:
-            document.also_known_as(copy)
+            document.add_id_of(copy)
         if copy.token:
             self._by_object[copy.token] = document
         if copy.id is not None:

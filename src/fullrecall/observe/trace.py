@@ -51,8 +51,8 @@ class Trace:
     """The spans of a trace as a tree, numbered in the order of their events."""
 
     def __init__(self, spans: Iterable[TracedStep]) -> None:
-        # An exporter that retries may write a span twice. Copies, since a block may be read while
-        # it is still running.
+        # An exporter that retries may write a span twice. Spans are copied, since a block may be
+        # read while it is still running.
         copies = (replace(span, step=replace(span.step)) for span in spans)
         self._spans = {span.step.id: span for span in copies}
         ordered = sorted(self._spans.values(), key=lambda s: (s.start, s.end, s.step.name))

@@ -95,14 +95,14 @@ class MissedTargets(Sequence[Missed]):
         if isinstance(key, slice):
             start, stop, step = key.indices(len(self))
             if step == 1:
-                return list(islice(self._from(start), max(0, stop - start)))
+                return list(islice(self._missed_from(start), max(0, stop - start)))
             return [self[index] for index in range(start, stop, step)]
-        return next(self._from(range(len(self))[key]))
+        return next(self._missed_from(range(len(self))[key]))
 
     def __iter__(self) -> Iterator[Missed]:
-        return self._from(0)
+        return self._missed_from(0)
 
-    def _from(self, first: int) -> Iterator[Missed]:
+    def _missed_from(self, first: int) -> Iterator[Missed]:
         """Yield the missed targets from a position on."""
         nth = int(np.searchsorted(self._ends, first, side="right"))
         skipped = first - (int(self._ends[nth - 1]) if nth else 0)

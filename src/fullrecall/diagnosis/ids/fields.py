@@ -119,7 +119,8 @@ def rewrite_of(
         {*ids, *(name for name, own in matches.items() if any(m.retrieved in ids for m in own))}
         for ids in lists
     ]
-    # Numbers may follow any name, and parts of an ID may be in many other IDs.
+    # Only these matches prove that both sides name the same documents: a bare number may follow any
+    # name, and a part of an ID may be in many IDs.
     lettered = {
         name
         for name, match in pairs.items()

@@ -169,7 +169,7 @@ def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> Retrieva
         for each in output.tool_calls
         if isinstance(each, ToolCallResult) and not _searched_nothing(each)
     ]
-    if not results and is_response(output.raw):  # The tool returns directly.
+    if not results and is_response(output.raw):  # A tool's result is the answer.
         return _found_in_response(output.raw, reading)
     for result in sorted(results, key=lambda each: each.tool_id):
         texts = [value for value in result.tool_kwargs.values() if isinstance(value, str)]

@@ -164,7 +164,7 @@ class LlamaIndexRecorder:
             step.kind = "chain"  # This retriever looks up tools, answers, rows or earlier messages.
         step.outputs += self._inner.pop(id_, ())
         if step.answers:
-            step.outputs = ()  # Engines return the same object, which does not show a recovery.
+            step.outputs = ()  # Engines return an inner call's object without any recovery.
         if self.deliver is not None and (step.answers or id_.partition("-")[0].endswith(".run")):
             self.deliver(self, output, id_)
 
