@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Context, Sample
+from fullrecall import Context, IdRecall, Sample, diagnose, evaluate
 from fullrecall.diagnosis.ids.fields import id_hint
 
 
@@ -56,3 +56,37 @@ def test_misses_alone_are_no_wrong_level() -> None:
     """A weak retriever misses targets: without evidence there is no advice on IDs."""
     assert id_hint(sample(["doc-1"], chunk("7f3a", source="x"))) == ""
     assert id_hint(sample(["doc-1"], chunk(None, source="x"))) == ""
+
+
+def test_documents_that_the_corpus_names_as_sources() -> None:
+    """A reference that is the source of indexed contexts has another level than their IDs.
+
+    If a reference was retrieved under its own ID, both have one level, and the sources explain
+    nothing.
+    """
+    chunks = [Context(f"The river has {n} words.", id=f"{n}7f3", source=f"d{n}") for n in range(6)]
+    samples = [
+        sample([f"d{n}"], chunks[(n + 1) % 6]) for n in range(5)
+    ]  # fmt: skip
+    found = diagnose(evaluate(samples, IdRecall(), progress=False), corpus=chunks)
+    assert [(str(each.cause), each.detail) for each in found] == [
+        ("wrong_id_level", f"a context of the corpus has it as its source, and '{n}7f3' as its ID")
+        for n in range(5)
+    ]
+    samples.append(sample(["other"], chunk("other")))
+    found = diagnose(evaluate(samples, IdRecall(), progress=False), corpus=chunks)
+    assert [str(each.cause) for each in found] == ["never_retrieved"] * 5
+
+
+@pytest.mark.parametrize(("field", "value", "rank"), [("doc", "d1", 2), ("source", "d1", 2)])
+def test_a_reference_in_another_field(field: str, value: str, rank: int) -> None:
+    """A retrieved context that has the reference in another field is named with its rank."""
+    context = Context("t", id="u", source=value) if field == "source" else chunk("u", doc=value)
+    report = evaluate([sample(["d1"], chunk("x"), context)], IdRecall(), progress=False)
+    (found,) = diagnose(report)
+    where = "as its source" if field == "source" else "at id_key='doc'"
+    assert found.detail == f"the context at rank 2 has it {where}, and 'u' as its ID"
+    assert (str(found.cause), found.rank) == (
+        "wrong_id_level" if field == "source" else "id_mismatch",
+        rank,
+    )
