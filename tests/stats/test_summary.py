@@ -9,7 +9,7 @@ import pytest
 from tests.observe.calls import of_calls
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
-from fullrecall.measures import Recall
+from fullrecall.measures import Leak, Recall
 from fullrecall.measures.findings import CreditStep, Finding, Target
 from fullrecall.report import Row
 from fullrecall.samples.calls import Call
@@ -131,3 +131,55 @@ def test_no_sample_is_said() -> None:
         evaluate([], IdRecall(), progress=False).summary()
     )
     assert "no sample was given" not in str(report_of([None]).summary())
+
+
+def test_many_calls_in_a_sentence() -> None:
+    """The means within at most 30 calls are shown, and then that of all calls."""
+    calls = [Call("s", query=f"{n:02}", contexts=(Context("x", id=f"d{n}"),)) for n in range(40)]
+
+    def sentence(expected: list[str], made: list[Call]) -> str:
+        sample = Sample(id="q", expected_ids=expected, retrieval=of_calls(made))
+        summary = evaluate([sample], IdRecall(), progress=False).summary(Recall)
+        (found,) = (note for note in summary.sheets[0].notes if "after call 1" in note)
+        return found
+
+    half, zeros = " ".join(["0.500"] * 30), " ".join(["0"] * 29)
+    assert sentence(["d0", "d35"], calls) == (
+        f"id_recall after call 1, 2, …: {half}; new targets: 1 {zeros}; after all 40 calls 1.000"
+    )
+    assert sentence(["d0"], calls[:2]) == (
+        "id_recall after call 1, 2, …: 1.000 1.000; new targets: 1 0; stop after call 1: the same "
+        "recall, 50% of the tokens"
+    )
+    assert sentence(["d1"], calls[:2]) == (
+        "id_recall after call 1, 2, …: 0.000 1.000; new targets: 0 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "leaking", "sentence"),
+    [
+        (20, 0, "leak@1: 0 of 20 questions leak: at most 14.0% of such questions (95%)"),
+        (1, 0, "leak@1: 0 of 1 question leak: at most 95.0% of such questions (95%)"),
+        (0, 0, "leak@1: no question forbids anything"),
+        (
+            5,
+            4,
+            (
+                "leak@1: 4 of 5 questions leak, at most 99.0% of such questions (95%): 0: a at "
+                "rank 1; 1: a at rank 1; 2: a at rank 1; … and 1 more"
+            ),
+        ),
+    ],
+)
+def test_leaks_in_a_sentence(forbidden: int, leaking: int, sentence: str) -> None:
+    """The rate of leaks has an upper bound, which is rounded up; three leaks are named."""
+    samples = [
+        Sample(
+            id=str(n),
+            retrieved_ids=["a", "b"],
+            forbidden_ids=(["a"] if n < leaking else ["b"]) if n < forbidden else None,
+        )
+        for n in range(20)
+    ]
+    assert sentence in str(evaluate(samples, IdRecall(), progress=False).summary(Leak @ 1))
