@@ -148,3 +148,65 @@ def test_options_out_of_range(options: dict[str, Any]) -> None:
     (name,) = options
     with pytest.raises(ParameterError, match=f"^{name} must be"):
         diagnose(report_of("id_recall"), **options)
+
+
+DOCS = list(DOCUMENTS.values())
+NOT_INDEXED = "not_in_corpus: no context of the corpus has the ID 'zebra.md'"
+ASK = "unknown: to find the cause, pass"
+INDEXED = "never_retrieved: in the corpus, but not"
+
+
+def three(_: str) -> list[dict[str, str]]:
+    """Return three documents."""
+    return DOCS[:3]
+
+
+def broken(_: str, k: int) -> list[dict[str, str]]:
+    """Fail."""
+    raise ConnectionError(f"down at {k}")
+
+
+def repeating(_: str, k: int) -> list[dict[str, str]]:
+    """Return two documents twice, and then another one."""
+    return [*DOCS[1:3], *DOCS[1:3], DOCS[9]][:k]
+
+
+@pytest.mark.parametrize(
+    ("options", "gone", "jungle", "kettle"),
+    [
+        ({}, f"{ASK} corpus= and retriever=", None, None),
+        ({"corpus": [each["text"] for each in DOCS]},
+         f"{ASK} a corpus with IDs and retriever=", None, None),
+        ({"corpus": DOCS}, NOT_INDEXED,
+         ("never_retrieved: in the corpus, and not among the 3 retrieved; retrieve deeper to learn "
+         "its rank: retriever="), None),
+        ({"retriever": three},
+         f"{ASK} corpus= and retriever= with a function that takes k", None, None),
+        ({"retriever": search, "deep_k": 5}, f"{ASK} corpus=", None, None),
+        ({"retriever": search, "deep_k": 5, "corpus": DOCS}, NOT_INDEXED,
+         f"{INDEXED} in the top 5", None),
+        ({"retriever": search, "deep_k": 10, "corpus": DOCS}, NOT_INDEXED,
+         "beyond_k: at rank 10 when retrieving 10", f"{INDEXED} in the top 10"),
+        ({"retriever": three, "corpus": DOCS}, NOT_INDEXED,
+         f"{INDEXED} among the 3 that the retriever returns: it takes no k to search deeper", None),
+        ({"retriever": lambda _, k: DOCS[:3][:k], "corpus": DOCS}, NOT_INDEXED,
+         f"{INDEXED} among the 3 returned of 100", None),
+        ({"retriever": broken, "corpus": DOCS}, NOT_INDEXED,
+         "failed_call: the retriever failed: ConnectionError: down at 100", None),
+        ({"retriever": repeating, "corpus": DOCS}, NOT_INDEXED,
+         ("crowded_out: at rank 5 when retrieving 100; 2 of the contexts before it are duplicates "
+         "of others"), f"{INDEXED} among the 5 returned of 100"),
+    ],
+)  # fmt: skip
+def test_causes_by_the_evidence(
+    options: dict[str, Any], gone: str, jungle: str | None, kettle: str | None
+) -> None:
+    """Each further source of evidence names a cause, or what else would name it."""
+    found = diagnose(report_of("id_recall"), **options)
+    causes = {(each.sample, each.target): f"{each.cause}: {each.detail}" for each in found}
+    assert causes == {
+        ("gone", "zebra.md"): gone,
+        ("never", "jungle.md"): jungle or gone,
+        ("never", "kettle.md"): kettle or jungle or gone,
+        ("none", "kettle.md"): "nothing_retrieved: the retriever returned an empty list",
+    }
