@@ -348,7 +348,7 @@ LIES: list[tuple[str, int, dict[str, Any], str]] = [
     ("strangers_change_no_recall", 1, {"values": 0.1}, "moves"),
     ("strangers_change_no_recall", 7, {"values": 0.1}, "moves"),
     ("reference_order_and_duplicates", 1, {"values": 0.1}, "depends on the references' order"),
-    ("order_is_rank", 0, {"findings": (FOUND,)}, "the target stands at rank 2"),
+    ("order_is_rank", 0, {"findings": (FOUND,)}, "the target is at rank 2"),
     ("identity_of_targets", 1, {"targets": ("a",)}, "differ between retrievals"),
     ("identity_of_targets", 2, {"targets": (Target(("a",)), Target(("b",)))}, "the same targets"),
 ]
