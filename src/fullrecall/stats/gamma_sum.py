@@ -20,7 +20,7 @@ hyperbolic contours for computing the Bromwich integral", Mathematics of Computa
 from __future__ import annotations
 
 from itertools import accumulate, repeat
-from math import exp, inf, isfinite, log, log1p, pi
+from math import exp, expm1, inf, isfinite, log, log1p, pi
 
 import numpy as np
 
@@ -63,6 +63,10 @@ def log_probability_below_zero(weights: Floats, shapes: Floats) -> float:
         return 0.0
     if not (weights < 0).any():
         return -inf
+    for side in (-1, 1):
+        alone = weights * side > 0
+        if shapes[alone].tolist() == [1.0]:
+            return _log_beside_exponential(weights / weights[alone], shapes, side)
     if float(weights @ shapes) > 0:
         return min(0.0, _log_lower_tail(weights, shapes))
     above = exp(_log_lower_tail(-weights, shapes))
@@ -74,6 +78,20 @@ def t_tails(df: float, t: float) -> float:
     # t² / (t² + df) is a beta variable: the share of one gamma variable in the sum of two.
     weights, shapes = np.array([t * t, -df], float), np.array([df / 2, 0.5])
     return exp(log_probability_below_zero(weights, shapes))
+
+
+def _log_beside_exponential(ratios: Floats, shapes: Floats, side: int) -> float:
+    """Return ln P where one exponential variable E is all that has the sign `side`.
+
+    `ratios` are the weights divided by that of E. For a sum G >= 0 of the other variables, without
+    their signs, P(E >= G) = E exp(-G): a product, which needs no integral.
+    """
+    others = ratios < 0
+    exponent = -float(shapes[others] @ np.log1p(-ratios[others]))
+    if side < 0:
+        return exponent
+    # Each form keeps all digits on its side of 1/2.
+    return log(-expm1(exponent)) if exponent > -log(2) else log1p(-exp(exponent))
 
 
 def _log_lower_tail(weights: Floats, shapes: Floats) -> float:
