@@ -132,7 +132,8 @@ print(report.summary())
     unused = {
         "secrets", "fractions", "fullrecall.measures.ranking", "fullrecall.measures.counts",
         "fullrecall.measures.text", "fullrecall.stats.slices", "fullrecall.stats.smallest_k",
-        "fullrecall.table.verdicts",
+        "fullrecall.table.verdicts", "numpy.typing", "fullrecall.samples.id_keys",
+        "fullrecall.samples.hit_fields", "rich",
     }  # fmt: skip
     assert loaded & unused == set()
 

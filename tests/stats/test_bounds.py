@@ -67,6 +67,31 @@ def hits(found: int, n: int) -> Counts:
 class TestNumbers:
     """K and the bounds equal closed forms."""
 
+    @pytest.mark.parametrize("values", [[0.5, 1.0], [0.2] * 3 + [0.9], [1.0] * 200, [0.25]])
+    def test_beside_one_exponential_k_is_a_product(
+        self, values: list[float], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Where one side has one variable, K has all its digits without an integral."""
+        monkeypatch.delattr(gamma_sum, "_integral")
+        for mean in (1e-9, 0.01, 0.1999):  # all values are above, so only E_0 is on the other side
+            expected = prod(mean / value for value in values)
+            assert mean_above(Counts.of(values), mean) == pytest.approx(expected, rel=1e-13)
+        mirrored = [1 - value for value in values]
+        for mean in (0.8001, 0.99, 1 - 2**-30):
+            expected = prod((1 - mean) / value for value in values)
+            assert mean_below(Counts.of(mirrored), mean) == pytest.approx(expected, rel=1e-13)
+
+    @pytest.mark.parametrize("mean", [0.3, 0.5, 0.9, 0.999_999])
+    def test_with_one_value_above_the_mean_k_is_a_product(
+        self, mean: float, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """K is 1 less the probability that this value alone outweighs all others."""
+        monkeypatch.delattr(gamma_sum, "_integral")
+        below = [0.0, 0.1, 0.1, 0.25]
+        losses = [mean - value for value in below] + [mean]
+        expected = 1 - prod(1 / (1 + loss / (1 - mean)) for loss in losses)
+        assert mean_above(Counts.of([*below, 1.0]), mean) == pytest.approx(expected, rel=1e-13)
+
     @pytest.mark.parametrize("n", [1, 7, 1_000, 100_000])
     @pytest.mark.parametrize("mean", [0.01, 0.5, 0.99])
     def test_of_hits_k_is_the_binomial_tail(self, n: int, mean: float) -> None:

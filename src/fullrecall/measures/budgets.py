@@ -9,6 +9,7 @@ from sys import float_info
 from typing import Literal, TypeAlias, get_args
 
 from fullrecall._util.parameters import check_k
+from fullrecall._util.value_object import ValueObject
 from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
 
@@ -19,8 +20,8 @@ _FORM = r"(?a)(?P<amount>\d+(?:\.\d+)?)(?P<unit>calls?|tokens?|s|seconds?)"
 _WRITTEN = r"(?a)(?P<unit>calls|tokens|seconds)\((?P<amount>\d+(?:\.\d+)?)\)"
 
 
-@dataclass(frozen=True, repr=False)
-class CutBudget:
+@dataclass(frozen=True, eq=False, repr=False)
+class CutBudget(ValueObject):
     """A cut by cost.
 
     A context counts if at most `amount` of `unit` was spent until it was returned.

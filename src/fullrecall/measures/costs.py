@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import isnan
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall.measures.budgets import CutBudget
 from fullrecall.measures.lists import Floats, Integers, count_sums, offsets_of
 from fullrecall.samples.context import Context
 from fullrecall.samples.retrieval import Retrieval
 from fullrecall.samples.sample import Sample
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CHARACTERS_PER_TOKEN = 4.0
 """The characters of a token if there is no tokenizer; the usual estimate for English."""
@@ -30,7 +33,7 @@ _UNNAMED = "the contexts' own count"
 _UNKNOWN = float("nan")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Costs:
     """The cost of each context of some rows, summed up to its position.
 

@@ -14,7 +14,6 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall.errors import ParameterError
 from fullrecall.measures.findings import CreditStep, Finding, Findings
@@ -33,9 +32,11 @@ from fullrecall.measures.lists import (
 from fullrecall.measures.of_samples import SampleColumns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fullrecall.measures.judgments import Judgments
 
-Statuses: TypeAlias = NDArray[np.int8]
+Statuses: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.int8]]
 
 SCORED, UNDEFINED, UNSCORED, UNJUDGED = range(4)
 """The codes of the statuses in a column."""
@@ -55,7 +56,7 @@ def steps_of(positions: Integers, credits_: Floats, offsets: Integers) -> Lists:
     return Lists(steps, offsets)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class FoundColumns:
     """One scorer's findings over many samples; its arrays must not be changed.
 

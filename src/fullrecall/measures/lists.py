@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from math import log2
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.signedinteger[Any]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# `numpy.typing` would be loaded for these two alone: they are its `NDArray`s.
+Floats: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
+Integers: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.signedinteger[Any]]]
 
 
 class Lists(NamedTuple):

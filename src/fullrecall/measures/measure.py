@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, dataclass_transform
 
 from fullrecall._util.parameters import check_positive, check_share, no_parameter
+from fullrecall._util.value_object import ValueObject
 from fullrecall.errors import ParameterError
 from fullrecall.measures.budgets import Cut, CutBudget, Unit, check_cut
 from fullrecall.measures.findings import Findings
@@ -19,8 +20,8 @@ _OWN = "fullrecall.measures"
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Measure:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Measure(ValueObject):
     """Base of all measures, which compute a number in [0, 1] from findings.
 
     To define a measure, subclass it with a `text` and a `count`. A subclass becomes a frozen
@@ -71,8 +72,9 @@ class Measure:
 
     def __init_subclass__(cls) -> None:
         # A user's measure is a value too, hashed and compared by its parameters.
-        dataclass(frozen=True, kw_only=True, repr=False)(cls)
-        cls._own_hash, cls.__hash__ = cls.__hash__, Measure.__hash__  # type: ignore[attr-defined, method-assign]
+        dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
+        if "__eq__" in vars(cls) and not vars(cls)["__hash__"]:
+            cls.__hash__ = Measure.__hash__  # type: ignore[method-assign]
         if "count" in vars(cls) and not cls.__module__.startswith(_OWN):
             cls.plain = False
             from fullrecall.measures.own import check_class
@@ -85,7 +87,7 @@ class Measure:
     @cached_property
     def _hash(self) -> int:
         # The hash is computed once, since values of measures are looked up by it.
-        return self._own_hash()  # type: ignore[attr-defined, no-any-return]
+        return super().__hash__()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_hash"}
@@ -215,8 +217,8 @@ class Measure:
         return f"{written}({inside}){cut}" if inside else f"{written}{cut}"
 
 
-@dataclass(frozen=True, repr=False)
-class Threshold:
+@dataclass(frozen=True, eq=False, repr=False)
+class Threshold(ValueObject):
     """A bound that a mean must reach, such as `Recall @ 10 >= 0.9`, or not exceed (`<=`).
 
     It has no truth value, so `and` between two thresholds, which would drop one of them, raises.

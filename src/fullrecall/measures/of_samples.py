@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall.measures.costs import Costs
 from fullrecall.measures.lists import Lists, count_sums
@@ -16,11 +14,12 @@ from fullrecall.samples.context import Context
 from fullrecall.samples.sample import Sample
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fullrecall.measures.judgments import Judgments
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Forbidden:
+class Forbidden(NamedTuple):
     """The forbidden contexts of some rows.
 
     - `forbids`: whether a row can leak, since it forbids a context or is unanswerable.

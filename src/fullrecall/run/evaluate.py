@@ -27,7 +27,6 @@ from fullrecall.errors import FullrecallError, InputError, Interrupted, Paramete
 from fullrecall.measures import Measure
 from fullrecall.run.interruption import interruptible
 from fullrecall.run.limits import Limits
-from fullrecall.samples.id_keys import IdKey, check_id_key
 from fullrecall.samples.retrieval import View
 from fullrecall.samples.sample import Sample, SampleLike
 from fullrecall.scorers.scorer import Scorer
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from fullrecall.run.retrievers import RetrieverLike
     from fullrecall.run.work import Run
     from fullrecall.samples.corpus import CorpusIndex
+    from fullrecall.samples.id_keys import IdKey
     from fullrecall.table.part import MemoryPart, Part
     from fullrecall.table.table import Table
 
@@ -54,7 +54,7 @@ CorpusLike: TypeAlias = "DocumentsLike | CorpusIndex"
 """The types of `evaluate`'s `corpus`, with which labels are compared."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class EvaluateOptions:
     """The options of `evaluate` with their defaults; some limit the run, others use its rows."""
 
@@ -71,7 +71,10 @@ class EvaluateOptions:
 
     def __post_init__(self) -> None:
         check_choice(self.view, "view", get_args(View))
-        check_id_key(self.id_key)
+        if self.id_key is not None:
+            from fullrecall.samples.id_keys import check_id_key
+
+            check_id_key(self.id_key)
         if self.sink is not None and not callable(self.sink):
             raise ParameterError(f"must be a function or None, got {self.sink!r}", "sink")
 

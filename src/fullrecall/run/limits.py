@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fullrecall.run.budget import Budget
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Limits:
     """The options of a run that limit its requests; `evaluate` documents each.
 

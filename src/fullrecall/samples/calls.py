@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from fullrecall._util.value_object import ValueObject
 from fullrecall._util.values import shown
 from fullrecall.samples.context import Context, as_contexts
 from fullrecall.samples.identifiers import as_list
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Call(ValueObject):
     """One call of a retriever, or a step that makes a list from another list; immutable.
 
     - `source`: the name of the retriever, tool, index, or reranker that was called.
@@ -97,7 +98,7 @@ def failed_calls(calls: Iterable[Call]) -> list[Call]:
     return failed
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class StageNode:
     """A call of a pipeline; `name` is the name of its stage, or ""."""
 

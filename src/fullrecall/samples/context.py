@@ -8,6 +8,7 @@ from math import isfinite, nan
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from fullrecall._util.value_object import ValueObject
 from fullrecall._util.values import shown
 from fullrecall.samples.identifiers import as_id, as_list, each_of
 
@@ -18,8 +19,8 @@ ID: TypeAlias = "str | int | UUID"
 """An ID as users write it. IDs are compared as `str`, so `1` and `"1"` are equal."""
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Context:
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+class Context(ValueObject):
     """A piece of text that a retriever returned, or should have returned.
 
     `id` or `text` may be None, but not both. `source` is the ID of the document from which the text

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from fullrecall._util.parameters import check_choice
+from fullrecall._util.value_object import ValueObject
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.samples.calls import (
@@ -54,8 +55,8 @@ def _joined(chunks: Sequence[Context]) -> Context:
     return Context(text, id=first.id, score=first.score, metadata=first.metadata)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Retrieval:
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+class Retrieval(ValueObject):
     """The record of one question's retrieval: the calls, and their final list; immutable.
 
     - `contexts`: the final list; empty if no context was retrieved, None if no retrieval was

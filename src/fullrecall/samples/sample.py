@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
+from fullrecall._util.value_object import ValueObject
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.samples.calls import Stage
 from fullrecall.samples.context import ID, Context, ContextLike
 from fullrecall.samples.fields import SAMPLE_FIELDS, translated
-from fullrecall.samples.id_keys import IdKey, ids_alone, named_by
 from fullrecall.samples.references import (
     Claim,
     Reference,
@@ -22,6 +22,9 @@ from fullrecall.samples.references import (
     as_reference_ids,
 )
 from fullrecall.samples.retrieval import Retrieval, View, by_id
+
+if TYPE_CHECKING:
+    from fullrecall.samples.id_keys import IdKey
 
 __all__ = [
     "Claim",
@@ -33,8 +36,8 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, init=False)
-class Sample:
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Sample(ValueObject):
     """One question with its retrieved contexts and its references; immutable.
 
     A field that is None is *missing*: a scorer that needs it returns an unscored result. An empty
@@ -268,6 +271,8 @@ class Sample:
         In a record, a context without the field has no ID. Raises `InputError` for any other
         context without the field, and for a sample with IDs but without contexts.
         """
+        from fullrecall.samples.id_keys import ids_alone, named_by  # IDs alone need no `id_key`
+
         if self.retrieval is not None:
             record = self.retrieval.changed(lambda context: named_by(id_key, context))
             return self.with_retrieval(record)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall.measures.found import SCORED, UNDEFINED, FoundColumns
 from fullrecall.measures.lists import Floats, Integers, Lists, narrow, offsets_of
 from fullrecall.samples.references import Reference, SingleIds
 from fullrecall.scorers.result import Result, Status
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CODES = {status: code for code, status in enumerate(Status)}
 

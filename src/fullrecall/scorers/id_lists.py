@@ -7,13 +7,14 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall._util.dataframes import FrameColumn
 from fullrecall.measures.lists import Integers, offsets_of
 from fullrecall.scorers.scorer import first_positions
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fullrecall.scorers.arrow_ids import ArrowIds
 
 _ROWS = 128

@@ -12,7 +12,6 @@ from fullrecall._util.pieces import paused
 from fullrecall.measures import CutBudget, Measure
 from fullrecall.measures.findings import CreditStep, Finding, Target, found_at_once
 from fullrecall.measures.row import FoundRow
-from fullrecall.samples.id_keys import field_paths
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Result, ResultSource, Status, result_view
 from fullrecall.scorers.scorer import (
@@ -26,7 +25,7 @@ from fullrecall.scorers.scorer import (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class IdRecall(DeterministicScorer):
     """The share of the reference IDs that the retriever returned.
 
@@ -113,6 +112,8 @@ def _missing_ids_note(sample: Sample) -> str:
     without = ids.count(None)
     if without < len(ids):
         return f"{without} of {len(ids)} retrieved contexts have no ID"
+    from fullrecall.samples.id_keys import field_paths  # Only this mistake needs it.
+
     first = next(iter(sample.retrieved_contexts or ()), None)
     fields = [*islice(field_paths(first), _SHOWN)]
     having = f" (it has {', '.join(map(repr, fields))})" if fields else ""

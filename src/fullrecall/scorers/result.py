@@ -10,6 +10,7 @@ from functools import cached_property
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from fullrecall._util.value_object import ValueObject
 from fullrecall.errors import ParameterError
 from fullrecall.judge.usage import Usage
 from fullrecall.measures import CutBudget, Measure, Recall
@@ -38,8 +39,8 @@ class Status(StrEnum):
     """The sample has no relevance judgment (`judged=False`), so it has no reference."""
 
 
-@dataclass(frozen=True)
-class Method:
+@dataclass(frozen=True, eq=False, repr=False)
+class Method(ValueObject):
     """How findings were computed: the scorer's name, kind and parameters, and its judge's prompts.
 
     `headline` is the measure of the score; it is recall, unless recall does not describe the
@@ -84,8 +85,8 @@ class ResultSource(ABC):
         """Return the sample of a row."""
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(ValueObject):
     """The findings of one scorer on one sample: `result[Recall @ 5]` is a measure of them.
 
     `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is

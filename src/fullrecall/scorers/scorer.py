@@ -11,6 +11,7 @@ from operator import length_hint
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from fullrecall._util.pieces import pause, paused
+from fullrecall._util.value_object import ValueObject
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure, Recall
 from fullrecall.measures.findings import Findings
@@ -79,8 +80,8 @@ class Unanswerable(Exception):  # noqa: N818 - as above
     """An exception inside a scorer: no document answers the question, so recall is undefined."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FindingScorer(ABC):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class FindingScorer(ValueObject, ABC):
     """Base of the scorers that make findings; measures count them.
 
     - `name`: the score's name in reports; by default the kind of scorer ("id_recall").

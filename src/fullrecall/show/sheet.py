@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 Emphasis: TypeAlias = Literal["", "strong", "good", "bad", "unsure", "mark", "void"]
@@ -52,8 +51,7 @@ class Section(NamedTuple):
     lines: Sequence[Line]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Sheet:
+class Sheet(NamedTuple):
     """A table: a head for each column beside the labels, rows in sections, and notes.
 
     `sides` aligns each column, the labels first: "l" left, "r" right, "t" running text, left. By

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from textwrap import indent
@@ -226,13 +225,11 @@ def _whole(widths: Sequence[int]) -> int:
 _BETWEEN = "   "
 """The space between two columns."""
 
-_UNUSUAL = re.compile("[^\x00-\u02ff\u2010-\u2027]")
-"""A character that may need two columns of a terminal, or none."""
-
 
 def width_of(text: str) -> int:
     """Return how many columns a terminal needs for a text."""
-    if not _UNUSUAL.search(text):
+    # Any other character may need two columns of a terminal, or none.
+    if text.isascii() or all(char < "\u0300" or "\u2010" <= char <= "\u2027" for char in text):
         return len(text)
     from rich.cells import cell_len
 

@@ -26,17 +26,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import ceil, exp, fsum, inf, log, sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from fullrecall.errors import ParameterError
 from fullrecall.measures.lists import Floats
 from fullrecall.stats.gamma_sum import log_probability_below_zero
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 CONFIDENCE = 0.95
 """The default confidence of an interval."""
@@ -75,8 +76,7 @@ def alpha_of(confidence: float) -> float:
     return round(1 - confidence, 12)
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(NamedTuple):
     """The distinct values and their counts, the only input of a bound."""
 
     values: tuple[float, ...]
@@ -91,12 +91,12 @@ class Counts:
         frequencies = frequencies[present].astype(float)
         return cls(tuple(distinct[present].tolist()), tuple(frequencies.tolist()))
 
-    @cached_property
+    @property
     def size(self) -> float:
         """The number of values, with equal ones counted separately."""
         return fsum(self.counts)
 
-    @cached_property
+    @property
     def mean(self) -> float:
         """The mean of all values; raises `ZeroDivisionError` without any."""
         return fsum(map(float.__mul__, self.values, map(float, self.counts))) / self.size

@@ -271,7 +271,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         folded = [
             markdown.folded(flips_sheet(score, flips), "What was found and lost") for score in self
         ]
-        text = markdown.text_of(markdown.escaped(heading), replace(sheet, lead=sentences))
+        text = markdown.text_of(markdown.escaped(heading), sheet._replace(lead=sentences))
         return written("\n".join([text, *filter(None, folded)]), path)
 
     @uncollected()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from fullrecall._util.ports import plugged
+from fullrecall._util.value_object import ValueObject
 from fullrecall.measures import DEFAULT_KS, Measure
 from fullrecall.measures.found import SCORED, UNDEFINED, UNJUDGED, UNSCORED
 from fullrecall.samples.fields import STALE
@@ -64,8 +65,8 @@ class Rewrite(NamedTuple):
     gain: float | None
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(ValueObject):
     """One measure of one score over samples.
 
     `mean` is over the groups of the `samples` that have a value (a sample without a group is one
@@ -99,8 +100,8 @@ class Estimate:
         return plain_of(self, "mean", "interval", "samples", "groups", "undefined")
 
 
-@dataclass(frozen=True, repr=False)
-class ScoreSummary(ByMeasure[Estimate]):
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreSummary(ValueObject, ByMeasure[Estimate]):
     """One score over all samples: `score[Recall @ 5].mean`.
 
     `scored`, `undefined`, `unscored` and `unjudged` count samples, `reasons` the reasons of the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -296,7 +295,7 @@ def summary_markdown(summary: Summary) -> str:
     from fullrecall.show import markdown
 
     title = f"Context recall, {counted(summary.samples, 'sample')}"
-    return markdown.text_of(title, replace(summary_sheet(summary), title=""))
+    return markdown.text_of(title, summary_sheet(summary)._replace(title=""))
 
 
 _LOOKED_AT: Final = 1000

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import frexp
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall.measures import Measure
 from fullrecall.measures.found import UNJUDGED
@@ -16,12 +16,15 @@ from fullrecall.measures.lists import Floats, Integers
 from fullrecall.stats.bounds import CONFIDENCE, Bracket, Interval, bracketed
 from fullrecall.table.table import Counted, Table
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 _UNIT = 2**60
 _HALF = 30
 """The bits of each half of a group's sum; a half overflows at 2³³ samples."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Totals:
     """The values of a measure: distinct values with their counts, and the sums of groups.
 

@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall.measures import Measure
 from fullrecall.measures.findings import Finding, Target, found_at_once
@@ -29,6 +28,8 @@ from fullrecall.table.funnel import funnel_counts
 from fullrecall.table.groups import IdRange
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fullrecall.table.distinct import DistinctRows
     from fullrecall.table.verdicts import VerdictSums
 
@@ -36,15 +37,14 @@ TIED = "fullrecall.tied_ranks"
 """The key of a sample's metadata with the first and the last rank of each tie in its run."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ColumnResults:
+class ColumnResults(NamedTuple):
     """Results that are computed from columns, the reference IDs, and the notes of some rows.
 
     Other rows without a target have the note that they have no references.
     """
 
     method: Method
-    notes: Mapping[int, str] = field(default_factory=dict)
+    notes: Mapping[int, str]
 
     def result(self, sample: Sample, columns: FoundColumns, row: int) -> Result:
         """Return the result of a row."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+from fullrecall._util.value_object import ValueObject
 from fullrecall.errors import ParameterError
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.result import Result
@@ -40,8 +41,8 @@ class RowResults(tuple[Result, ...]):
 _at = tuple.__getitem__  # `super()` takes twice the time
 
 
-@dataclass(frozen=True, repr=False, init=False)
-class Row:
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Row(ValueObject):
     """One sample with the results of all scorers. `position` counts from 1.
 
     `results` are in the order of the scorers: `row.results[0]`, or `row.results["id_recall"]`.

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fullrecall._util.caches import Cache
 from fullrecall.measures import Measure
@@ -22,6 +21,9 @@ from fullrecall.table.groups import Group, are_apart, codes_of, groups_of, may_r
 from fullrecall.table.part import MemoryPart, Part, Selection
 from fullrecall.table.row import Row, row_view
 from fullrecall.table.views import ScoreView
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _MOST_BYTES = 2**24
 """The most bytes of measures' values that are kept."""
