@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.cli.command_line import SAMPLES, TEXTS, run
@@ -16,9 +16,12 @@ import fullrecall
 from fullrecall import Budget, IdRecall, Report, evaluate
 from fullrecall._util.naming import parameter
 from fullrecall.calibration import calibrate
-from fullrecall.cli.overview import COMMANDS, CommandTable
+from fullrecall.cli.overview import COMMANDS
 from fullrecall.diagnosis import diagnose
 from fullrecall.testset import CompletedSet, check, complete, follow, generate, to_review
+
+if TYPE_CHECKING:
+    from fullrecall.cli.overview import CommandTable
 
 
 def below(table: CommandTable, above: str = "") -> Iterator[tuple[str, tuple[str, str]]]:

@@ -10,14 +10,17 @@ import os
 import signal
 import sys
 from io import TextIOWrapper
-from typing import TYPE_CHECKING
 
-from fullrecall._util import lazy
-
+# Type checkers treat it as True; importing `typing` takes longer than printing the help.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fullrecall.cli.commands import app as app
 else:
-    __getattr__ = lazy.names(__name__, "main")
+
+    def __getattr__(name: str) -> object:
+        from fullrecall._util import lazy
+
+        return lazy.names(__name__, "main")(name)
 
 
 def main() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from fullrecall.cli.overview import ABOUT, COMMANDS, CommandTable, overview
+from fullrecall.cli.overview import ABOUT, COMMANDS, overview
+
+if TYPE_CHECKING:
+    from fullrecall.cli.overview import CommandTable
 
 _USUAL = {"--metric": "--measure", "--metrics": "--measure", "--top-k": "--k", "--topk": "--k"}
 """Options under their names in other tools."""

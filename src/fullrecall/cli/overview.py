@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from textwrap import indent
-from typing import TypeAlias
+# Type checkers treat it as True; importing `typing` takes longer than printing the help.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeAlias
 
-CommandTable: TypeAlias = Mapping[str, tuple["str | CommandTable", str]]
-"""Where each command is, `module:function` or commands below it, and the summary of its help."""
+    CommandTable: TypeAlias = Mapping[str, tuple["str | CommandTable", str]]
+    """Where each command is, `module:function` or commands below it, and its help's summary."""
 
 _JUDGE: CommandTable = {
     "label": ("calibration:label", "Sample claims of a judged report to label."),
@@ -66,4 +68,7 @@ def overview() -> str:
     width = max(map(len, COMMANDS))
     lines = [f"  {name:<{width}}  {summary}" for name, (_, summary) in COMMANDS.items()]
     usage = "Usage: fullrecall [OPTIONS] COMMAND [ARGS]...\n\n"
-    return usage + indent(ABOUT, "  ") + _OPTIONS + "\n".join(lines)
+    about = "".join(
+        f"  {line}" if line.strip() else line for line in ABOUT.splitlines(keepends=True)
+    )
+    return usage + about + _OPTIONS + "\n".join(lines)
