@@ -1,4 +1,4 @@
-"""The published table's rows of start times, in seconds of CPU."""
+"""The published table's rows of start times, in milliseconds of CPU."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def start_tasks(*, peers: bool) -> list[Task]:
 
     return [
         Task(
-            "`--help`; seconds of CPU",
+            "`--help`; ms of CPU",
             None,
             [
                 Contender(OURS, lambda: _run(ours, "--help")),
@@ -64,7 +64,7 @@ def start_tasks(*, peers: bool) -> list[Task]:
             goal="≤ 0.5 of ir_measures",
         ),
         Task(
-            "a program of ten lines; seconds of CPU",
+            "a program of ten lines; ms of CPU",
             None,
             [
                 Contender(OURS, lambda: _run(python, "-c", _TEN_LINES)),
