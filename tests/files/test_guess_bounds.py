@@ -103,6 +103,18 @@ BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
        "a category: ")]),
     ({"question": ASKED[:3], "support_agent_id": ("p-1",) * 3},
      ["user_input=question, reference_context_ids=support_agent_id"]),
+    # A page and its document, beside an answer whose sources they may be.
+    ({**Q, "doc": "a.pdf", "page": 3}, ["user_input=question, reference_context_ids={doc}#{page[]}"]),
+    ({**Q, "doc": "a.pdf", "page": 3, "response": "x"},
+     ["user_input=question, response=response",
+      ("reference_context_ids=?: {doc}#{page[]} may be the sources of response, or those that it "
+       "should have: {doc}#{page[]}")]),
+    # The points of an answer are claims, whatever the other references are.
+    ({**Q, "expected_ids": ["a"], "answer_points": ["Ann", "at noon"]},
+     ["user_input=question, reference_context_ids=expected_ids, reference_claims=answer_points"]),
+    ({**Q, "expected_ids": ["a"], "reference_contexts": [TOLD[0]], "answer_points": ["Ann", "Bo"]},
+     [("user_input=question, reference_context_ids=expected_ids, "
+       "reference_contexts=reference_contexts, reference_claims=answer_points")]),
     # An object for each row, with a flag, as in a list of objects.
     ({"question": ASKED, "doc": tuple({"id": id_, "is_answer": id_ == "RT-2"} for id_ in IDS)},
      ["user_input=question",

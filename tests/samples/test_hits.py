@@ -288,3 +288,23 @@ def test_rows_without_names(rows: list[Any], found: list[tuple[Any, ...]] | None
     else:
         contexts = contexts_of(rows)
         assert [(each.id, each.text, each.score) for each in contexts] == found
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ([{"id": "a", "Page": 3}], [("a", None, {"Page": 3})]),
+        ([{"ID": "a", "Page": 3}], [("a", None, {"page": 3})]),
+        ([["a", 0.5], ["b", 0.25]], [("a", 0.5, {}), ("b", 0.25, {})]),
+        ([["a", 0.5, {"k": 1}]], "cannot tell which column of"),
+        ([("a", 0.5), ("b", {})], "got a tuple of 2"),
+        ([("d-1", 0.5, True)], "got a tuple of 3"),
+    ],
+)
+def test_rows_with_and_without_names(rows: list[Any], found: Any) -> None:
+    """Usual names are read as they are; rows without names have only texts and numbers."""
+    if isinstance(found, str):
+        with pytest.raises(InputError, match=found):
+            contexts_of(rows)
+        return
+    assert [(each.id, each.score, each.metadata) for each in contexts_of(rows)] == found

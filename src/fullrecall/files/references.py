@@ -40,8 +40,6 @@ class ReferencesPlan(PartialPlan):
         ]
         self._retrieved(free)
         free = [each for each in free if each.path not in self.taken()]
-        if IDS in self.fields and TEXTS in self.fields:
-            return
         self.take(free, is_alone=not any(name in self.fields for name in REFERENCES[:2]))
         self._mistyped()
         if IDS not in self.fields and not any(each.field == IDS for each in self.doubts):
