@@ -100,6 +100,9 @@ def test_a_file_is_loaded_like_a_script(
     """It imports modules beside it, and its prints go to standard error."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "beside_it_here.py").write_text("found = ['a']")
+    (tmp_path / "other").mkdir()  # A module of the same name elsewhere on the path is not meant.
+    (tmp_path / "other" / "beside_it_here.py").write_text("found = ['b']")
+    sys.path.insert(0, str(tmp_path / "other"))
     own = tmp_path / "own_search_here.py"
     own.write_text(
         "import beside_it_here\nfrom fullrecall.measures import Measure\nprint('hello')\n"

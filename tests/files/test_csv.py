@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from fullrecall import Sample
+from fullrecall.errors import InputError
 from fullrecall.files import text_files
 from fullrecall.read import read
 
@@ -235,6 +236,20 @@ class TestFormat:
         assert before == [Sample(user_input="q")]
         assert error.line == 3
         assert "longer than 100 characters" in error.problem
+
+    @pytest.mark.parametrize(("count", "is_read"), [(95, True), (96, False)])
+    def test_a_record_may_be_as_long_as_the_limit(
+        self, write: Write, monkeypatch: pytest.MonkeyPatch, *, count: int, is_read: bool
+    ) -> None:
+        """A record in quotes over several lines has at most the characters of the limit."""
+        monkeypatch.setattr(text_files, "MAX_LINE_LENGTH", 100)
+        text = f"q{chr(10)}{'x' * count}"
+        path = write("a.csv", f'question\n"{text}"\n')
+        if is_read:
+            assert [sample.user_input for sample in read(path)] == [text]
+        else:
+            with pytest.raises(InputError, match="longer than 100 characters"):
+                list(read(path))
 
     def test_the_limit_is_of_a_record_not_of_the_file(
         self, write: Write, monkeypatch: pytest.MonkeyPatch

@@ -104,7 +104,8 @@ BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
     ({"question": ASKED[:3], "support_agent_id": ("p-1",) * 3},
      ["user_input=question, reference_context_ids=support_agent_id"]),
     # A page and its document, beside an answer whose sources they may be.
-    ({**Q, "doc": "a.pdf", "page": 3}, ["user_input=question, reference_context_ids={doc}#{page[]}"]),
+    ({**Q, "doc": "a.pdf", "page": 3},
+     ["user_input=question, reference_context_ids={doc}#{page[]}"]),
     ({**Q, "doc": "a.pdf", "page": 3, "response": "x"},
      ["user_input=question, response=response",
       ("reference_context_ids=?: {doc}#{page[]} may be the sources of response, or those that it "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -16,6 +18,7 @@ from fullrecall.judge.models.failures import (
     links,
     named_field,
 )
+from fullrecall.judge.models.transport import MOST_BYTES, MOST_ERROR_BYTES, ReplyError, _content
 
 LIMIT, FILTER = "at the token limit", "content filter"
 WINDOW = "by 'model_context_window_exceeded'"
@@ -129,3 +132,31 @@ def test_an_exception_is_read_with_its_causes() -> None:
 def test_the_field_that_an_error_names(attributes: Any, field: str) -> None:
     """An error names a field of the request by its parameter, or in its message."""
     assert named_field(raised(**attributes), ("temperature", "messages", "top_p")) == field
+
+
+def body_of(size: int, status: int = 200, encoding: str = "identity") -> bytes:
+    """Return the body that is read of a reply of some bytes."""
+
+    class Response:
+        status_code = status
+        headers: ClassVar = {"content-encoding": encoding}
+
+        async def aiter_raw(self) -> AsyncIterator[bytes]:
+            yield b"x" * (size - 1)
+            yield b"y"
+
+    return asyncio.run(_content(Response()))
+
+
+def test_the_size_of_a_reply_is_bounded() -> None:
+    """A reply of the most bytes is read, a larger one is refused, and an error's body is cut."""
+    assert len(body_of(MOST_BYTES)) == MOST_BYTES
+    with pytest.raises(ReplyError) as raised:
+        body_of(MOST_BYTES + 1)
+    assert raised.value.failure is Failure.TOO_LARGE
+    assert str(raised.value) == f"it has more than {MOST_BYTES:,} bytes"
+    assert body_of(MOST_ERROR_BYTES, 500)[-1:] == b"y"
+    assert body_of(MOST_ERROR_BYTES + 1, 500) == b"x" * MOST_ERROR_BYTES
+    assert body_of(9, 400, "gzip") == b""
+    with pytest.raises(ReplyError, match="its encoding was not asked for: gzip"):
+        body_of(9, 200, "GZIP")

@@ -188,6 +188,18 @@ def test_a_second_look_without_an_answer_verifies_nothing(reply: str) -> None:
     assert credited(result) == set()
 
 
+@pytest.mark.parametrize(
+    ("label", "requests"), [("contradicted", 1), ("not_supported", 1), ("supported", 2)]
+)
+def test_a_second_look_is_at_support(label: str, requests: int) -> None:
+    """Only quotes that earn credit are shown again, and not those of a denial."""
+    context = "The mill by the river opened in 1931."
+    model = ScriptedChatModel([reply(quoting(1, label, (1, context)))])
+    judge = LLMJudge(model, verify="model", reasks=0)
+    ClaimRecall(judge=judge).score(retrieved_contexts=[context], reference_claims=[context])
+    assert len(model.requests) == requests
+
+
 def test_options_are_checked() -> None:
     """Wrong options are errors that name the choices, and the judge's name has the chosen ones."""
     model = ScriptedChatModel(["{}"])

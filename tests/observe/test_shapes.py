@@ -178,6 +178,7 @@ UNSCORED: dict[str, tuple[list[Span], str]] = {
         "its values were cut at 36 characters",
     ),
     "a lost parent": ([retriever(2, 1, "a")], "the trace is cut"),
+    "a lost parent of a failure": ([retriever(2, 1, error="TimeoutError")], "the trace is cut"),
     "no retriever": ([ROOT], "no retriever was traced"),
     "a failed run": ([span(1, "run", error="ValueError: x")], "the run failed: ValueError: x"),
     "nothing readable": (
@@ -193,6 +194,13 @@ def test_an_incomplete_trace_is_unscored(name: str) -> None:
     spans, why = UNSCORED[name]
     sample = read(*spans)
     assert why in str(sample.retrieval_error)
+
+
+def test_a_lost_parent_of_a_model_loses_no_retrieval() -> None:
+    """A trace that is cut above a model, not above a retriever, is scored."""
+    model = span(3, "model", 77, attributes={"openinference.span.kind": "LLM"})
+    sample = read(retriever(1, None, "a"), model)
+    assert (sample.retrieved_context_ids, sample.retrieval_error) == (("a",), None)
 
 
 def tool(number: int, **given: Any) -> Span:
