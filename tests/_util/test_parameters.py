@@ -196,3 +196,18 @@ def test_one_is_singular() -> None:
     assert [counted(n, "sample") for n in (0, 1, 2, 1200)] == [
         "0 samples", "1 sample", "2 samples", "1,200 samples",
     ]  # fmt: skip
+
+
+def test_a_function_is_wrapped_once() -> None:
+    """A public function that is made public again is the same, whether it is sync or async."""
+
+    def search(text: str) -> str:
+        return text
+
+    async def ask(text: str) -> str:
+        return text
+
+    for function in (search, ask):
+        wrapped = public(function)
+        assert wrapped is not function
+        assert public(wrapped) is wrapped
