@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from fullrecall.observe import Step
+from fullrecall.observe.failures import attempts_of
+
 
 def test_failed_retriever(program: Any) -> None:
     """A call whose retriever failed is not measured."""
@@ -51,6 +56,29 @@ def test_a_fallback_that_failed_too(program: Any, docs: Any) -> None:
         program.fail("other")
         tried.error = "TimeoutError: down"
     assert program.ids() is None
+
+
+@pytest.mark.parametrize(
+    ("steps", "attempts"),
+    [
+        ([(2, 3, "q", "down"), (4, 5, "q", None)], 2),
+        ([(2, 3, "q", None)], 1),
+        ([(2, 4, "q", "down"), (3, 5, "q", None)], 0),
+        ([(2, 3, "q", None), (4, 5, "q", None)], 0),
+        ([(2, 3, "other", "down"), (4, 5, "q", None)], 0),
+        ([(2, 3, "q", "down"), (4, 11, "q", None)], 0),
+    ],
+    ids=["in turn", "the first", "in parallel", "two successes", "another query", "longer"],
+)
+def test_attempts_beside_fallbacks(steps: list[Any], attempts: int) -> None:
+    """Attempts ran in turn, with one query, and only the last one succeeded."""
+
+    def step(began: float, ended: float, query: str, error: str | None) -> Step:
+        times = {"began": began, "ended": ended}
+        return Step(began, None, "retriever", "search", query=query, error=error, **times)
+
+    beside = [step(*each) for each in steps]
+    assert len(attempts_of(step(1, 10, "q", None), beside)) == attempts
 
 
 def test_failure_beside_a_fallback(program: Any, docs: Any) -> None:

@@ -167,6 +167,33 @@ def test_nothing_is_left_at_a_key(program: Any, docs: Any) -> None:
     assert program.ids() == []
 
 
+@pytest.mark.parametrize("update", [{"documents": []}, {}, None])
+@pytest.mark.parametrize(
+    ("prompt", "ids"), [("{}", "ab"), ("No documents.", ""), (None, None)], ids=["", "none", "-"]
+)
+def test_tasks_that_return_nothing_may_refuse_their_documents(
+    program: Any, docs: Any, update: Any, prompt: str | None, ids: str | None
+) -> None:
+    """Tasks that were sent one document each refuse it by an empty list; else a prompt decides."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"], docs["b"])
+        for number, each in enumerate(found):
+            task = f"grade:{number}"
+            program.function("grade", {"doc": each}, update, task=task, branch=f"{number:09}")
+        if prompt is not None:
+            program.ask(prompt.format(" ".join(str(each.text) for each in found)))
+        call.returns("an answer")
+    expected = [] if update else None
+    assert program.ids() == (expected if ids is None else list(ids))
+
+
+def test_tasks_that_return_a_verdict_refuse_nothing(program: Any, docs: Any) -> None:
+    """A number that a task returns says nothing about its document."""
+    found = program.retrieve(docs["a"])
+    program.function("grade", {"doc": found[0]}, {"score": 0}, task="grade:0", branch="0")
+    assert program.ids() == ["a"]
+
+
 def test_empty_lists_elsewhere_say_nothing(program: Any, docs: Any) -> None:
     """An empty list at a key without documents means nothing."""
     found = program.retrieve(docs["a"])

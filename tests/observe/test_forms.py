@@ -131,6 +131,20 @@ def test_an_empty_artifact_of_a_tool_is_a_search_without_results(program: Any) -
     assert program.ids() == []
 
 
+@pytest.mark.parametrize("result", ["[]", [], '{"data": [], "took": 3}', {"data": []}])
+def test_an_empty_list_of_a_tool_with_a_query_is_an_empty_search(
+    program: Any, docs: Any, result: Any
+) -> None:
+    """A tool that was sent a query, and returned an empty list, searched and found nothing."""
+    program.function("search", None, result, kind="tool", query="q")
+    assert program.ids() == []
+    assert program.ids(other_tools=["search"]) is None
+    program.function("kb", None, [docs["a"]], kind="tool", query="q")
+    found = program.retrieval()
+    assert [call.contexts for call in found.calls] == [(), (docs["a"],)]
+    assert found.call_numbers == (2,)
+
+
 @pytest.mark.parametrize("printed", ["[]", "nothing was found"])
 def test_an_empty_list_after_a_search_is_an_empty_search(
     program: Any, docs: Any, printed: str

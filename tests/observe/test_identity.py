@@ -29,6 +29,17 @@ def test_minted_ids_and_cut_texts(program: Any, docs: Any) -> None:
     assert program.retrieval().contexts[0].text == short
 
 
+def test_a_cut_text_without_an_id_is_known_anywhere(program: Any, docs: Any) -> None:
+    """A stored graph returns other objects than its node, which was given a list and passed it."""
+    found = program.retrieve(docs["a"])
+    short = Context(str(found[0].text)[:40], id="new")
+    program.function("compress", found, [short])
+    with program.step("chain", "graph") as graph:
+        program.function("node", [Context(short.text)], [Context(short.text)])
+        graph.returns([Context(short.text)])
+    assert program.ids() == ["a"]
+
+
 def test_a_parent_has_its_own_id(program: Any, docs: Any) -> None:
     """If a larger text replaces its part, the larger text's ID is shown."""
     child = program.retrieve(docs["a"])

@@ -144,17 +144,39 @@ def agent() -> Any:
     return create_agent(model, tools)
 
 
-def test_a_fallback_is_known_to_the_adapter_alone(tracing: Tracing) -> None:
-    """Spans do not show a fallback, so its trace is unscored; the adapter recovers it."""
-    application = Documents(fails=True).with_fallbacks([OtherDocuments(count=2)])
+def fallback() -> Any:
+    """Return a retriever that fails, and another one in its place."""
+    return Documents(fails=True).with_fallbacks([OtherDocuments(count=2)])
+
+
+@pytest.mark.parametrize(
+    "application",
+    [
+        fallback(),
+        RunnableLambda(lambda question: question) | fallback(),
+        (Documents() | RunnableLambda(lambda _: 1 / 0)).with_fallbacks([OtherDocuments(count=2)]),
+        Documents(fails=True).with_fallbacks([fallback()]) | RunnableLambda(list),
+    ],
+    ids=["alone", "in a chain", "of a chain", "in a fallback"],
+)
+def test_a_fallback_recovers_its_attempts(tracing: Tracing, application: Any) -> None:
+    """LangChain reports attempts beside their run with fallbacks; they belong to it."""
     application.invoke(QUESTION)
+    (sample,) = datasets.from_spans(tracing.spans.get_finished_spans())
+    assert sample.retrieval_error is None
+    assert sample.retrieved_context_ids == ("d0", "d1")
+    seen = langchain_observed(application).retrieve(Sample(user_input=QUESTION))
+    assert lists(seen) == lists(sample.retrieval or Retrieval())
+
+
+def test_a_renamed_fallback_is_known_to_nobody(tracing: Tracing) -> None:
+    """Spans of a renamed fallback do not show what it is, so its trace is unscored."""
+    fallback().with_config(run_name="mine").invoke(QUESTION)
     spans = tracing.spans.get_finished_spans()
     (unscored,) = datasets.from_spans(spans)
     assert "1 of 2 calls failed" in str(unscored.retrieval_error)
     (scored,) = datasets.from_spans(spans, failed_calls="score")
     assert scored.retrieved_context_ids == ("d0", "d1")
-    seen = langchain_observed(application).retrieve(Sample(user_input=QUESTION))
-    assert seen.error is None
 
 
 def test_an_agent_of_langchain(tracing: Tracing) -> None:

@@ -86,6 +86,13 @@ def test_a_function_of_the_user_reads_other_results(program: Any) -> None:
     assert program.ids(tool_documents=read) == ["a", "b"]
 
 
+def test_a_function_of_the_user_may_find_no_document(program: Any) -> None:
+    """A user's function that finds no document says that the tool searched."""
+    program.function("kb", "q", "Nothing.", kind="tool", query="q")
+    assert program.ids() is None
+    assert program.ids(tool_documents={"kb": lambda _: []}) == []
+
+
 def test_a_function_that_fails_leaves_the_sample_unscored(program: Any) -> None:
     """A function that fails leaves the sample unscored, and the reason names the tool."""
     program.function("kb", "q", "x", kind="tool", query="q")

@@ -94,6 +94,15 @@ def test_passages_that_share_a_window(given: str, numbers: set[int]) -> None:
     assert set(index_of(text(0, 24), text(24, 40)).sharing(given)) == numbers
 
 
+def test_a_text_that_is_whole_in_one_form_is_found() -> None:
+    """Another form of the text, in which others explain its few words, does not matter."""
+    first, second = (f"All that is known about <d{n}> stands here: " for n in (1, 2))
+    first += text(0, 10)
+    merged = f"{first} {second}"
+    escaped = merged.replace("<", "&lt;").replace(">", "&gt;")
+    assert index_of(first, second + text(10, 20), merged).found_in(escaped) == (0, 2)
+
+
 def test_whole_passages_are_always_found() -> None:
     """In a text of random passages, each is found, and none whose words are elsewhere."""
     draw = random.Random(3)

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import pickle
 from collections.abc import Callable
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -13,15 +14,15 @@ from uuid import uuid4
 import pytest
 from langchain_classic.smith import RunEvalConfig, arun_on_dataset, run_on_dataset
 from langchain_core.documents import Document
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableLambda, RunnableParallel
 from langsmith import Client, aevaluate, evaluate
 from langsmith.schemas import Example
 
-from fullrecall import ClaimRecall, IdRecall, TextRecall
+from fullrecall import ClaimRecall, IdRecall, Sample, TextRecall
 from fullrecall.errors import ParameterError
 from fullrecall.measures import Precision, Recall, nDCG
 from fullrecall.scorers import Scorer
-from langchain_fullrecall import RecallStringEvaluator
+from langchain_fullrecall import RecallStringEvaluator, observed
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta"),
@@ -352,3 +353,40 @@ def test_the_chunks_of_a_source_may_count_once(
 
     assert score(collapse=False) == pytest.approx(1 / 3)
     assert score(collapse=True) == pytest.approx(2 / 3)
+
+
+def _answering(inputs: dict[str, str]) -> list[Document]:
+    return [Document("x", id=inputs["question"])]
+
+
+def _ids(retriever: Any) -> list[str | None]:
+    return [each.id for each in retriever.retrieve(Sample(user_input="q")).contexts or ()]
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        RunnableLambda(_answering),
+        RunnableLambda(_answering).with_config(run_name="mine"),
+        RunnableParallel(question=itemgetter("topic"), before=itemgetter("history")) | _answering,
+    ],
+    ids=["a dict", "configured", "one key beside the history"],
+)
+def test_a_mapping_has_the_question_under_a_usual_name(chain: Any) -> None:
+    """A chain that declares no key gets the question under each usual name, or its only key."""
+    assert _ids(observed(chain)) == ["q"]
+
+
+def test_the_schema_of_an_input_is_read_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LangChain makes an input's schema in milliseconds: it is read once, without `as_input`."""
+    reads: list[Any] = []
+    chain = RunnableLambda(lambda question: [Document("x", id=question)])
+    make = RunnableLambda.get_input_jsonschema
+    monkeypatch.setattr(
+        RunnableLambda, "get_input_jsonschema", lambda self: reads.append(self) or make(self)
+    )
+    assert _ids(observed(chain, as_input=str.upper)) == ["Q"]
+    assert not reads
+    kept = observed(chain)
+    assert _ids(kept) == _ids(kept) == ["q"]
+    assert len(reads) == 1

@@ -69,6 +69,9 @@ PROMPTS = ("llm.prompts", "gen_ai.system_instructions", "gen_ai.input.messages")
 ANSWERED = frozenset({"text_chunks"})
 """Input keys under which LlamaIndex's synthesizers receive the texts that they answer from."""
 
+FALLBACKS = "RunnableWithFallbacks"
+"""LangChain's name of a run with fallbacks. A renamed run has no other mark."""
+
 REORDERINGS = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
 """Names of steps that reorder contexts for the model's attention."""
 

@@ -133,7 +133,6 @@ class TrackedDocuments:
             document = self._made_of(pieces, copy)
         if document is None:
             document = TrackedDocument(copy, pieces)
-            self._by_text.setdefault(copy.text, document)
         else:
             document.add_id_of(copy)
         if copy.token:
@@ -144,6 +143,7 @@ class TrackedDocuments:
         if passage is None:
             passage = DocumentText(document, copy, len(self.passages))
             self.passages.append(passage)
+            self._by_text.setdefault(copy.text, document)
             self._first.setdefault(document, passage)
             self._passages[id(document), copy.text] = passage
         # Keep the copy: while it exists, no other object gets its identity.
@@ -174,7 +174,7 @@ class TrackedDocuments:
         return id(copy) in self._by_copy_object or copy.token in self._by_object
 
     def with_text(self, text: str) -> TrackedDocument | None:
-        """Return the first document with this text, or None."""
+        """Return the first document with this text, whole or cut, or None."""
         return self._by_text.get(text)
 
     def _made_of(self, pieces: Sequence[_Variant], copy: DocumentCopy) -> TrackedDocument | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from fullrecall.observe.step import Step
 from fullrecall.observe.tree import Tree
@@ -96,6 +97,22 @@ class _Successes:
             keys += (("output", parent, own) for own in parent.outputs)
         ended = step.began if step.ended is None else step.ended
         return any(self._last.get(key, 0) > ended for key in keys)
+
+
+def attempts_of(fallbacks: Step, beside: Iterable[Step]) -> list[Step]:
+    """Return the attempts of a run with fallbacks, which LangChain reports beside the run.
+
+    They are the steps within its time, if one ran after another, with its query, and only the last
+    one ended as the run did. Returns an empty list for any others: some ran in parallel with it.
+    """
+    ended = fallbacks.ended or 0
+    inside = [s for s in beside if s.ended and fallbacks.began < s.began and s.ended < ended]
+    inside.sort(key=lambda step: step.began)
+    in_turn = all((first.ended or 0) < later.began for first, later in pairwise(inside))
+    failed = [step.error is not None for step in inside]
+    as_expected = [True] * (len(inside) - 1) + [fallbacks.error is not None]
+    is_one_query = {step.query for step in inside} == {fallbacks.query}
+    return inside if in_turn and is_one_query and failed == as_expected else []
 
 
 def brief(error: BaseException | str, limit: int = 200) -> str:

@@ -46,6 +46,7 @@ class HandedList:
     - `unexplained`: it replaced no list, although its step retrieves nothing: the record lacks the
       lists that it was made from.
     - `refused`: the documents that parallel tasks refused, after each was given one of them.
+    - `unsaid`: it is empty since tasks returned nothing, not even an empty list.
     - `unquoted_by`: the tool that returned a text instead of the list; the text has none of its
       documents.
     - `holder`: the innermost open step that it was made in or below.
@@ -61,6 +62,7 @@ class HandedList:
     taken: list[HandedList] = field(default_factory=list)
     answered_in: list[Hashable] = field(default_factory=list)
     refused: set[TrackedDocument] = field(default_factory=set)
+    unsaid: bool = False
     unquoted_by: Step | None = None
     holder: OpenStep | None = None
     documents: frozenset[TrackedDocument] = field(init=False)

@@ -22,7 +22,7 @@ from fullrecall.observe.handed import (
     sourced,
 )
 from fullrecall.observe.state import FlowState
-from fullrecall.observe.step import HITS, ITEM, Path
+from fullrecall.observe.step import ARTIFACT, HITS, ITEM, Path
 from fullrecall.observe.words import words_of
 
 SOURCES = ("retriever", "reranker", "tool")
@@ -47,6 +47,8 @@ class ListUpdate:
         """Replace the lists that the step worked on by those that it returned."""
         if not self._groups:
             self._cut_by_text(self._inside or self._whole_lists_given())
+            if not (self._step.outputs or self._step.texts):
+                self._refuse_single()
             return
         fresh, passed = self._new_and_passed_on()
         handed_lists = [HandedList(g.passages, self._step, g.path) for g in fresh]
@@ -103,7 +105,7 @@ class ListUpdate:
         # LangGraph fills keys of the first state with empty lists before any step sets them.
         return (
             self._step.retrieves
-            or (self._step.kind == "tool" and empty.path in (HITS, ("artifact",)))
+            or (self._step.kind == "tool" and empty.path in (HITS, ARTIFACT))
             or empty.path in self._keys()
             or (empty.path == () and (bool(self._inside) or self._step is self._state.tree.root))
         )
@@ -133,9 +135,10 @@ class ListUpdate:
         return replaced
 
     def _refuse_single(self) -> None:
-        """Refuse a document that a task of LangGraph's `Send` was given, and returned `[]` for.
+        """Refuse a document that a task of LangGraph's `Send` was given, and did not return.
 
-        An empty list replaces its list when tasks have refused all of its documents.
+        An empty list replaces its list when tasks have refused all of its documents. A task that
+        returned nothing at all may have had another purpose: a later prompt decides.
         """
         is_sent = self._step.task is not None and bool(self._step.branch)
         if not is_sent or self._inside or any(group.passages for group in self._groups):
@@ -147,7 +150,7 @@ class ListUpdate:
             for handed in self._scope.nearest(document):
                 handed.refused.add(document)
                 if handed.refused >= handed.documents:
-                    empty = HandedList((), self._step, ())
+                    empty = HandedList((), self._step, (), unsaid=not self._groups)
                     empty.take([handed])
                     self._scope.put(empty, self._opened)
 

@@ -21,6 +21,7 @@ class _Asked:
     answers: bool
     documents: dict[TrackedDocument, None]
     pieces: tuple[str, ...]
+    began: float
 
 
 class ModelPrompts:
@@ -34,6 +35,11 @@ class ModelPrompts:
     def seen(self) -> bool:
         """Whether the record has a prompt of an answering model."""
         return bool(self._asked)
+
+    @property
+    def last_began(self) -> float:
+        """The time at which the last prompt was sent; 0 without one."""
+        return self._asked[-1].began if self._asked else 0
 
     def answering_pieces(self) -> dict[str, None]:
         """Return the text pieces of the prompts from which the answer was made.
@@ -51,7 +57,7 @@ class ModelPrompts:
         """Note the documents sent to a model; put replaced lists among them back into use."""
         shown = self._shown_in(step.prompt or ())
         answers = any(over.answers for over in self._state.tree.above(step))
-        self._asked.append(_Asked(answers, shown, step.prompt or ()))
+        self._asked.append(_Asked(answers, shown, step.prompt or (), step.began))
         for document in shown:
             for handed in reversed(scope.nearest(document)):
                 if handed.read:

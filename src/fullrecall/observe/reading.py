@@ -10,7 +10,7 @@ from fullrecall._util.parameters import check_choice
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe.failures import brief
 from fullrecall.observe.record import Record, retrieval_of_one_search
-from fullrecall.observe.step import DocumentCopy, DocumentList, Step
+from fullrecall.observe.step import ARTIFACT, DocumentCopy, DocumentList, Step
 from fullrecall.observe.tree import Tree
 from fullrecall.observe.turns import of_turn
 from fullrecall.observe.values import ValueReader
@@ -142,7 +142,7 @@ class StepReading:
         except Exception as error:
             message = f"tool_documents[{step.name!r}]: {brief(error)}"
             raise InputError(message, field="retrieved_contexts") from error
-        return replace(step, returned=(documents,))
+        return replace(step, returned=(documents._replace(path=ARTIFACT),))
 
     def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
         """Return steps with each document replaced by its `documents_of`; read each list once."""

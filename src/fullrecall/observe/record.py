@@ -12,7 +12,7 @@ from fullrecall.observe.flow import follow
 from fullrecall.observe.handed import HandedList
 from fullrecall.observe.state import FlowState, LinksOf
 from fullrecall.observe.step import ITEM, DocumentCopy, Step
-from fullrecall.observe.tools import own_words
+from fullrecall.observe.tools import is_empty_list, own_words
 from fullrecall.observe.tree import Tree
 from fullrecall.samples.calls import Call
 from fullrecall.samples.context import Context
@@ -208,6 +208,11 @@ class Record:
     def _ambiguous(self) -> str | None:
         """Return the reason why it is unknown whether a list or its part was passed on, or None."""
         for whole in self._kept:
+            if whole.unsaid and self._prompts.last_began < whole.step.began:
+                return (
+                    f"{whole.step.name} was given each document, and returned nothing: whether it "
+                    "refused them is unknown, unless it returns an empty list"
+                )
             if whole.unquoted_by and not all(document.read_in for document in whole.documents):
                 return (
                     f"{whole.unquoted_by.name} returned a text without the documents that it "
@@ -309,7 +314,9 @@ class _Calls:
         self._outermost: dict[Hashable, Step] = {}
         retrievers = [step for step in tree.steps if step.kind == "retriever"]
         sources = [step for passage in flow.retrieved for step in passage.document.sources]
-        steps = [*sources, *retrievers, *failures.counting, *failures.recovered]
+        empty = [each.step for each in flow.outermost.lists if not each.passages]
+        searches = [step for step in empty if step.kind == "tool"]
+        steps = [*sources, *retrievers, *searches, *failures.counting, *failures.recovered]
         calls = {call.id: call for call in map(self._call, steps)}
         searching = {call.name for call in calls.values() if call.kind == "tool"}
         # A search without results, or with unreadable ones, costs as well.
@@ -355,8 +362,8 @@ class _Calls:
 
 def _empty_call(step: Step) -> Call:
     """Return an empty search as a `Call`: with an empty list if it returned one, else with None."""
-    # LangChain prints an empty list that a tool returns into its message.
-    has_list = step.texts == ("[]",) or any(not listed.documents for listed in step.returned)
+    lists = [listed.documents for listed in step.returned]
+    has_list = is_empty_list(step.result) or not all(lists)
     return Call(step.name, step.query, () if has_list else None)
 
 

@@ -22,6 +22,10 @@ ROWS: Path = ("<rows>",)
 HITS: Path = ("<hits>",)
 """The path of the hits that a tool returned."""
 
+ARTIFACT: Path = ("artifact",)
+"""The path of the documents that a tool returned beside its text, or that a user's function read.
+"""
+
 
 class DocumentCopy(NamedTuple):
     """A copy of one document at the time of one event.

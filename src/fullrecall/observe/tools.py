@@ -46,6 +46,15 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
     return _hits_of(value) if isinstance(value, Mapping) and "role" not in value else None
 
 
+def is_empty_list(result: object) -> bool:
+    """Return whether a tool's result is an empty list, alone or as data, or the text of one."""
+    if isinstance(result, str):
+        result = _values_in(result)
+    if isinstance(result, Mapping):
+        result = result.get("data")
+    return isinstance(result, (list, tuple)) and not result
+
+
 def _hits_of(item: Mapping[str, Any]) -> tuple[Context, ...] | None:
     """Return the hits in an envelope, or a mapping that is itself a hit, or None."""
     if item.get("type") == "text":  # a block of a message
@@ -98,7 +107,7 @@ def _values_in(text: str) -> object:
             at = len(text) - len(text[end:].lstrip())
     except (ValueError, RecursionError):
         return None
-    return values[0] if len(values) == 1 else values
+    return values[0] if len(values) == 1 else values or None
 
 
 _DECODER = JSONDecoder()

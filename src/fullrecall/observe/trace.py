@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from fullrecall.observe import DocumentCopy, DocumentList, Step, StepReading
+from fullrecall.observe.failures import attempts_of
 from fullrecall.observe.translation import TracedStep, TraceValueReader, number_events
 from fullrecall.observe.tree import Tree
 from fullrecall.samples.context import Context
@@ -62,6 +63,7 @@ class Trace:
         ]
         self._spans = {span.step.id: span for span in number_events(ordered)}
         self._fill_in_texts(span.step for span in self._spans.values())
+        self._move_attempts()
         self._take_off_repeats()
 
     def sample(self, trace_id: str, reading: TraceReading) -> Sample:
@@ -151,6 +153,16 @@ class Trace:
                 tuple(map(filled, step.given)),
                 tuple(map(filled, step.returned)),
             )
+
+    def _move_attempts(self) -> None:
+        """Move attempts that stand beside their run with fallbacks below it, inner runs first."""
+        beside: dict[Hashable, list[Step]] = {}
+        for span in self._spans.values():
+            beside.setdefault(span.step.parent, []).append(span.step)
+        for step in reversed([span.step for span in self._spans.values() if span.step.tries]):
+            others = (each for each in beside[step.parent] if each.parent == step.parent)
+            for attempt in attempts_of(step, others) if step.parent in self._spans else ():
+                attempt.parent = step.id
 
     def _take_off_repeats(self) -> None:
         """Remove the data that a span repeats from its caller.

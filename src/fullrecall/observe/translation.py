@@ -148,6 +148,7 @@ class _Translation:
             task=_text_at(metadata, "langgraph_checkpoint_ns"),
             answers=any(each.path and each.path[0] in conventions.ANSWERED for each in given_lists),
             reorders=name in conventions.REORDERINGS,
+            tries=name == conventions.FALLBACKS,
             group=_text_at(metadata, "langgraph_step"),
             branch=conventions.number_of_task(parsed(metadata.get("langgraph_path"))),
         )

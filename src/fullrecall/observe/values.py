@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fullrecall._util.dataframes import is_frame
 from fullrecall.observe.messages import hands_over, message_of
 from fullrecall.observe.step import HITS, ITEM, ROWS, DocumentCopy, DocumentList, Path, Step
-from fullrecall.observe.tools import hits_in
+from fullrecall.observe.tools import hits_in, is_empty_list
 from fullrecall.samples.context import CONTEXT_NAMES, Context, as_context
 from fullrecall.samples.hits import contexts_of
 
@@ -129,7 +129,7 @@ class ValueReader:
         contents = self.read_result(output) if ends_call else self.read(output)
         if step.kind == "tool":
             step.result = self.result_of(output)
-            contents = self._with_hits(contents, step.result)
+            contents = self._with_hits(contents, step)
         step.returned, step.texts = contents
 
     def read(self, value: object) -> Contents:
@@ -156,7 +156,7 @@ class ValueReader:
             (DocumentList(ROWS, copies, certain=False), *contents.lists), contents.texts
         )
 
-    def _with_hits(self, contents: Contents, result: object) -> Contents:
+    def _with_hits(self, contents: Contents, step: Step) -> Contents:
         """Return the contents of a tool's result, with its hits as documents.
 
         The contents are unchanged if documents with IDs were read already.
@@ -164,11 +164,13 @@ class ValueReader:
         certain = (each for each in contents.lists if each.certain)
         if any(copy.id is not None for listed in certain for copy in listed.documents):
             return contents
-        found = [hits_in(result)]
+        found = [hits_in(step.result)]
         if found == [None]:
             found = [hits_in(text) for text in contents.texts]
         hits = {(each.id, each.text): each for part in found for each in part or ()}
-        if not hits and () not in found:
+        # A tool that was sent a query searched for it; other tools have empty lists of anything.
+        is_search = bool(step.query) and is_empty_list(step.result)
+        if not (hits or () in found or is_search):
             return contents
         copies = tuple(map(copy_of, hits.values()))
         return Contents((DocumentList(HITS, copies),), contents.texts)

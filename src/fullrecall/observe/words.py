@@ -68,16 +68,17 @@ class PassageIndex:
         if cached is not None and (not again or cached[0] == len(self)):
             return cached[1]
         # The text may be escaped, as in HTML, in JSON, or in a printed object.
-        numbers: dict[int, None] = {}
+        proven: list[int] = []
+        few: list[int] = []
         explained: set[int] = set()
         for form in (text, *unescaped(text)):
-            found, others = self._passages_in(form)
-            numbers.update(dict.fromkeys(found))
+            found, beside, others = self._passages_in(form)
+            proven += found
+            few += beside
             explained.update(others)
         # One form of the text may have only a few words of a passage. The passage does not count if
         # another form shows that these are words of other passages.
-        for number in explained:
-            numbers.pop(number, None)
+        numbers = dict.fromkeys([*proven, *(each for each in few if each not in explained)])
         self._found[text] = (len(self), tuple(numbers))
         return tuple(numbers)
 
@@ -93,10 +94,11 @@ class PassageIndex:
         windows = {window for words in forms for _, window in self._matches(words)}
         return {number for window in windows for number in self._windows[window]}
 
-    def _passages_in(self, text: str) -> tuple[list[int], list[int]]:
-        """Return the numbers of the passages in one form of a text, and of those that only seem so.
+    def _passages_in(self, text: str) -> tuple[list[int], list[int], list[int]]:
+        """Return the passages in one form of a text.
 
-        The latter have fewer than half of their windows in it, all in words of other passages.
+        These are the passages of which it has at least half, those of which it has a few words
+        beside others, and those whose few words others explain.
         """
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
@@ -109,20 +111,25 @@ class PassageIndex:
             for number in self._windows[window]:
                 matches.setdefault(number, {})[window] = position
         claimed = bytearray(len(words))
-        found: list[int] = []
-        parts: tuple[list[int], list[int]] = [], []
+        wholes: list[int] = []
+        halves: list[int] = []
+        rest: list[int] = []
         for number, positions in matches.items():
-            if len(positions) < self._counts[number]:
-                parts[2 * len(positions) < self._counts[number]].append(number)
-                continue
-            _claim(claimed, positions)
-            found.append(number)
-        for numbers in parts:
-            beside = [number for number in numbers if not _is_claimed(claimed, matches[number])]
-            for number in beside:
+            count = self._counts[number]
+            share = wholes if len(positions) == count else halves
+            (share if 2 * len(positions) >= count else rest).append(number)
+
+        def beside(numbers: Sequence[int]) -> list[int]:
+            free = [number for number in numbers if not _is_claimed(claimed, matches[number])]
+            for number in free:
                 _claim(claimed, matches[number])
-            found += beside
-        return found, [number for number in parts[1] if number not in beside]
+            return free
+
+        for number in wholes:
+            _claim(claimed, matches[number])
+        found = [*wholes, *beside(halves)]
+        few = beside(rest)
+        return found, few, [number for number in rest if number not in few]
 
     def _matches(self, words: Sequence[str]) -> Iterable[tuple[int, tuple[str, ...]]]:
         windows = self._windows

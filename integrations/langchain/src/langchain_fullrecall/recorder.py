@@ -17,7 +17,7 @@ from langsmith.run_helpers import get_current_run_tree, trace
 
 from fullrecall.errors import InputError
 from fullrecall.observe import ROOT, Step, StepKind, StepLog, brief, on_record
-from fullrecall.observe.conventions import number_of_task
+from fullrecall.observe.conventions import FALLBACKS, number_of_task
 from fullrecall.observe.messages import AgentMessage, answer_of, question_of
 from langchain_fullrecall.outputs import tool_query
 from langchain_fullrecall.reader import LangChainReader
@@ -31,9 +31,6 @@ _TASK = "langgraph_checkpoint_ns"
 
 RETRIED = "retry:attempt:"
 """The tag that LangChain gives to a second or later attempt."""
-
-FALLBACKS = "RunnableWithFallbacks"
-"""The name of a run with fallbacks. It is the only mark, so a renamed run recovers no failure."""
 
 
 class LangChainRecorder(BaseCallbackHandler):

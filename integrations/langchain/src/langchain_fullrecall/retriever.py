@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import wraps
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property, wraps
 from inspect import isasyncgenfunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import uuid4
@@ -109,7 +109,6 @@ class ObservedLangChainRetriever:
         self._reading = reading
         self._config = config
         self._as_input = as_input
-        self._default_input = input_of(runnable)
         self._is_search = _is_search(runnable)
         self._keeps_state = getattr(runnable, "checkpointer", None) not in (None, False, True)
         function = getattr(runnable, "func", None) or getattr(runnable, "afunc", None)
@@ -155,6 +154,11 @@ class ObservedLangChainRetriever:
         except Exception as error:  # noqa: BLE001 - whatever a retriever raises: it failed
             return self._read(sample, recorder, error=error)
         return self._read(sample, recorder, output)
+
+    @cached_property
+    def _default_input(self) -> Callable[[str, Sequence[Any]], Any]:
+        # Read when first needed: LangChain takes milliseconds to make the schema of an input.
+        return input_of(self._runnable)
 
     def _call(self, sample: Sample) -> tuple[LangChainRecorder, dict[str, Any]]:
         question, history = asked_of(sample), history_of(sample)
@@ -259,8 +263,10 @@ def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
 def input_of(runnable: Runnable[Any, Any]) -> Callable[[str, Sequence[Any]], Any]:
     """Return a function that makes the input from a question and history, by the input schema."""
     keys = _keys(runnable)
-    named = keys if len(keys) == 1 else [key for key in _QUESTIONS if key in keys][:1]
     earlier = [key for key in _HISTORIES if key in keys][:1]
+    named = [key for key in keys if key not in earlier]
+    if "messages" in named or (len(named) > 1 and keys != [*_QUESTIONS]):
+        named = [key for key in _QUESTIONS if key in keys][:1]
 
     def made(question: str, history: Sequence[Any] = ()) -> Any:
         inputs = {**dict.fromkeys(named, question), **{key: list(history) for key in earlier}}
@@ -272,7 +278,10 @@ def input_of(runnable: Runnable[Any, Any]) -> Callable[[str, Sequence[Any]], Any
 
 
 def _keys(runnable: Runnable[Any, Any]) -> list[str]:
-    """Return the keys of a runnable's input mapping; none for any other input."""
+    """Return the keys of a runnable's input mapping; none for any other input.
+
+    A mapping of which no key is declared, as `dict`, has the usual names of a question.
+    """
     try:
         schema = runnable.get_input_jsonschema()
     except Exception:  # noqa: BLE001 - Pydantic has none for a state that is typing.TypedDict
@@ -283,9 +292,9 @@ def _keys(runnable: Runnable[Any, Any]) -> list[str]:
         return list(getattr(state, "__annotations__", ()))
     if isinstance(schema.get("$ref"), str):
         schema = schema.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], schema)
-    properties = schema.get("properties")
-    if schema.get("type") != "object" or not isinstance(properties, Mapping):
+    if schema.get("type") != "object":
         return []
+    properties = schema.get("properties", dict.fromkeys(_QUESTIONS))
     # "root" is Pydantic's name for an input that has no fields.
     names = [name for name in properties if name != "root"]
     # An executor of langchain-classic does not declare its key.

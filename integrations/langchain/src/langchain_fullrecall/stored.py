@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from fullrecall.observe import DocumentList, Step, StepKind, brief
+from fullrecall.observe.conventions import FALLBACKS
 from fullrecall.observe.messages import question_of, users_in
 from fullrecall.observe.span import left_early
 from fullrecall.observe.translation import TracedStep, number_events
 from langchain_fullrecall.outputs import DOCUMENT_KEYS, held, tool_query, unwrapped
 from langchain_fullrecall.reader import LangChainReader
-from langchain_fullrecall.recorder import FALLBACKS, RETRIED, branch_of, graph_task, is_closed
+from langchain_fullrecall.recorder import RETRIED, branch_of, graph_task, is_closed
 
 if TYPE_CHECKING:
     from langsmith.schemas import Run
