@@ -175,9 +175,12 @@ def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> Retrieva
         texts = [value for value in result.tool_kwargs.values() if isinstance(value, str)]
         query = texts[0] if len(texts) == 1 else repr(result.tool_kwargs)
         name, id_ = result.tool_name, result.tool_id
-        log.begin(id_, None, "tool", name, query=query, callee=name)
+        step = log.begin(id_, None, "tool", name, callee=name)
         failed = brief(result.tool_output.content) if result.tool_output.is_error else None
         log.end(id_, result.tool_output, error=failed)
+        if step is not None:
+            # Only now: an empty list of a tool that was not recorded is no proof of a search.
+            step.query = query
     unseen = (
         "the agent's tools returned no nodes: pass observed(agent) to evaluate, or run it in "
         "`with capture_retrievals() as capture:` and pass the capture"
