@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from langchain_core.documents import Document
+from langsmith import traceable, tracing_context
+from langsmith.run_helpers import get_current_run_tree
+
 from fullrecall import Sample, record
-from langchain_fullrecall import observed
+from langchain_fullrecall import observed, offline_client
 
 
 def test_awaited_calls_and_their_threads_report_to_their_own_question() -> None:
@@ -27,3 +31,22 @@ def test_awaited_calls_and_their_threads_report_to_their_own_question() -> None:
         ids = {each.id for each in found.contexts or ()}
         assert ids == {f"q{number}-1", f"q{number}-2"}
         assert [call.query for call in found.calls] == [f"q{number}", f"again q{number}"]
+
+
+def test_reported_documents_are_in_the_trace() -> None:
+    """A report inside a traced function is a retriever's run below it, with its documents."""
+    trees: list[Any] = []
+
+    @traceable
+    def ask(question: str) -> str:
+        record([Document("text", id="a", metadata={"n": 1})], query=question)
+        trees.append(get_current_run_tree())
+        return "An answer."
+
+    with tracing_context(enabled=True, client=offline_client()):
+        ask("q")
+    (run,) = trees[0].child_runs
+    assert (run.name, run.run_type, run.inputs) == ("record", "retriever", {"query": "q"})
+    assert run.outputs == {
+        "documents": [{"id": "a", "page_content": "text", "metadata": {"n": 1}, "type": "Document"}]
+    }

@@ -6,11 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
+from known_engines import Brings
 from llama_index.core.llms import MockLLM
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import NodeWithScore, TextNode
 
-from fullrecall import Context, Sample, record
+from fullrecall import Context, Retrieval, Sample, record
 from llama_index.evaluation.fullrecall import capture_retrievals, observed
 
 _NODES = [NodeWithScore(node=TextNode(id_=id_, text=f"about {id_}")) for id_ in "ab"]
@@ -83,3 +84,14 @@ def test_awaited_calls_and_their_threads_report_to_their_own_question() -> None:
         ids = {each.id for each in found.contexts or ()}
         assert ids == {f"q{number}-1", f"q{number}-2"}
         assert [call.query for call in found.calls] == [f"q{number}", f"again q{number}"]
+
+
+def test_a_function_that_returns_its_own_record_is_believed() -> None:
+    """A `Retrieval` that a function returns is the record, whatever was observed in it."""
+    own = Retrieval([Context("Own text.", id="own")])
+
+    def ask(question: str) -> Retrieval:
+        Brings("seen").retrieve(question)
+        return own
+
+    assert observed(ask).retrieve(Sample(user_input="q")) is own
