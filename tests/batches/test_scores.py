@@ -73,6 +73,20 @@ def test_a_row_that_is_no_sample_is_unscored(tmp_path: Path) -> None:
     assert report[1].sample.id == "b"
 
 
+def test_a_map_that_repeats_a_key_is_unscored() -> None:
+    """Arrow's maps may repeat a key, which leaves the grade of an ID open."""
+    grades = [[("a", 1.0)], [("a", 1.0), ("a", 2.0)]]
+    batch = pa.table(
+        {
+            "retrieved_ids": [["a"], ["a"]],
+            "expected_ids": pa.array(grades, pa.map_(pa.string(), pa.float64())),
+        }
+    )
+    scores = BatchScorer(IdRecall())(batch).to_pylist()
+    assert [row["id_recall"] for row in scores] == [1.0, None]
+    assert "a key occurs twice" in scores[1]["id_recall_reason"]
+
+
 def test_labels_that_the_corpus_no_longer_has_are_unscored() -> None:
     """A pickled scorer leaves labels unscored that the corpus no longer has.
 

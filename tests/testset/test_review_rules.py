@@ -146,3 +146,12 @@ def test_a_review_in_words(tmp_path: Path, bad: int, counts: str, outcome: str) 
         f"53 of 53 drawn were reviewed: {counts}",
         f"{outcome} of 200 questions are good (95% confidence; 90% are wanted)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("n", "allowed"), [(1, "0 of them are"), (36, "1 of them is"), (46, "2 of them are")]
+)
+def test_the_page_says_how_many_may_be_bad(tmp_path: Path, n: int, allowed: str) -> None:
+    """The page has the most bad questions at which 90 % are proved good; 0 if none is enough."""
+    to_review(samples(100), tmp_path / "a.html", n=n)
+    assert f"If at most {allowed} bad" in (tmp_path / "a.html").read_text("utf-8")

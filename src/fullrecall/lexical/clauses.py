@@ -377,7 +377,7 @@ def _of_subjects(chunks: Sequence[str]) -> list[str]:
     Two subjects are split only if they have the form "the lobby and the gym".
     """
     words = chunks[-1].split()
-    verb = _verb_at(words) or next((n for n, word in enumerate(words) if word in _SINGULAR), 0)
+    verb = _verb_at(words)
     subjects = [*chunks[:-1], " ".join(words[:verb])]
     firsts = [subject.split()[0] for subject in subjects if subject]
     are_alike = len(set(map(_kind, firsts))) == 1
