@@ -321,7 +321,7 @@ class TestJudged:
         judge = FixedJudge([Verdict("partial", (Citation(0, "It was built by Romans."),))])
         miss = one(diagnose(report_of(ClaimRecall(judge=judge), self.claim("The tower is tall."))))
         assert miss.cause is Cause.JUDGED_UNSUPPORTED
-        assert "quote does not stand there" in miss.detail
+        assert "quote does not occur there" in miss.detail
 
     def test_the_opposite(self) -> None:
         """The advice for a contradicted claim differs from that for a missing one."""

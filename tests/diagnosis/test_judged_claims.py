@@ -39,7 +39,7 @@ def verdict(label: Any, *cited: int, quote: str = "It was finished in") -> Verdi
         (verdict("partial", 3, quote="finished in 1889"), None, "partly_supported",
          "the judge finds it supported in part only", 3),
         (verdict("partial", 2, quote=FALSE_QUOTE), None, "judged_unsupported",
-         "the judge cites the context at rank 2, and its quote does not stand there", 2),
+         "the judge cites the context at rank 2, and its quote does not occur there", 2),
         (verdict("not_supported"), None, "judged_unsupported",
          "the context at rank 3 has it verbatim; verdict: not supported", 3),
         (verdict("not_supported"), 3, "judged_unsupported",

@@ -350,7 +350,7 @@ STANDS = "its words, letter for letter"
          ("d0", 150, 500)),
         ({}, (50, 200), "gone", "", "no text resembles it", ["d0"], ("d0", 50, 200)),
         ({"x": f"New {OLD[60:75]} words."}, (60, 75), "changed", "x",
-         "its quote stands in 1 texts, in other surroundings", ["d0"], ("d0", 60, 75)),
+         "its quote occurs in 1 text, in other surroundings", ["d0"], ("d0", 60, 75)),
     ],
 )  # fmt: skip
 def test_each_way_a_label_follows(  # noqa: PLR0917 - the columns of a table

@@ -71,7 +71,7 @@ class Place:
 
     @contextmanager
     def reached(self) -> Iterator[None]:
-        """Convert file system errors to one that names the address, without credentials."""
+        """Convert file system errors to `error`, with the address, but without credentials."""
         try:
             yield
         except FullrecallError:

@@ -88,7 +88,7 @@ def denied(case: Case) -> Explained | None:
         return Explained(Cause.CONTRADICTED, f"the judge finds the opposite stated in {where}", at)
     if cited and all(quote.verified is False for quote in cited):
         at = cited[0].rank
-        detail = f"the judge cites the context at rank {at}, and its quote does not stand there"
+        detail = f"the judge cites the context at rank {at}, and its quote does not occur there"
         return Explained(Cause.JUDGED_UNSUPPORTED, detail, at)
     if verdict == "partial":
         detail = "the judge finds it supported in part only"

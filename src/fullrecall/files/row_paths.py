@@ -261,7 +261,7 @@ def _are_objects(value: object) -> bool:
 
 
 def _below(value: Any, steps: Sequence[Any], above: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the rows at steps; an object of lists is one row, while `RowPath` reads its items."""
+    """Yield the rows to which steps lead; an object of lists counts as one row."""
     if not steps:
         yield RowBelow(above, value) if isinstance(value, Mapping) else value
         return

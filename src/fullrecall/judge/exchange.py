@@ -82,7 +82,7 @@ class Matter:
             holding = (n for n in quotes.contexts if quotes.located(Citation(n, quote)))
             elsewhere = next(holding, None)
             if elsewhere is not None:
-                return f"the judge's quote stands in context {elsewhere + 1}, not in {index + 1}"
+                return f"the judge's quote is in context {elsewhere + 1}, not in {index + 1}"
         return ""
 
     def unproven(self, number: int, verdict: Verdict) -> str:

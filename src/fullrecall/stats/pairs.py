@@ -228,7 +228,7 @@ class ScorePairs:
         return self.pairing.of_before(before), self.pairing.of_after(after)
 
     def _own_pieces(self, measure: Measure) -> Iterable[tuple[Floats, Floats]]:
-        """Yield `_own_values` of one part after the other, if both tables have the same parts."""
+        """Yield `_own_values` part by part if both tables have the same parts, else all at once."""
         if self.groups is not None or not self._has_same_parts:
             return [self._own_values(measure)]
         sides = zip((self.before, self.after), self.scores, strict=True)

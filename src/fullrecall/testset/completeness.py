@@ -133,11 +133,12 @@ def labels_needed(sizes: Sequence[int], labeled: int) -> int:
 
 
 def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
-    """Return an estimate of the relevant pairs in the strata; each one with pairs needs a label.
+    """Return an estimate of the relevant pairs in the strata.
 
-    `error` is the largest share of a person's labels that may be wrong; the interval is the union
-    of the intervals for 0 and for `error`. Outside the strata of kind "yes", a "relevant" label
-    counts as confirmed by two people if its stratum is labeled `twice`.
+    Each stratum with pairs needs a label. `error` is the largest share of a person's labels that
+    may be wrong; the interval is the union of the intervals for 0 and for `error`. Outside the
+    strata of kind "yes", a "relevant" label counts as confirmed by two people if its stratum is
+    labeled `twice`.
     """
     # The error is declared, never estimated: about 22 pairs with two labels would give a wider
     # interval than the union.

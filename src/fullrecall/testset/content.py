@@ -27,7 +27,7 @@ class Problem(StrEnum):
     RIVAL = "lookalike in the documents"
     EMPTY = "reference without words"
     WHOLE = "span is a whole document"
-    ELSEWHERE = "quote stands in other documents"
+    ELSEWHERE = "quote occurs in other documents"
     UNBACKED = "number or name not in the references"
     FORM = "incomplete draft"
     QUOTE = "quote not in the document"

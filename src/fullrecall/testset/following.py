@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rapidfuzz.distance import Postfix, Prefix
 
+from fullrecall._util.counts import counted
 from fullrecall._util.naming import parameter
 from fullrecall._util.vocabulary import content_words
 from fullrecall.errors import InputError
@@ -79,8 +80,8 @@ class Followed:
     @property
     def counts(self) -> dict[LabelStatus, int]:
         """The number of labels with each status."""
-        counted = Counter(label.status for label in self.labels)
-        return {status: counted[status] for status in LabelStatus}
+        frequencies = Counter(label.status for label in self.labels)
+        return {status: frequencies[status] for status in LabelStatus}
 
     def __str__(self) -> str:
         lines = [f"{len(self.labels):,} references of {len(self.samples):,} samples"]
@@ -342,7 +343,8 @@ class _Following:
             # page.
             best = _best_surrounded(holders, label.span, quote)
             if best is None:
-                evidence = f"its quote stands in {len(holders)} texts, in other surroundings"
+                texts = counted(len(holders), "text")
+                evidence = f"its quote occurs in {texts}, in other surroundings"
                 return self._decided(label, LabelStatus.CHANGED, holders[:3], evidence)
             holders = [best]
         return self._decided(label, LabelStatus.MOVED, holders)

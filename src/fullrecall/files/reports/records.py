@@ -253,7 +253,7 @@ def check_row(value: object, methods: Sequence[Method]) -> RowRecord:
 
 
 def row_of(value: object, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
-    """Return the sample and the results of a row; do not check that the results follow from it.
+    """Return a row's sample and results; do not check that these follow from the sample.
 
     Raises `ReportError` for any value but a row of these methods.
     """
