@@ -141,7 +141,7 @@ REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 
 
 def letters_of(item: tuple[Any, Any], alphabet: str, flags: int) -> str:
-    """Return the letters of an alphabet that a node of one character matches; "" for others."""
+    """Return the letters of an alphabet that a node of one character matches, or ""."""
     kind, value = item
     if kind is op.ANY:
         return "".join(c for c in alphabet if c != "\n" or flags & re.DOTALL)

@@ -140,7 +140,7 @@ class TestMistakes:
 def test_a_server_takes_its_user_from_the_environment(
     name: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An empty name or password is none; a probe does not retry."""
+    """An empty name or password counts as missing; a probe does not retry."""
     pytest.importorskip("redis", reason="needs the redis extra")
     for variable in ("REDIS_USERNAME", "REDIS_PASSWORD"):
         if name is None:

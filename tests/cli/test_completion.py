@@ -35,7 +35,7 @@ printf '%%s\\n' "${COMPREPLY[@]}"
 def test_bash_completes_commands_options_and_values(
     typed: str, offered: set[str], tmp_path: Path
 ) -> None:
-    """Typed words are completed to words that the command line takes, and to no others."""
+    """Typed words are completed only to words that the command line takes."""
     bash = shutil.which("bash")
     assert bash is not None
     command = tmp_path / "fullrecall"

@@ -76,7 +76,7 @@ def test_where_a_target_was_found() -> None:
 
 
 def test_ten_targets_of_a_sample_are_shown() -> None:
-    """The others are counted."""
+    """The remaining samples are counted."""
     ten, eleven = "abcdefghij", "abcdefghijk"
     assert "more" not in printed(asked("one", "x", ten))
     assert printed(asked("one", "x", eleven)).endswith("… and 1 more\n")

@@ -86,7 +86,7 @@ def test_what_mends_a_defect_gains_what_was_predicted(gains: Any, setting: Any, 
 
 @pytest.mark.long
 def test_gains_are_predicted_for_other_questions(gains: Any, setting: Any) -> None:
-    """Predicted from one half and measured on the other, most gains lie in the interval."""
+    """Gains that one half predicts are mostly in the interval on the other half."""
     within = [
         gains.holds(change, gain)
         for name in ("wrong_suffix", "small_k", "repeated", "chunk_ids")

@@ -1,4 +1,4 @@
-"""Rewrites of the IDs of one side into those of the other."""
+"""Rewrites of the IDs of one side into IDs of the other side."""
 
 from __future__ import annotations
 

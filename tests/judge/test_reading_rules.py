@@ -144,7 +144,7 @@ OPEN = Verdict(None, problem="no reply")
     ],
 )  # fmt: skip
 def test_the_verdict_of_several_windows(verdicts: list[Verdict], best: Verdict) -> None:
-    """Full support counts before an open window, an open window before all others."""
+    """Full support counts before an open window, an open window before all other verdicts."""
     assert merged(verdicts) == best
 
 

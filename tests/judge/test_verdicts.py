@@ -72,7 +72,7 @@ class TestVerdictContract:
         assert result.unmeasured == (("second", "the judge gave no verdict"),)
 
     def test_min_measured_scores_the_rest_and_says_so(self) -> None:
-        """With `min_measured` the score is over the measured claims, and the others are named."""
+        """With `min_measured` the score is over the measured claims; other claims are named."""
         result = judged([reply(verdict(1, "supported", 1)), reply()], min_measured=0.5)
         assert (result.status, result.score) == (Status.SCORED, 1.0)
         assert result.unmeasured == (("second claim", "the judge gave no verdict"),)

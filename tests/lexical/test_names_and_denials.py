@@ -57,7 +57,7 @@ DENIALS = {
 
 @pytest.mark.parametrize("text", NAMES)
 def test_a_text_has_its_names(text: str) -> None:
-    """Joined capitalized words are one name; months, titles and frequent words are none."""
+    """Joined capitalized words are one name; months, titles and frequent words are not names."""
     found = names(text)
     assert [name.text if name.is_sure else f"({name.text})" for name in found] == NAMES[text]
     assert all(text[name.start : name.end] == name.text for name in found)

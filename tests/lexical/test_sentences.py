@@ -88,7 +88,7 @@ def test_a_text_has_its_parts(text: str) -> None:
     ],
 )
 def test_the_commands_of_a_fence(fence: str, listed: list[str]) -> None:
-    """With prompts, only lines after a prompt are commands; comments are none."""
+    """With prompts, only lines after a prompt are commands; comments are not."""
     assert commands(fence) == listed
 
 

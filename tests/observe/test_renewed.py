@@ -279,7 +279,7 @@ def test_an_output_that_quotes_a_part_of_a_merged_document_has_this_part(
 def test_an_output_that_quotes_cut_parts_of_a_merged_document_has_these_parts(
     program: Any, docs: Any, quoted: str
 ) -> None:
-    """An output with the cut texts of some parts does not have the others."""
+    """An output with the cut texts of some parts does not have the other parts."""
     cut = {name: docs[name].text[:45] for name in "abc"}
     with program.call() as call:
         found = program.retrieve(docs["a"], docs["b"], docs["c"])

@@ -26,12 +26,12 @@ QUESTIONS = [
 
 
 def first(_: str) -> list[Context]:
-    """Return two contexts, of which the first two questions have one each."""
+    """Return two contexts: one that the first question needs, one that the second needs."""
     return [Context("1234", id="a"), Context("12345678", id="c")]
 
 
 def failing(question: str) -> Any:
-    """Fail for two questions; return contexts without texts for the others."""
+    """Fail for two questions; return contexts without texts for all other questions."""
     if question in ("one", "four"):
         raise ConnectionError("down")
     return Retrieval([Context(id="c")], seconds=[2.5])

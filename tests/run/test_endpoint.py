@@ -176,7 +176,7 @@ def test_a_model_that_has_answered() -> None:
 
 
 def test_a_failure_that_began_before_an_answer_does_not_count() -> None:
-    """An ask that hangs ends after all others: the endpoint has answered since it began."""
+    """An ask that hangs ends after all other asks: the endpoint has answered since it began."""
 
     async def test(clock: Clock) -> None:
         await clock.sends(ANSWER)  # answered at 1.0

@@ -15,7 +15,7 @@ from fullrecall.judge.models.retries import Retries
 
 
 class Failing:
-    """A model whose requests about claim 0 fail in one way; it answers all others."""
+    """A model whose requests about claim 0 fail in one way; it answers all other requests."""
 
     name = "failing"
 

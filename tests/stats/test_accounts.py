@@ -267,7 +267,7 @@ class SlowPairs:
         return a == w or self.capital[a, w] >= self.goal
 
     def named(self) -> list[bool]:
-        """Return which retrievers are shown to be within the tolerance of all others."""
+        """Return which retrievers are shown to be within the tolerance of all other retrievers."""
         return [self.alive[w] and all(self.has_won(a, w) for a in self.all) for w in self.all]
 
     def is_behind(self, a: int, w: int) -> bool:

@@ -8,7 +8,7 @@ from fullrecall.show.sheet import cell_of
 
 
 def report(found: int) -> Report:
-    """Return a report of forty samples, of which so many are found."""
+    """Return a report of forty samples, and this many of them are found."""
     samples = [
         Sample(id=str(n), expected_ids=["d"], retrieved_ids=["d" if n < found else "x", "y"])
         for n in range(40)

@@ -193,7 +193,7 @@ def test_the_reasons_of_a_gate(gate: Gate, reports: list[tuple[int, int, int]], 
 
 
 def test_the_sentence_of_a_gate() -> None:
-    """The first rule that decides is named, and the others are counted."""
+    """The first rule that decides is named, and the other rules are counted."""
     several = Gate(Recall >= 0.9, Recall @ 1 >= 0.5, RR >= 0.9).check(report_of(20))
     assert several.sentence == (
         "FAIL: id_recall@1 is at most 0.140 (one-sided, 95% confidence, 20 samples); required: "

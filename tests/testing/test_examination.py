@@ -92,7 +92,7 @@ def test_it_feeds_calibrate() -> None:
 
 
 def test_the_figures_of_an_examination() -> None:
-    """Claims without a verdict are counted apart, and kinds with a rule apart from the others."""
+    """Claims without a verdict, and kinds with a rule, are counted separately."""
     judged = [
         ("labeled", True, ["supported", "supported", "partial", None]),
         ("labeled", False, ["not_supported", "supported", None]),

@@ -35,7 +35,7 @@ def unwrapped(value: object, key: str = "output") -> Any:
 def declared(
     output: object, reader: DocumentReader, documents_key: str | None, *, alone: bool
 ) -> list[Context] | None:
-    """Return the contexts that an output certainly declares, or None if there is none.
+    """Return the contexts that an output certainly declares, or None.
 
     These are the documents under `documents_key`, or IDs under a usual name, with their texts
     beside them. If the output is `alone`, without any step, documents and texts under a usual name
@@ -62,7 +62,7 @@ def declared(
 
 
 def _named(output: Mapping[str, Any]) -> list[Any] | None:
-    """Return the list under a usual name of documents, or None if there is none.
+    """Return the list under a usual name of documents, or None.
 
     Raises `InputError` if there are several lists that differ.
     """
