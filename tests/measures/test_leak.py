@@ -107,6 +107,7 @@ def test_the_successor_of_a_superseded_reference_is_the_target() -> None:
     [
         ({"superseded": {"a": "b", "b": "a"}}, "supersede itself"),
         ({"superseded": {"a": "a"}}, "supersede itself"),
+        ({"superseded": {"a": "b", "b": "c", "c": "b"}}, "'b' comes to supersede itself"),
         ({"superseded": ["a"]}, "expected a mapping"),
         ({"forbidden_ids": "a"}, "expected a list"),
         ({"forbidden_ids": [""]}, "blank"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -88,6 +89,28 @@ WEAVE = {
 def test_a_stored_span_is_read_whole(source: Any, spans: list[Span]) -> None:
     """Spans of each tool have the same fields, whatever their columns are called."""
     assert [*spans_in(source)] == spans
+
+
+def test_a_span_of_the_sdk_is_read_whole() -> None:
+    """Times that are unknown are 0, IDs are hex, and a parent may be in another process."""
+    bare = SimpleNamespace(
+        context=SimpleNamespace(trace_id=10, span_id=11), parent=None, name="", attributes=None,
+        events=None, status=SimpleNamespace(status_code=None, description="x"), start_time=None,
+        end_time=None, dropped_attributes=0,
+    )  # fmt: skip
+    trace, own = f"{10:032x}", f"{11:016x}"
+    assert [*spans_in(bare)] == [Span(trace_id=trace, span_id=own)]
+    full = SimpleNamespace(**{
+        **vars(bare), "parent": SimpleNamespace(span_id=12, is_remote=True), "name": "search",
+        "attributes": {"a": 1}, "start_time": 5, "end_time": 9, "dropped_attributes": 2,
+        "events": [SimpleNamespace(name="exception", attributes=None)],
+        "status": SimpleNamespace(status_code=SimpleNamespace(name="ERROR"), description="down"),
+    })  # fmt: skip
+    assert [*spans_in(full)] == [
+        Span(trace_id=trace, span_id=own, parent_id=f"{12:016x}", remote_parent=True,
+             name="search", attributes={"a": 1}, events=(("exception", {}),), error="down", start=5,
+             end=9, dropped=2)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("source", [7, {"a": 1}, {}, "span", {"spans": [7]}])

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fullrecall import IdRecall, Sample
+from fullrecall.errors import ReportError
 from fullrecall.scorers import Status
 from fullrecall.scorers.derived import Derivation
 from fullrecall.scorers.scorer import LATE
@@ -32,3 +33,15 @@ def test_a_score_without_findings_is_computed_again() -> None:
     scored = scorer.score(sample)
     forged = replace(scored, findings=(), note=LATE)
     assert Derivation(scorer.method, held=False).result(sample, forged) == scored
+
+
+def test_a_method_that_no_scorer_has_is_refused() -> None:
+    """A method with another parameter is refused, and one of a user's scorer is not derived."""
+    method = IdRecall().method
+    with pytest.raises(ReportError) as raised:
+        Derivation(replace(method, parameters={"bogus": 1}), held=False)
+    assert str(raised.value) == (
+        "id_recall: no scorer of kind 'id_recall' with headline recall has the parameters "
+        "{'bogus': 1}: evaluate again"
+    )
+    assert Derivation(replace(method, kind="mine"), held=False).scorer is None
