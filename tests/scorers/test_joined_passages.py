@@ -48,6 +48,14 @@ def test_places_of_two_documents_stay_apart() -> None:
     assert merged([place(0, 10), place(5, 15, has_text=True)], 5) == [place(0, 15)]
 
 
+def test_a_place_and_a_text_stay_apart() -> None:
+    """A passage with a place is not joined with one that has only a text, even the same text."""
+    for text in (LETTERS[:10], LETTERS[2:8], LETTERS[5:15]):
+        apart = [place(0, 10, has_text=True), Passage(text, text)]
+        assert merged(apart, 4) == apart
+        assert merged(apart[::-1], 4) == apart[::-1]
+
+
 @pytest.mark.parametrize(
     ("texts", "joined"),
     [
