@@ -90,6 +90,7 @@ def test_the_parts_of_an_id(own_id: str, cut: tuple[str, str], cores: list[str])
     assert [words.core for words in words_of(own_id).cores(cut)] == cores
 
 
+NAMES = [*"abcde", *(f"{n}-{n}" for n in "fghij")]
 OURS = [f"acme-{name}-v2" for name in ("mill", "tower", "bridge")]
 THEIRS = [f"{name}.html" for name in ("mill", "tower", "bridge")]
 
@@ -105,6 +106,7 @@ THEIRS = [f"{name}.html" for name in ("mill", "tower", "bridge")]
         (OURS, THEIRS, "acme", "acme"),
         (OURS, THEIRS, "mill", "mill"),
         ([f"7-{n}-x" for n in "abcdefghij"], list("abcdefghij"), "7-a-x", "a"),
+        ([f"7-{n}-x" for n in NAMES], [f"7-{n}" for n in NAMES], "7-a-x", "7 a"),
         ([f"7-{n}-x" for n in "abcdefghi"], list("abcdefghi"), "7-a-x", "7 a"),
         ([], [], "acme-mill", "acme mill"),
     ],

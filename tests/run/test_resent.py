@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.run.paid import VERDICTS, samples, scorer
 
 from fullrecall import evaluate
+from fullrecall.errors import StoreError
 from fullrecall.judge.models import ChatRequest, Completion, Failure
 from fullrecall.judge.models.retries import Retries
+from fullrecall.run.sqlite import SQLiteLedger
 
 
 class Failing:
@@ -74,3 +78,32 @@ def test_how_often_a_request_is_sent(failure: Failure, retries: int, tmp_path: P
         assert report.spent is not None
         assert report.spent.calls == model.sent.total()
         assert report.spent.reused == (2 if again else 0)
+
+
+def test_a_request_that_failed_is_free_for_other_runs(tmp_path: Path) -> None:
+    """No lease of a request stays after its end, whether it was answered or failed."""
+    path = tmp_path / "store.sqlite"
+    with SQLiteLedger(path) as ledger:
+        evaluate(
+            samples([1, 0, 2]),
+            scorer(Failing(Failure.DENIED)),
+            store=ledger,
+            retries=Retries(0),
+            progress=False,
+        )
+        ledger.put("answer:last", "{}").result(60)
+        with closing(sqlite3.connect(path)) as connection:
+            assert connection.execute("SELECT key FROM leases").fetchall() == []
+            assert len(connection.execute("SELECT key FROM asks").fetchall()) == 4
+
+
+def test_a_closed_store_serves_no_answer(tmp_path: Path) -> None:
+    """A store that was closed must be opened again."""
+    path = tmp_path / "store.sqlite"
+    with SQLiteLedger(path) as ledger:
+        ledger.put("answer:1", "{}").result(60)
+        assert ledger.get("answer:1") == "{}"
+    with pytest.raises(StoreError, match="is closed: open it again"):
+        ledger.get("answer:1")
+    with SQLiteLedger(path) as ledger:
+        assert ledger.get("answer:1") == "{}"

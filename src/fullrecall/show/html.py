@@ -64,15 +64,20 @@ def _macros() -> Any:
     from jinja2 import Environment
 
     environment = Environment(autoescape=True, trim_blocks=True)
-    environment.filters |= {"visible": visible, "cell": _cell, "on_axis": _on_axis}
+    environment.filters |= {
+        "visible": visible,
+        "cell": cell_of,
+        "strong": _strong,
+        "on_axis": _on_axis,
+    }
     from importlib.resources import files  # This module imports archives and temporary files.
 
     source = (files("fullrecall.show") / "files" / "sheet.html").read_text("utf-8")
     return environment.from_string(source).module
 
 
-def _cell(value: str | Cell, emphasis: Any = "") -> Cell:
-    return Cell(value, emphasis) if emphasis and isinstance(value, str) else cell_of(value)
+def _strong(text: str) -> Cell:
+    return Cell(text, "strong")
 
 
 def _on_axis(value: float, bar: Bar) -> float:

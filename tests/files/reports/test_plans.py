@@ -201,3 +201,23 @@ def test_how_long_a_retriever_took_makes_no_other_content(tmp_path: Path) -> Non
     assert tables[0]["retrieval"] != tables[1]["retrieval"]
     report = Report.open([tmp_path / "a.parquet", tmp_path / "b.parquet"], rows=1)
     assert (report.complete, len(report)) == (True, 1)
+
+
+@pytest.mark.rooms
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ([3], "3"),
+        ([3, 4, 5], "3 to 5"),
+        ([0, 1, 10, 12], "0 to 1, 10, 12"),
+        ([0, 2, 4, 6, 8], "0, 2, 4, 6, 8"),
+        ([0, 2, 4, 6, 8, 10], "0, 2, 4, 6, 8, and 1 more range"),
+        ([0, 2, 4, 6, 8, 10, 11, 13], "0, 2, 4, 6, 8, and 2 more ranges"),
+    ],
+)
+def test_missing_rows_in_words(numbers: list[int], text: str, tmp_path: Path) -> None:
+    """Ranges of missing rows are named, at most five of them."""
+    path = write(tmp_path / "part.parquet", [row for row in rows(20) if row["row"] not in numbers])
+    missing = f"{len(numbers)} of 20 rows are missing: {text}"
+    assert Report.open(path, rows=20).stopped == missing
+    assert Report.open(write(path, rows(20)), rows=20).stopped is None
