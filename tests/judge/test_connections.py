@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from fullrecall import LLMJudge
 from fullrecall.judge import OpenAIChatModel
 from fullrecall.judge.models import remote_model
+from fullrecall.judge.models.redaction import hide_fields
 from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.judge.models.transport import Portal
 
@@ -68,3 +71,16 @@ def test_a_portal_has_one_thread_until_it_is_closed() -> None:
 def test_who_verifies_quotes(verify: Any, *, by_rules: bool) -> None:
     """A judge says whether rules alone verify its quotes."""
     assert LLMJudge(ScriptedChatModel(["{}"]), verify=verify).quotes_by_rules is by_rules
+
+
+def test_the_logs_of_a_frameworks_model_have_no_secret(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After a framework's model is read, its HTTP client logs no key of it."""
+    logger = logging.getLogger("httpx")
+    monkeypatch.setattr(logger, "filters", [])
+    hide_fields(SimpleNamespace(api_key="secret-of-a-model"))
+    with caplog.at_level(logging.INFO, "httpx"):
+        logger.info("sent secret-of-a-model to %s", "an endpoint")
+    assert len(caplog.records) == 1
+    assert "secret-of-a-model" not in caplog.text
