@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import FrozenInstanceError
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -47,6 +48,13 @@ def test_the_failure_of_a_reply(text: str, reply: Any, failure: Any, detail: str
     assert completion == Completion(text, 3, 4, failure, detail)
     problem = "" if failure is None else f"{failure}: {detail}" if detail else str(failure)
     assert completion.problem == problem
+
+
+def test_a_completion_is_a_value() -> None:
+    """Equal completions are one in a set, and none can be changed."""
+    assert len({Completion("a", 1, 2), Completion("a", 1, 2), Completion("a", 1, 3)}) == 2
+    with pytest.raises(FrozenInstanceError):
+        Completion("a").text = "b"  # type: ignore[misc]
 
 
 def raised(**attributes: Any) -> Exception:

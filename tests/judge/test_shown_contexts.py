@@ -67,16 +67,22 @@ class TestWindows:
         assert "".join(sent) == text
         assert all(part.endswith((" ", "word399")) for part in sent)
 
-    def test_many_claims_are_asked_in_parts(self) -> None:
-        """At most `claims_per_call` claims go into one request."""
+    @pytest.mark.parametrize(
+        ("options", "count", "parts"),
+        [({"claims_per_call": 4}, 10, [4, 4, 2]), ({}, 20, [20]), ({}, 21, [20, 1])],
+    )
+    def test_many_claims_are_asked_in_parts(
+        self, options: dict[str, int], count: int, parts: list[int]
+    ) -> None:
+        """At most `claims_per_call` claims go into one request, by default 20."""
         model = ScriptedChatModel(
             lambda request: reply(*[verdict(n, "not_supported") for n in asked_of(request)])
         )
-        result = ClaimRecall(judge=LLMJudge(model, claims_per_call=4)).score(
-            retrieved_contexts=["c"], reference_claims=[f"claim {n}" for n in range(10)]
+        result = ClaimRecall(judge=LLMJudge(model, **options)).score(  # type: ignore[arg-type]
+            retrieved_contexts=["c"], reference_claims=[f"claim {n}" for n in range(count)]
         )
-        assert [len(asked_of(request)) for request in model.requests] == [4, 4, 2]
-        assert len(result.findings) == 10
+        assert [len(asked_of(request)) for request in model.requests] == parts
+        assert len(result.findings) == count
 
 
 class TestHygiene:
