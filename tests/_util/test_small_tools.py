@@ -14,9 +14,9 @@ from fullrecall._util.caches import remembered_words
 from fullrecall._util.dataframes import frame_of, plain_value
 from fullrecall._util.lazy import missing
 from fullrecall._util.parameters import as_path
-from fullrecall._util.places import _secrets
+from fullrecall._util.places import Place, _secrets
 from fullrecall._util.vocabulary import content_words
-from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.errors import InputError, MissingExtraError, ParameterError
 
 STEMS = """baking baking, casting cast, bed bed, abed abed, faded fad, axes axe, boxes box, ins in,
     cars car, ply ply, early early, quickly quick, ages age, aged aged, gas ga, goes goe, uses use,
@@ -64,9 +64,18 @@ def test_the_length_of_a_path() -> None:
     longest = "a/" * 2047 + "b"
     assert as_path(longest) == Path(longest)
     assert as_path("a" * 255) == Path("a" * 255)
-    for text in (f"{longest}b", "a" * 256, "", "a\0"):
+    assert as_path("é" * 127) == Path("é" * 127)
+    for text in (f"{longest}b", "a" * 256, "é" * 128, "", "a\0"):
         with pytest.raises(ParameterError, match="which no file can have"):
             as_path(text)
+
+
+def test_a_folder_is_made_with_those_above_it(tmp_path: Path) -> None:
+    """A folder at an address is made at any depth, and made again without an error."""
+    place = Place(f"file://{tmp_path}/a/b", InputError)
+    for _ in range(2):
+        place.make()
+    assert (tmp_path / "a" / "b").is_dir()
 
 
 def test_long_words_are_not_kept() -> None:

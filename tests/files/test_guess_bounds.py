@@ -103,6 +103,14 @@ BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
        "a category: ")]),
     ({"question": ASKED[:3], "support_agent_id": ("p-1",) * 3},
      ["user_input=question, reference_context_ids=support_agent_id"]),
+    # IDs of which more than half, and more than one, are those of the rows.
+    ({"question": ASKED[:4], "id": IDS[:4], "relevant_ids": (*IDS[1:3], "x-1", "x-2")},
+     ["user_input=question, id=id, reference_context_ids=relevant_ids"]),
+    ({"question": ASKED[:4], "id": IDS[:4], "relevant_ids": (*IDS[1:4], "x-1")},
+     ["user_input=question, id=id",
+      "reference_context_ids=?: relevant_ids has the IDs of rows, which id has: "]),
+    ({**Q, "id": IDS[0], "relevant_ids": IDS[0]},
+     ["user_input=question, id=id, reference_context_ids=relevant_ids"]),
     # A page and its document, beside an answer whose sources they may be.
     ({**Q, "doc": "a.pdf", "page": 3},
      ["user_input=question, reference_context_ids={doc}#{page[]}"]),

@@ -68,7 +68,10 @@ def raised(**attributes: Any) -> Exception:
 @pytest.mark.parametrize(
     ("status", "failure"),
     [(299, Failure.TRANSPORT), (300, Failure.MOVED), (399, Failure.MOVED), (400, Failure.INVALID),
-     (418, Failure.INVALID), (499, Failure.INVALID), (500, Failure.SERVER), (599, Failure.SERVER),
+     (401, Failure.DENIED), (402, Failure.DENIED), (403, Failure.DENIED), (404, Failure.UNKNOWN),
+     (408, Failure.TIMEOUT), (409, Failure.SERVER), (410, Failure.INVALID),
+     (425, Failure.RATE_LIMIT), (429, Failure.RATE_LIMIT), (418, Failure.INVALID),
+     (499, Failure.INVALID), (500, Failure.SERVER), (599, Failure.SERVER),
      (600, Failure.TRANSPORT), ("500", Failure.TRANSPORT)],
 )  # fmt: skip
 def test_the_failure_of_a_status(status: Any, failure: Failure) -> None:

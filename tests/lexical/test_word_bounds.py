@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fullrecall.lexical.sentences import begins_item
+from fullrecall.lexical.sentences import begins_item, parts
 from fullrecall.lexical.words.tokens import read_words
 
 
@@ -32,3 +32,22 @@ def test_letters_without_blanks_are_read_in_pairs(
 def test_a_marker_of_a_list_item_is_short(text: str, *, begins: bool) -> None:
     """A marker has at most seven characters, as "(xviii)" has."""
     assert begins_item(text) == begins
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Text before.\n| a | b |\nText after.", ["Text before.", "| a | b |", "Text after."]),
+        ("|a|b|", ["|a|b|"]),
+        ("|", []),
+        ("Name | Price\n--- | ---\nTea | 3", ["table header: Name | Price", "Tea | 3"]),
+        ("a | b\nand c", ["a | b and c"]),
+    ],
+)
+def test_rows_of_a_table_are_statements(text: str, found: list[str]) -> None:
+    """A line between two bars is a row by itself, without a table around it."""
+    told = [
+        each.text if each.role == "statement" else f"{each.role}: {each.text}"
+        for each in parts(text)
+    ]
+    assert [" ".join(each.split()) for each in told] == found
