@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from fullrecall.errors import InputError
 from fullrecall.files.guess import guessed
-from fullrecall.files.plans import Given
+from fullrecall.files.plans import Given, named_plan
 
 Q = {"question": "Who is it?"}
 GOLD = {"gold_id": "d-1"}
@@ -176,3 +177,20 @@ def test_a_given_answer_leaves_the_reference_ids_to_the_guess() -> None:
     assert plan_for(columns, fields={"reference_contexts": "truth"}) == [
         "reference_contexts=truth, user_input=question"
     ]
+
+
+def test_columns_named_like_fields_need_no_guess() -> None:
+    """A plan by names alone has each field once, without the columns that are not fields."""
+    given = Given(fields={"reference": "note"})
+    plan = named_plan(["question", "note", "answer_expected"], given)
+    assert (plan.fields, plan.left_out) == (
+        {"reference": "note", "user_input": "question"},
+        ["answer_expected"],
+    )
+    with pytest.raises(InputError) as raised:
+        named_plan(["question", "query"], Given())
+    assert raised.value.problem == "two columns mean 'user_input': leave one out"
+    with pytest.raises(InputError, match="note"):
+        named_plan(["question"], given)
+    left_out = Given(left_out=frozenset(["query"]))
+    assert named_plan(["question", "query"], left_out).fields == {"user_input": "question"}

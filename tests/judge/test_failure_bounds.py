@@ -19,6 +19,7 @@ from fullrecall.judge.models.failures import (
     links,
     named_field,
 )
+from fullrecall.judge.models.redaction import hide_url, redacted
 from fullrecall.judge.models.transport import MOST_BYTES, MOST_ERROR_BYTES, ReplyError, _content
 
 LIMIT, FILTER = "at the token limit", "content filter"
@@ -171,3 +172,12 @@ def test_the_size_of_a_reply_is_bounded() -> None:
     assert body_of(9, 400, "gzip") == b""
     with pytest.raises(ReplyError, match="its encoding was not asked for: gzip"):
         body_of(9, 200, "GZIP")
+
+
+def test_a_parameter_without_a_value_may_be_a_secret() -> None:
+    """The values of an address's parameters are hidden; without a value, the name is."""
+    hide_url("https://h.example/x?zq8s3cretvalue77")
+    hide_url("https://h.example/x?key=zq9s3cretvalue77&word")
+    assert redacted("zq8s3cretvalue77 zq9s3cretvalue77 key word") == (
+        "[redacted] [redacted] key word"
+    )
