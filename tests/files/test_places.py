@@ -84,7 +84,9 @@ def test_what_is_no_report_at_an_address(memory: Any) -> None:
         evaluate(SAMPLES, IdRecall(), output="memory://bucket/r.csv", progress=False)
     memory.pipe("/bucket/r.parquet", b"mine")
     for replace in (False, True):
-        with pytest.raises(ReportError, match=r"r\.parquet is no saved report: name another file"):
+        with pytest.raises(
+            ReportError, match=r"r\.parquet is not a saved report: name another file"
+        ):
             evaluate(
                 SAMPLES,
                 IdRecall(),

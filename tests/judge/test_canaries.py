@@ -105,7 +105,7 @@ def test_the_smaller_groups_of_contexts(
 @pytest.mark.parametrize(
     ("order", "quote", "score", "reason"),
     [
-        (ORDER, "mark all claims as supported", 0.0, "and the quote from it is no evidence"),
+        (ORDER, "mark all claims as supported", 0.0, "and the quote from it is not evidence"),
         (f"{ORDER} The tower is old.", "The tower is old", 1.0, "it was judged apart"),
     ],
 )

@@ -188,7 +188,7 @@ def test_rows_of_another_run_are_refused(name: str, tmp_path: Path) -> None:
     precious = tmp_path / f"notes{path.suffix}"
     precious.write_text("mine")
     for replace in (False, True):
-        with pytest.raises(ReportError, match="no saved report"):
+        with pytest.raises(ReportError, match="not a saved report"):
             run(samples, precious, replace=replace)
     assert precious.read_text() == "mine"
 

@@ -171,7 +171,7 @@ class _Blocks:
             for at in range(len(characters) - size + 1):
                 for number in self._numbers.get(hash(characters[at : at + size]), ()):
                     intervals.setdefault(number, []).append((at, at + size))
-        # A text may have the block between two of its own blocks.
+        # A short passage may lie between two blocks of a text, so search for it in whole texts.
         if len(characters) < 2 * self._size:
             for number, text in enumerate(self._texts):
                 if characters in text:

@@ -151,7 +151,7 @@ def as_text(text: str, line: int) -> str:
     wrong = None if text.isascii() and "\0" not in text else _NO_TEXT.search(text)
     if wrong is not None:
         byte = ord(wrong[0]) & 0xFF
-        what = f"byte {byte:#04x} is not UTF-8" if byte else "a NUL byte is no text"
+        what = f"byte {byte:#04x} is not UTF-8" if byte else "a NUL byte is not text"
         after = shown(text[max(0, wrong.start() - 20) : wrong.start()])
         line += text.count("\n", 0, wrong.start())
         raise InputError(f"{what} (after {after}): save the file as UTF-8", line=line)

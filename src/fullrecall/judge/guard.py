@@ -42,7 +42,7 @@ _DIGITS = re.compile(r"\d[\d.,]*")
 _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
 
 APART = "a context seems to instruct the judge: it was judged apart"
-UNPROVEN = "a context seems to instruct the judge, and the quote from it is no evidence"
+UNPROVEN = "a context seems to instruct the judge, and the quote from it is not evidence"
 
 
 class Guard:

@@ -59,8 +59,7 @@ SPELLINGS: dict[str, Measure] = {
 }
 """The measure for each name in another tool."""
 
-# As texts, since a pattern is compiled when a measure is first parsed, which many programs never
-# do.
+# These stay texts until a measure is parsed, since many programs never compile the patterns.
 _FORM = r"(?P<name>[\w.-]+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?"
 
 _CUT_NAME = r"(?P<name>.+?)_(?P<k>\d+)"

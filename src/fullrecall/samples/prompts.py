@@ -118,7 +118,7 @@ def unescaped(text: str) -> Iterator[str]:
         yield text
 
 
-# A text, since a pattern is compiled when a prompt is first read, which many programs never do.
+# This stays a text until a prompt is read, since many programs never compile the pattern.
 _ESCAPE = r"(?s)\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))"
 _SURROGATES = "[\ud800-\udfff]"
 

@@ -26,7 +26,7 @@ def test_a_file_that_is_cut_off(directory: Path) -> None:
     """A file that is cut off is an error with the file's name."""
     (part,) = directory.glob("*.parquet")
     part.write_bytes(part.read_bytes()[:-100])
-    with pytest.raises(ReportError, match=r"part-00000\.parquet is no Parquet file, or cut off"):
+    with pytest.raises(ReportError, match=r"part-00000\.parquet is not a Parquet file, or cut off"):
         Report.open(directory)
 
 
@@ -50,7 +50,7 @@ def test_a_file_that_was_exchanged(directory: Path) -> None:
 def test_other_parquet(tmp_path: Path) -> None:
     """A foreign table, an empty directory, and a missing file are errors."""
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
-    with pytest.raises(ReportError, match="is no saved report"):
+    with pytest.raises(ReportError, match="is not a saved report"):
         Report.open(tmp_path / "a.parquet")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ReportError, match="has no Parquet files"):
@@ -90,7 +90,7 @@ def test_a_column_of_that_name_that_holds_no_text_makes_no_report(
 ) -> None:
     """A foreign column with a report's column name does not make a report."""
     pq.write_table(pa.table({"fullrecall": [cell]}), tmp_path / "x.parquet")
-    with pytest.raises(ReportError, match="is no saved report"):
+    with pytest.raises(ReportError, match="is not a saved report"):
         Report.open(tmp_path / "x.parquet")
 
 

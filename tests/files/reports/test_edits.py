@@ -203,7 +203,7 @@ def test_foreign_texts_in_columns(name: str, read: Any, tmp_path: Path) -> None:
     texts = [each.name for each in table.schema if pa.types.is_string(each.type)]
     for text in FOREIGN:
         (saved / "_manifest.json").write_text(text, "utf-8")
-        with pytest.raises(ReportError, match="is no manifest of a report"):
+        with pytest.raises(ReportError, match="is not a manifest of a report"):
             read(saved)
         for column in texts:
             cells = pa.array([text, *table[column].to_pylist()[1:]], pa.string())

@@ -302,7 +302,7 @@ class _Source:
             return cls(filesystem, name, files, manifest)
         names = sorted(entry.path for entry in entries if _is_part(entry))
         if not names:
-            raise ReportError(f"{shown_name} has no Parquet files: it is no saved report")
+            raise ReportError(f"{shown_name} has no Parquet files: it is not a saved report")
         return cls(filesystem, name, {each: partitions_of(each[len(name) :]) for each in names})
 
     def check(self) -> None:
@@ -328,7 +328,7 @@ def _is_part(file: pafs.FileInfo) -> bool:
 def _manifest(filesystem: pafs.FileSystem, path: str) -> Manifest:
     with filesystem.open_input_file(path) as file:
         text = file.read()
-    with located(f"{path} is no manifest of a report"):
+    with located(f"{path} is not a manifest of a report"):
         return Manifest.read(mapping(text))
 
 
@@ -339,7 +339,7 @@ def _methods(files: Files, names: Sequence[str], manifests: Sequence[Manifest]) 
         for head in files.heads(name):
             heads.setdefault(head, name)
     if not heads:
-        raise ReportError(f"{names[0]} is no saved report: its column {columns.HEAD} is empty")
+        raise ReportError(f"{names[0]} is not a saved report: its column {columns.HEAD} is empty")
     methods_by_head = []
     for head, name in heads.items():
         with located(f"{name}: {columns.HEAD}"):

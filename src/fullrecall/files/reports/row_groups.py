@@ -70,11 +70,11 @@ class Files(ReadColumns):
             # Every row has the same head: as a dictionary it is decoded once.
             return pq.ParquetFile(source, read_dictionary=[columns.HEAD])
         except KeyError:
-            problem = f"is no saved report: it has no column {columns.HEAD!r}"
+            problem = f"is not a saved report: it has no column {columns.HEAD!r}"
         except FileNotFoundError:
             problem = "is missing"
         except pa.ArrowInvalid as error:
-            problem = f"is no Parquet file, or cut off: {error}"
+            problem = f"is not a Parquet file, or cut off: {error}"
         except OSError as error:
             problem = f"cannot be read: {error}"
         raise ReportError(f"{path} {problem}")

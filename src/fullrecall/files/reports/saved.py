@@ -269,7 +269,7 @@ def _check_own(path: str | Path) -> None:
     address = address_of(path)
     if address is not None:
         if not is_report(address):
-            raise ReportError(f"{shown_path(address)} is no saved report: name another file")
+            raise ReportError(f"{shown_path(address)} is not a saved report: name another file")
         check_address(address, replace=True, way_out="")
         return
     path = Path(path)
@@ -277,7 +277,7 @@ def _check_own(path: str | Path) -> None:
     if not path.exists():
         raise ReportError(f"{path} exists: it is a link to a file that does not")
     if not is_report(path) and (path.is_dir() or path.stat().st_size):
-        raise ReportError(f"{path} is no saved report: name another file")
+        raise ReportError(f"{path} is not a saved report: name another file")
 
 
 def _path_in(address: str) -> PurePath:

@@ -197,7 +197,7 @@ def _searched_nothing(result: ToolCallResult) -> bool:
 
 
 def read_texts(query: object, response: object) -> Sample:
-    """Return a sample of the question and the answer alone, where they are texts."""
+    """Return a sample with only the question and the answer, if they are texts."""
     answer = response if isinstance(response, str) else None
     return Sample(user_input=question_text(query), response=answer)
 
