@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+_TWO_HALVES = re.compile("[\\ud800-\\udbff][\\udc00-\\udfff]")
+
 
 def shown(value: object, limit: int = 60) -> str:
     """Return the `repr` of `value`, cut so that a message stays one readable line.
@@ -16,3 +20,22 @@ def shown(value: object, limit: int = 60) -> str:
     except Exception:  # noqa: BLE001 - of a stranger's class, or an int of too many digits
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def changed_by_json(line: str) -> str | None:
+    """Return what is wrong with a line of JSON that would not come back as it is; None if nothing.
+
+    A text may have the two halves of a character as two surrogates, which JSON reads as the
+    character. A lone surrogate comes back.
+    """
+    try:
+        line.encode()  # nearly always possible, and faster than a search
+    except UnicodeEncodeError:
+        halves = _TWO_HALVES.search(line)
+        if halves is not None:
+            around = line[max(halves.start() - 20, 0) : halves.end()]
+            return (
+                f"JSON cannot hold {around!r}, which ends in the two halves of a character: join "
+                "them by text.encode('utf-16', 'surrogatepass').decode('utf-16')"
+            )
+    return None

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from fullrecall._util.extras import pyarrow
 from fullrecall._util.parameters import as_path
+from fullrecall._util.values import changed_by_json
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.files.columns import is_id_like
 from fullrecall.files.documents import DocumentsLike, documents_of
@@ -290,10 +291,14 @@ def write_jsonl(samples: Iterable[Sample | Mapping[str, Any]], path: FilePath) -
 
 def _line(sample: Sample, number: int) -> str:
     try:
-        return json.dumps(_unmistakable(sample.to_dict()), ensure_ascii=False) + "\n"
+        line = json.dumps(_unmistakable(sample.to_dict()), ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         problem = f"metadata holds what JSON has no form for: {error}"
         raise InputError(problem, line=number, field="metadata") from None
+    changed = changed_by_json(line)
+    if changed is not None:
+        raise InputError(changed, line=number)
+    return line + "\n"
 
 
 def _unmistakable(fields: dict[str, Any]) -> dict[str, Any]:

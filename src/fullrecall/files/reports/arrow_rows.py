@@ -98,7 +98,9 @@ class ArrowRows(Part):
 
     def _values(self, name: str) -> list[Any]:
         column = self.column(name)
-        return [None] * len(self) if column is None else column.to_pylist()
+        if column is None:
+            return [None] * len(self)
+        return columns.values_of(column) if name in columns.ESCAPED else column.to_pylist()
 
     def numbers(self, name: str, null: int) -> Integers:
         """Return a column of whole numbers as an array, with `null` for missing values."""
@@ -118,7 +120,7 @@ class ArrowRows(Part):
 
     @property
     def id_range(self) -> IdRange | None:
-        """The range of the samples' IDs; None if any ID repeats."""
+        """The range of the samples' IDs as they are written; None if any ID repeats."""
         ids = self.column("id")
         ids = None if ids is None else ids.drop_null()
         if ids is None or not len(ids):
@@ -142,12 +144,13 @@ class ArrowRows(Part):
         return metadata is not None and pc.any(pc.match_substring(metadata, TIED)).as_py() is True
 
     def notes(self, score: int) -> Counter[str]:
-        """Return the notes of the unscored rows; a lone surrogate is escaped, as in IDs."""
+        """Return the notes of the unscored rows, with the number of rows that have each."""
         unscored = np.flatnonzero(self.columns(score).status == UNSCORED)
         reasons = self.column(f"{self._methods[score].name}_reason") if len(unscored) else None
         if reasons is None:
             return Counter([""] * len(unscored))
-        return Counter(note or "" for note in reasons.take(pa.array(unscored)).to_pylist())
+        notes = columns.values_of(reasons.take(pa.array(unscored)))
+        return Counter(note or "" for note in notes)
 
     def columns(self, score: int) -> FoundColumns:
         """Return the columns of the score at this index; see `score_columns`."""
@@ -165,7 +168,7 @@ class ArrowRows(Part):
         method, cells = self._methods[score], self._cells(row)
         details = cells.get(f"{method.name}_details")
         if details is None:
-            note = cells.get(f"{method.name}_reason") or ""
+            note = columns.unescaped(cells.get(f"{method.name}_reason")) or ""
             return result_of(method, self.sample(row), self.columns(score), row, note)
         with located(f"{self}: {method.name}_details of row {row}"):
             return ResultRecord.read(mapping(details)).as_found(method)
@@ -180,7 +183,7 @@ class ArrowRows(Part):
             return super().target_digests(score)
         references = self.column("reference_context_ids")
         codes = references.flatten().dictionary_encode()
-        hashes = name_hashes(codes.dictionary.to_pylist())
+        hashes = name_hashes(columns.values_of(codes.dictionary))
         offsets = offsets_of(list_lengths(references))
         sums = count_sums(hashes[as_numbers(codes.indices)], offsets, np.uint64)
         sums[self.columns(score).status != SCORED] = 0
@@ -217,8 +220,8 @@ class ArrowRows(Part):
 
     def cells_of(self, rows: Integers) -> list[dict[str, Any]]:
         """Return all columns of some rows."""
-        cells: list[dict[str, Any]] = self.read(self.names).take(rows).to_pylist()
-        return cells
+        table = self.read(self.names).take(rows)
+        return columns.rows_of(table, columns.escaped_in(table))
 
     def is_null(self, name: str) -> bool:
         """Return whether a column is missing, or null throughout according to the file's footer.
@@ -237,15 +240,18 @@ class ArrowRows(Part):
         key = (self._name, first)
         last = self._read.last  # read once, since another thread may replace it
         if last is None or last[0] != key:
-            table = self._read.kept.get(self._name, self._cold, size_of)
-            last = self._read.last = key, table.slice(first, _AT_ONCE).to_pylist()
+            table, escaped = self._read.kept.get(self._name, self._cold, size_of)
+            rows = columns.rows_of(table.slice(first, _AT_ONCE), escaped)
+            last = self._read.last = key, rows
         return last[1][row - first]
 
-    def _cold(self) -> pa.Table:
+    def _cold(self) -> tuple[pa.Table, frozenset[str]]:
+        """Return the columns from which rows are made, and the names of those with escapes."""
         ends = ("_reason", "_details")
         names = [*columns.COLD, *self._own]
         names += [f"{method.name}{end}" for method in self._methods for end in ends]
-        return self.read([name for name in names if not self.is_null(name)])
+        table = self.read([name for name in names if not self.is_null(name)])
+        return table, columns.escaped_in(table)
 
     @cached_property
     def _types(self) -> dict[str, pa.DataType]:

@@ -8,8 +8,8 @@ null.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from fullrecall.measures.lists import count_sums
 from fullrecall.samples.references import plain_references
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.arrow_ids import ArrowIds
+from fullrecall.scorers.id_lists import IdLists
 from fullrecall.scorers.id_samples import IdSamples
 from fullrecall.scorers.result import Method, Status
 from fullrecall.table.part import MemoryPart, Part, result_of
@@ -89,6 +90,14 @@ _FLAGS = ("forbidden_ids", "answerable", "judged")
 COLD = (*_TEXTS, *LISTS, *_JSON, *_FLAGS)
 """The columns from which a sample is read."""
 
+ESCAPED = frozenset({*_TEXTS, *LISTS, "forbidden_ids"})
+"""A sample's columns whose texts are escaped as `unescaped` reads them; JSON has its own escapes.
+"""
+
+_ESCAPE = r"ud[89a-f][0-9a-f]{2}"
+_TO_DOUBLE = re.compile(rf"(?<!\\)\\++(?={_ESCAPE}|[\ud800-\udfff])")
+_TO_READ = re.compile(rf"(?<!\\)(\\++)({_ESCAPE})")
+
 
 def schema(methods: Sequence[Method]) -> pa.Schema:
     """Return the columns of a report of these scores."""
@@ -144,8 +153,7 @@ def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
     if isinstance(part, MemoryPart):
         ids = IdSamples.of(part.kept_samples)
         if ids is not None:
-            with suppress(UnicodeEncodeError):
-                return _with_odd(_id_samples(ids, default), ids, default)
+            return _with_odd(_id_samples(ids, default), ids, default)
     return _cells_of(part.samples(), default)
 
 
@@ -167,7 +175,7 @@ def _cells_of(samples: Iterable[Sample], default: Default) -> dict[str, Any]:
         cells = _cells(sample, plain_sample(sample, default=default))
         for name, values in columns.items():
             values.append(cells.get(name))
-    return {name: _array(values, SAMPLE_COLUMNS[name]) for name, values in columns.items()}
+    return {name: _array(values, name) for name, values in columns.items()}
 
 
 def _cells(sample: Sample, content: dict[str, Any]) -> dict[str, Any]:
@@ -187,34 +195,80 @@ def _is_plain(references: Any) -> bool:
     return isinstance(references, list) and all(isinstance(each, str) for each in references)
 
 
-def _array(values: list[Any], kind: pa.DataType) -> Any:
-    """Return an Arrow array; a lone surrogate, which JSON allows and UTF-8 does not, is escaped."""
-    try:
+def _array(values: Sequence[Any], name: str) -> Any:
+    """Return a column of samples as an Arrow array."""
+    kind = SAMPLE_COLUMNS[name]
+    if name not in ESCAPED:
         return pa.array(values, kind)
+    try:
+        array = pa.array(values, kind)
     except UnicodeEncodeError:
-        return pa.array(_readable(values), kind)
+        return pa.array(_escaped(values), kind)
+    return pa.array(_escaped(values), kind) if _may_have_escapes(array) else array
 
 
-def _readable(value: Any) -> Any:
-    """Return a text, or lists of texts, in a form that UTF-8 can encode."""
+def _may_have_escapes(texts: Any) -> bool:
+    """Return whether any text of an Arrow array, or of its lists, may read as an escape."""
+    flat = texts if pa.types.is_string(texts.type) else pc.list_flatten(texts)
+    return pc.any(pc.match_substring(flat, r"\ud")).as_py() is True
+
+
+def values_of(column: Any) -> list[Any]:
+    """Return the cells of a column of texts, or of lists of texts, as Python values."""
+    cells: list[Any] = column.to_pylist()
+    return unescaped(cells) if _may_have_escapes(column) else cells
+
+
+def escaped_in(table: pa.Table) -> frozenset[str]:
+    """Return the columns of samples that have a text which may read as an escape."""
+    names = ESCAPED.intersection(table.column_names)
+    return frozenset(name for name in names if _may_have_escapes(table[name]))
+
+
+def rows_of(table: pa.Table, escaped: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the rows of a table as Python values; the columns in `escaped` have escapes."""
+    rows: list[dict[str, Any]] = table.to_pylist()
+    for name in escaped:
+        for row in rows:
+            row[name] = unescaped(row[name])
+    return rows
+
+
+def _escaped(value: Any) -> Any:
+    r"""Return a text, or lists of texts, in a form that UTF-8 can encode and `unescaped` reads.
+
+    JSON input may have a lone surrogate, which UTF-8 cannot encode: it becomes an escape such as
+    `\ud800`. Backslashes before it, or before a text that looks like an escape, are doubled.
+    """
     if isinstance(value, (list, tuple)):
-        return [_readable(each) for each in value]
-    return encodable(value)
+        return [_escaped(each) for each in value]
+    if not isinstance(value, str):
+        return value
+    return encodable(_TO_DOUBLE.sub(lambda backslashes: backslashes[0] * 2, value))
+
+
+def unescaped(value: Any) -> Any:
+    """Return the text, or the lists of texts, of a cell."""
+    if isinstance(value, str):
+        return _TO_READ.sub(_read_escape, value) if r"\ud" in value else value
+    return [unescaped(each) for each in value] if isinstance(value, list) else value
+
+
+def _read_escape(match: re.Match[str]) -> str:
+    backslashes, code = match.groups()
+    text = chr(int(code[1:], 16)) if len(backslashes) % 2 else code
+    return backslashes[: len(backslashes) // 2] + text
 
 
 def _id_samples(samples: IdSamples, default: Default) -> dict[str, Any]:
-    """Return the columns of samples that are stored as columns.
-
-    Raises `UnicodeEncodeError` for a lone surrogate.
-    """
+    """Return the columns of samples that are stored as columns."""
     columns = {
-        name: pa.array(cells, SAMPLE_COLUMNS[name])
+        name: _array(cells, name)
         for name, cells in samples.other_fields.items()
         if name != "metadata"
     }
     for name, lists in zip(LISTS, (samples.retrieved, samples.references), strict=True):
-        names = lists.values if isinstance(lists, ArrowIds) else pa.array(lists.names, pa.string())
-        columns[name] = _list_array(names.cast(pa.string()), lists.offsets)
+        columns[name] = _list_array(_names(lists), lists.offsets)
     if samples.grades is not None:
         plain = (plain_references(samples.references_of(row)) for row in range(len(samples)))
         lines = [None if _is_plain(each) else as_line(each) for each in plain]
@@ -226,6 +280,12 @@ def _id_samples(samples: IdSamples, default: Default) -> dict[str, Any]:
         lines = [as_line(cell) if cell else None for cell in kept]
         columns["metadata"] = pa.array(lines, pa.string())
     return columns
+
+
+def _names(lists: IdLists | ArrowIds) -> Any:
+    """Return all IDs of the lists as an Arrow array of texts."""
+    array = lists.values.cast(pa.string()) if isinstance(lists, ArrowIds) else None
+    return _array(lists.names, "id") if array is None or _may_have_escapes(array) else array
 
 
 def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
@@ -328,12 +388,12 @@ def _cold(
     details: list[str | None] = [None] * len(part)
     for row in rows:
         result = part.result(row, score)
-        reasons[row] = _readable(result.note) or None
+        reasons[row] = _escaped(result.note) or None
         if result.is_judged:
-            verdicts[row] = [_readable(each.verdict) for each in result.findings]
+            verdicts[row] = [_escaped(each.verdict) for each in result.findings]
             verdicts[row] += ["unmeasured"] * len(result.unmeasured)
         # Keep details only if the other columns do not restore the result: most rows need no JSON.
-        if result_of(method, part.sample(row), outcomes, row, reasons[row] or "") != result:
+        if result_of(method, part.sample(row), outcomes, row, result.note) != result:
             content = plain_result(result, None if np.isnan(values[row]) else float(values[row]))
             details[row] = json.dumps(content, allow_nan=False)
     return {"_reason": reasons, "_verdict": verdicts, "_details": details}

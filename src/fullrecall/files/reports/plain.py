@@ -9,6 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from fullrecall._util.values import changed_by_json
 from fullrecall.errors import FullrecallError, ReportError
 from fullrecall.files.reports.records import as_kept, plain_method, plain_result
 from fullrecall.files.reports.signature import KIND
@@ -38,11 +39,18 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def as_line(content: object) -> str:
-    """Return plain values as one line of JSON in UTF-8."""
+    """Return plain values as one line of JSON in UTF-8.
+
+    Raises `ReportError` for a text with the two halves of a character as two surrogates: JSON would
+    read them as the character, so that the text would come back changed.
+    """
     line = _ENCODER.encode(content)
     try:
         line.encode()
     except UnicodeEncodeError:  # JSON input may have a lone surrogate, which UTF-8 cannot encode
+        problem = changed_by_json(line)
+        if problem is not None:
+            raise ReportError(problem) from None
         line = json.dumps(content, allow_nan=False)
     return line
 
