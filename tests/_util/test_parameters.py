@@ -102,6 +102,10 @@ class _Base:
         """Return the options."""
         return options
 
+    def told(self, text: str) -> str:
+        """Fail with an error of Python by an argument of the right type."""
+        return text + 1  # type: ignore[operator]
+
     def _own(self, at: int) -> int:
         return at
 
@@ -156,7 +160,7 @@ def test_a_right_call_is_not_touched() -> None:
     with pytest.raises(ParameterError, match=r"_Kind\.acut: too many.*; it takes at"):
         asyncio.run(_explained_later())
     with pytest.raises(TypeError, match="can only concatenate"):
-        kind.cut("a")  # type: ignore[arg-type]
+        kind.told("a")
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         kind._own()  # type: ignore[call-arg]
     assert public(5) == 5

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from functools import wraps
+from functools import partial, wraps
 from math import inf
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullrecall._util.values import shown
-from fullrecall.errors import ParameterError
+from fullrecall.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +35,9 @@ _MOST_DIGITS = 10**100
 """The smallest number that is refused: Python prints no numbers of thousands of digits, so no
 message could show it.
 """
+
+MOST_ITEMS = 5_000_000
+"""The most items of one list; an endless one would take all memory."""
 
 _INSTEAD = {
     "k": "k belongs to a measure: pass Recall @ {value!r}",
@@ -62,6 +65,8 @@ _MARK = "_explains_wrong_calls"
 def public(value: T, module: str | None = None) -> T:
     """Make wrong calls of a function or class raise `ParameterError`; return other values as is.
 
+    A call that fails is compared with its signature: a wrong name, or a value of a wrong type.
+
     A function is wrapped; its `__module__` becomes `module`, from which users import it, and its
     signature stays the same. A class is changed in place: its constructor, its public methods, and
     those of its bases in this project. A correct call costs one more function call.
@@ -81,7 +86,7 @@ def public(value: T, module: str | None = None) -> T:
 
 def _explain_methods(kind: type) -> None:
     for name, member in list(vars(kind).items()):
-        if name.startswith("_") and name not in _CONSTRUCTORS:
+        if name.startswith("_") and name not in {*_CONSTRUCTORS, "__str__"}:
             continue
         if isinstance(member, (classmethod, staticmethod)):
             is_method = isinstance(member, classmethod) or name in _CONSTRUCTORS
@@ -91,51 +96,116 @@ def _explain_methods(kind: type) -> None:
 
 
 def _explained(function: Any, *, is_method: bool) -> Any:
-    """Wrap a function, to explain the calls that Python refuses with a `TypeError`."""
-    # Python's TypeError lists no options, and for an inherited method it names an internal class.
-    takes_any = inspect.unwrap(function).__code__.co_flags & inspect.CO_VARKEYWORDS
-    if takes_any or hasattr(function, _MARK):
+    """Wrap a function, to explain its failures by wrong arguments."""
+    plain = inspect.unwrap(function)
+    takes_any = plain.__code__.co_flags & inspect.CO_VARKEYWORDS
+    # Such a constructor checks all that it takes, and is called for every sample.
+    if (takes_any and plain.__name__ in _CONSTRUCTORS) or hasattr(function, _MARK):
         return function
+    explain = partial(_explain, function, is_method=is_method)
     if inspect.iscoroutinefunction(function):
+        call = _explained_later(function, explain)
+    elif inspect.isgeneratorfunction(function):
+        call = _explained_items(_explained_now(function, explain), explain)
+    else:
+        call = _explained_now(function, explain)
+    setattr(call, _MARK, True)
+    return call
 
-        @wraps(function)
-        async def acall(*arguments: Any, **options: Any) -> Any:
-            try:
-                return await function(*arguments, **options)
-            except TypeError:
-                _check_fit(function, arguments, options, is_method=is_method)
-                raise
 
-        setattr(acall, _MARK, True)
-        return acall
-
+def _explained_now(function: Any, explain: Callable[..., None]) -> Any:
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
-        except TypeError:
-            _check_fit(function, arguments, options, is_method=is_method)
+        except Exception as error:
+            explain(error, arguments, options)
             raise
 
-    setattr(call, _MARK, True)
     return call
+
+
+def _explained_later(function: Any, explain: Callable[..., None]) -> Any:
+    @wraps(function)
+    async def acall(*arguments: Any, **options: Any) -> Any:
+        try:
+            return await function(*arguments, **options)
+        except Exception as error:
+            explain(error, arguments, options)
+            raise
+
+    return acall
+
+
+def _explained_items(function: Any, explain: Callable[..., None]) -> Any:
+    @wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        generator = function(*arguments, **options)  # a call with a wrong name fails here
+
+        def items() -> Any:
+            try:
+                return (yield from generator)
+            except Exception as error:
+                explain(error, arguments, options)
+                raise
+
+        return items()
+
+    return call
+
+
+def _explain(
+    function: Any,
+    error: Exception,
+    arguments: Sequence[Any],
+    options: Mapping[str, Any],
+    *,
+    is_method: bool,
+) -> None:
+    """Raise an error that names the wrong argument of a failed call, if there is one."""
+    if type(error).__module__.startswith("fullrecall"):
+        return
+    if type(error) is ValueError and _is_raised_here(error):
+        raise InputError(str(error)) from None
+    _check_fit(function, arguments, options, error, is_method=is_method)
+
+
+def _is_raised_here(error: Exception) -> bool:
+    """Return whether a `raise` of this package raised an error, so that it explains itself."""
+    from opcode import opname  # imported only for a mistake
+
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None or "fullrecall" not in place.tb_frame.f_globals.get("__name__", ""):
+        return False
+    return opname[place.tb_frame.f_code.co_code[place.tb_lasti]] == "RAISE_VARARGS"
 
 
 def _check_fit(
     function: Callable[..., Any],
     arguments: Sequence[Any],
-    options: Mapping[str, object],
+    options: Mapping[str, Any],
+    failure: Exception,
     *,
     is_method: bool,
 ) -> None:
-    """Raise `ParameterError` for arguments that do not fit the signature of a function."""
+    """Raise `ParameterError` for a failure by arguments that do not fit a function's signature."""
+    owner = arguments[0] if is_method and arguments else None
     signature = inspect.signature(function)
     try:
-        signature.bind(*arguments, **options)
+        given = signature.bind(*arguments, **options).arguments
     except TypeError as error:
         parameters = [*signature.parameters.values()][is_method:]
-        name = _name(function, arguments[0] if is_method and arguments else None)
-        raise ParameterError(name + _mistake(parameters, options, error)) from None
+        raise ParameterError(
+            _name(function, owner) + _mistake(parameters, options, error)
+        ) from None
+    from fullrecall._util.misfits import misfit  # imported only for a mistake
+
+    own = next(iter(signature.parameters), "") if is_method else ""
+    found = misfit(function, {n: each for n, each in given.items() if n != own}, owner)
+    if found is not None:
+        raise ParameterError(found.problem, found.name) from failure
 
 
 def _name(function: Callable[..., Any], owner: object) -> str:
@@ -173,6 +243,26 @@ def no_parameter(unknown: str, value: object, names: Sequence[str]) -> str:
     else:
         way = f": choose one of {', '.join(names)}" if names else ": it has none"
     return f" has no parameter {unknown!r}{way}"
+
+
+def listed(
+    values: Iterable[object], name: str, kind: type[T] | tuple[type[T], ...], such: str
+) -> list[T]:
+    """Return values of one kind as a list, as they are read.
+
+    Raises `ParameterError`, naming the parameter, at the first value of another kind, or at more
+    values than a program passes: a list without an end would take all memory.
+    """
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+        raise ParameterError(f"must be a list of {such}, got {shown(values)}", name)
+    read: list[T] = []
+    for value in values:
+        if not isinstance(value, kind):
+            raise ParameterError(f"must be a list of {such}, got {shown(value)} in it", name)
+        if len(read) == MOST_ITEMS:
+            raise ParameterError(f"has more than {MOST_ITEMS:,} items: does it end?", name)
+        read.append(value)
+    return read
 
 
 def check_k(k: object, name: str = "k", *, least: int = 1) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fullrecall._util.extras import imported
+from fullrecall._util.parameters import as_path
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
 from fullrecall.files.containers import json_lines
@@ -19,7 +20,7 @@ from fullrecall.files.text_files import FilePath, existing_file
 from fullrecall.samples.context import Context
 from fullrecall.samples.corpus import Document
 from fullrecall.samples.hits import context_of
-from fullrecall.samples.identifiers import as_id
+from fullrecall.samples.identifiers import as_id, bounded
 
 DocumentsLike: TypeAlias = "str | Path | Iterable[Any] | Mapping[Any, str]"
 """A folder, a file, a mapping from IDs to texts, or any iterable of documents."""
@@ -87,7 +88,7 @@ def documents_of(origin: DocumentsLike | Documents) -> Documents:
     if isinstance(origin, Documents):
         return origin
     if isinstance(origin, (str, os.PathLike)):
-        path = Path(origin)
+        path = as_path(origin, "documents")
         if not path.exists():
             raise InputError("no such file or folder", path=str(path))
         if path.is_dir() and not any(_files(path)):
@@ -95,7 +96,12 @@ def documents_of(origin: DocumentsLike | Documents) -> Documents:
         return Documents(path)
     if not isinstance(origin, Iterable) or isinstance(origin, (bytes, Context)):
         raise InputError(f"documents: expected a folder or an iterable, got {shown(origin)}")
-    return Documents(list(origin) if isinstance(origin, Iterator) else origin)
+    if not isinstance(origin, Iterator):
+        return Documents(origin)
+    try:
+        return Documents(bounded(origin))
+    except ValueError as error:
+        raise InputError(f"documents: {error}") from None
 
 
 def _read(origin: Any) -> Iterator[Document]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, get_args
 
 from fullrecall._util.parameters import check_choice
+from fullrecall._util.parameters import listed as as_listed
 from fullrecall.errors import InputError, ParameterError
 from fullrecall.observe.failures import brief
 from fullrecall.observe.record import Record, retrieval_of_one_search
@@ -101,7 +102,7 @@ class StepReading:
 
         Raises `InputError` for documents that cannot be read, naming the step.
         """
-        steps = of_turn(list(steps), question, root)
+        steps = of_turn(as_listed(steps, "steps", Step, "steps"), question, root)
         if self.tool_documents:
             steps = [self._with_hits(step) for step in steps]
         if self.changes_documents:

@@ -23,6 +23,7 @@ from fullrecall._util.ending import ending
 from fullrecall._util.garbage import uncollected
 from fullrecall._util.parameters import check_choice
 from fullrecall._util.pieces import chunked
+from fullrecall._util.values import shown
 from fullrecall.errors import FullrecallError, InputError, Interrupted, ParameterError, ReportError
 from fullrecall.measures import Measure
 from fullrecall.run.interruption import interruptible
@@ -411,22 +412,26 @@ def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
     """Return `scorers` as a sequence; raise `ParameterError` unless their names differ."""
     if isinstance(scorers, (Scorer, str, Measure)):
         scorers = (scorers,)  # The loop below refuses a text or a measure.
-    scorers = tuple(scorers) if isinstance(scorers, Iterable) else (scorers,)
-    if not scorers:
-        raise ParameterError("scorers is empty: pass at least one, such as IdRecall()")
+    checked: list[Scorer] = []
     names = {"sample", "user_input", "group"}
-    for scorer in scorers:
+    # Each is checked as it is read: two have one name if the iterable does not end.
+    for scorer in scorers if isinstance(scorers, Iterable) else (scorers,):
         if isinstance(scorer, Measure):
             raise ParameterError(
                 f"{scorer!r} is a measure, not a scorer: pass a scorer, such as IdRecall(), and "
                 f"ask its report: report.summary({scorer!r})"
             )
         if isinstance(scorer, type) or not isinstance(scorer, Scorer):
-            raise ParameterError(f"{scorer!r} is not a scorer: pass an instance such as IdRecall()")
+            raise ParameterError(
+                f"{shown(scorer)} is not a scorer: pass an instance such as IdRecall()"
+            )
         if scorer.method.name in names:
             raise ParameterError(
                 f"two columns of the report are named {scorer.method.name!r}: pass another name=…; "
                 "one scorer answers for every k and every measure"
             )
         names.add(scorer.method.name)
-    return scorers
+        checked.append(scorer)
+    if not checked:
+        raise ParameterError("scorers is empty: pass at least one, such as IdRecall()")
+    return tuple(checked)

@@ -15,6 +15,7 @@ from operator import index
 from typing import Any, TypeGuard
 from unicodedata import category
 
+from fullrecall._util.parameters import MOST_ITEMS as _MOST_ITEMS
 from fullrecall._util.values import shown
 
 
@@ -67,10 +68,6 @@ def is_uuid(value: object) -> bool:
 
 
 _SENTENCE_MARKS = frozenset("。，、！？；।؟۔။།")
-
-
-_MOST_ITEMS = 5_000_000
-"""The most items of one list; an endless one would take all memory."""
 
 
 def as_list(value: object, *, ordered: bool) -> list[object]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fullrecall._util.parameters import listed
 from fullrecall._util.pieces import paused
-from fullrecall.errors import ParameterError
 from fullrecall.judge.language import language
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.sample import Sample
@@ -46,12 +47,10 @@ class EntityRecall(DeterministicScorer):
         super().__post_init__()
         if self.aliases is None:
             return
-        if any(isinstance(group, str) for group in (self.aliases, *self.aliases)):
-            raise ParameterError(
-                f"aliases must be lists of names, got {self.aliases!r}: "
-                "write [['EU', 'European Union']]"
-            )
-        object.__setattr__(self, "aliases", tuple(map(tuple, self.aliases)))
+        such = "lists of names, [['EU', 'European Union']]"
+        groups = listed(self.aliases, "aliases", (list, tuple, AbstractSet), such)
+        aliases = tuple(tuple(listed(group, "aliases", str, "names")) for group in groups)
+        object.__setattr__(self, "aliases", aliases)
 
     def _find(self, sample: Sample) -> Found:
         texts = retrieved_texts(sample)

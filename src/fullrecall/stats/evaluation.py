@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn, Self, TypeVar, overload
 
 import numpy as np
 
-from fullrecall._util.parameters import check_k
+from fullrecall._util.parameters import check_k, listed
 from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
 from fullrecall.judge.usage import Spent
@@ -47,7 +47,7 @@ class Evaluation:
     """
 
     def __init__(self, methods: Sequence[Method], *, table: Table | None = None) -> None:
-        self.methods = tuple(methods)
+        self.methods = tuple(listed(methods, "methods", Method, "methods of scorers"))
         self.table = Table(methods) if table is None else table
         """The samples with their results, as columns."""
         self.spent: Spent | None = None
@@ -67,6 +67,8 @@ class Evaluation:
 
     def add(self, row: Row) -> None:
         """Add one sample's results."""
+        if not isinstance(row, Row):
+            raise ParameterError(f"must be a row of a report, got {shown(row)}", "row")
         self.table.append(row.sample, row.results)
 
     def __len__(self) -> int:
@@ -119,10 +121,15 @@ class Evaluation:
 
         It is incomplete if this report is incomplete (`stopped`).
         """
-        numbers: Integers = np.fromiter(rows, np.int64)
+        numbers: Integers = np.fromiter(map(self._index, rows), np.int64)
         part = type(self)(self.methods, table=self.table.selected(numbers))
         part.stopped, part.origin = self.stopped, self.origin
         return part
+
+    def _index(self, row: int) -> int:
+        if not hasattr(row, "__index__") or not 0 <= row < len(self):
+            raise ParameterError(f"must be from 0 to {len(self) - 1:,}, got {shown(row)}", "rows")
+        return row
 
     def drawn(self, n: int, *, seed: int = 0) -> Self:
         """Return a report of `n` samples drawn at random, in their order; all if there are fewer.

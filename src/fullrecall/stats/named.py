@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from fullrecall._util.naming import parameter
+from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError, ReportError
 from fullrecall.measures import Measure, Recall, as_measures
 from fullrecall.scorers.result import Method
@@ -26,9 +27,12 @@ class ByName(Collection[T], Generic[T]):
     """The values by their names, in order."""
 
     def __getitem__(self, key: int | str) -> T:
-        if not isinstance(key, str):
-            return list(self.named.values())[key]
-        if key in self.named:
+        if hasattr(key, "__index__"):
+            values = list(self.named.values())
+            if not -len(values) <= key < len(values):  # type: ignore[operator] # a number
+                raise IndexError(f"no {self.kind} {shown(key)}: there are {len(values)}")
+            return values[key]
+        if isinstance(key, str) and key in self.named:
             return self.named[key]
         raise KeyError(f"no {self.kind} {key!r}: choose one of {', '.join(self.named)}")
 

@@ -78,7 +78,7 @@ class SmallestK(NoTruth, Shown):
         return plain_of(self)
 
     def __str__(self) -> str:
-        return self.reason
+        return f"{self.reason}"  # not `self.reason`: Python refuses a value that is no text
 
     def __repr__(self) -> str:
         return f"SmallestK({self.k}, {self.reason})"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
-from fullrecall._util.parameters import check_k
+from fullrecall._util.parameters import check_k, listed
 from fullrecall.errors import InputError
 from fullrecall.judge.judge import Judge
 from fullrecall.judge.models.retries import Retries
@@ -170,7 +170,7 @@ def examine(
     """
     if per_kind is not None:
         check_k(per_kind, "per_kind")
-    examined = list(pairs)
+    examined = listed(pairs, "pairs", Pair, "Pair")
     if not examined:
         raise InputError("no labeled claims: pass at least one")
     if details:

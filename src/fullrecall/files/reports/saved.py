@@ -18,7 +18,7 @@ import numpy as np
 
 from fullrecall._util import naming
 from fullrecall._util.extras import pyarrow
-from fullrecall._util.parameters import as_path
+from fullrecall._util.parameters import as_path, listed
 from fullrecall._util.places import Place, address_of, shown_path
 from fullrecall._util.values import shown
 from fullrecall._util.whole_files import temporary_path
@@ -208,7 +208,9 @@ def open_report(
     rows: int | None = None,
 ) -> AnyEvaluation:
     """Open a saved report; see `Report.open`."""
-    paths = list(path) if isinstance(path, Iterable) and not isinstance(path, str) else [path]
+    paths: list[Any] = [path]
+    if isinstance(path, Iterable) and not isinstance(path, (str, bytes)):
+        paths = listed(path, "path", (str, bytes, os.PathLike), "paths")
     for each in paths:
         as_path(each)
     if rows is not None and (type(rows) is not int or rows < 0):
