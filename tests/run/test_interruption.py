@@ -7,13 +7,14 @@ import os
 import signal
 import sys
 import threading
+import time
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from fullrecall import Budget, IdRecall, Sample, aevaluate, evaluate
+from fullrecall import Budget, IdRecall, Report, Sample, aevaluate, evaluate
 from fullrecall.errors import Interrupted
 from fullrecall.judge.models import Completion
 from fullrecall.judge.models.chat import ChatRequest
@@ -323,16 +324,27 @@ class TestReading:
         assert {row.results[0].status for row in report} <= {Status.UNSCORED}
         assert "the deadline passed before all samples were read" in str(report.stopped)
 
-    def test_the_deadline_of_an_awaited_run_whose_samples_hang(self) -> None:
+    def test_the_deadline_of_an_awaited_run_whose_samples_hang(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """The deadline ends an awaited run whose input hangs, and the rows before are kept."""
         over = threading.Event()
+        real, shift = time.monotonic, [0.0]
+        monkeypatch.setattr(time, "monotonic", lambda: real() + shift[0])
 
-        def stuck() -> Iterator[Sample]:
-            yield from samples(2)
-            over.wait()
+        async def main() -> Report:
+            loop = asyncio.get_running_loop()
+
+            def stuck() -> Iterator[Sample]:
+                yield from samples(2)
+                shift[0] = 1e6  # The deadline passes only now, however slow the machine is.
+                loop.call_soon_threadsafe(lambda: None)
+                over.wait()
+
+            return await aevaluate(stuck(), IdRecall(), progress=False, deadline=1e5)
 
         try:
-            report = asyncio.run(aevaluate(stuck(), IdRecall(), progress=False, deadline=0.5))
+            report = asyncio.run(main())
         finally:
             over.set()
         assert (len(report), report.complete) == (2, False)

@@ -450,7 +450,13 @@ def test_a_cancelled_evaluation_cancels_its_calls() -> None:
     """Canceling `aevaluate` cancels the tasks that ask."""
     cancelled = []
 
+    began: list[str] = []
+    all_began = asyncio.Event()
+
     async def hanging(question: str) -> Any:
+        began.append(question)
+        if len(began) == 5:
+            all_began.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -461,13 +467,14 @@ def test_a_cancelled_evaluation_cancels_its_calls() -> None:
         task = asyncio.create_task(
             aevaluate(questions(5), IdRecall(), retriever=hanging, progress=False)
         )
-        await asyncio.sleep(0.1)
+        await all_began.wait()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await asyncio.sleep(0.05)
-        return len(asyncio.all_tasks())
+        left = {each for each in asyncio.all_tasks() if each is not asyncio.current_task()}
+        ended, _ = await asyncio.wait(left, timeout=60) if left else (set(), set())
+        return len(left - ended)
 
-    assert asyncio.run(main()) == 1
+    assert asyncio.run(main()) == 0
     assert sorted(cancelled) == [f"d{n}" for n in range(5)]
 
 
