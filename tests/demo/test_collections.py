@@ -1,6 +1,10 @@
 """The demo's collection of fullrecall's pages, and its search."""
 
-from fullrecall.demo import library_pages, library_questions
+from typing import Any
+
+import pytest
+
+from fullrecall.demo import demonstration, library_pages, library_questions
 from fullrecall.demo.library import CHUNK_SIZE, Chunk, FullTextSearch, chunked
 from fullrecall.samples.corpus import Document
 
@@ -37,3 +41,17 @@ def test_chunks_end_in_the_second_half_of_their_room() -> None:
     full = f"{'a' * 300} {'b' * 99}"
     assert [each.text for each in chunked([Document("d", full)])] == [full]
     assert [len(each.text) for each in chunked([Document("d", full + "b")])] == [300, 100]
+
+
+def test_the_demo_shows_no_progress_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo scores its questions without a bar, whose terminal shows the demo's own output."""
+
+    class StartedError(Exception):
+        pass
+
+    def started(*_: Any, **options: Any) -> None:
+        raise StartedError(f"progress={options['progress']}")
+
+    monkeypatch.setattr(demonstration, "evaluate", started)
+    with pytest.raises(StartedError, match="progress=False"):
+        demonstration.run()
