@@ -135,16 +135,11 @@ def test_the_figures_of_an_examination() -> None:
     assert alone.to_dict()["false_credit"] == {"with a rule": None, "without a rule": None}
 
 
-@pytest.mark.parametrize(("per_kind", "most"), [(1, 1), (None, 4)])
-def test_claims_of_each_kind_are_drawn(per_kind: int | None, most: int) -> None:
+def test_claims_of_each_kind_are_drawn() -> None:
     """At most `per_kind` false claims of each kind are judged, the same for the same seed."""
-    found, again, other = (
-        examine(LexicalJudge(), PAIRS[:4], per_kind=per_kind, seed=seed, progress=False)
-        for seed in (1, 1, 2)
+    found, again = (
+        examine(LexicalJudge(), PAIRS[:3], per_kind=1, seed=1, progress=False) for _ in range(2)
     )
-    counts = {kind: n for kind, (n, *_) in found.errors.items()}
-    assert max(counts.values()) <= most
-    assert per_kind is None or max(counts.values()) == per_kind
+    assert {count for kind, (count, *_) in found.errors.items() if kind != "labeled"} == {1}
     assert [each.pair for each in found.judgments] == [each.pair for each in again.judgments]
-    assert found.judgments != other.judgments
-    assert [each.pair for each in found.judgments[:4]] == PAIRS[:4]
+    assert [each.pair for each in found.judgments[:3]] == PAIRS[:3]
