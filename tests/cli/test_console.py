@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from datetime import date
+from types import SimpleNamespace
 
 import pytest
 import typer
 
 from fullrecall.cli.console import UnfinishedRun, fail, reporting, write_json
+from fullrecall.cli.evaluation import _notes
 from fullrecall.errors import InputError, MissingExtraError, ParameterError
+from fullrecall.files.traces import Joined
 
 
 def after(cause: BaseException) -> UnfinishedRun:
@@ -80,3 +83,35 @@ def test_a_command_in_an_error_is_not_wrapped(
     assert capsys.readouterr().err == (
         f"Error: no\n{command}\n  one two three four five six\n  seven\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("left_out", "unasked", "spent", "notes"),
+    [
+        (None, 0, None, []),
+        (0, 0, "", []),
+        (0, 0, "It cost 1 USD.", ["It cost 1 USD."]),
+        (1, 0, None, ["Left out, since no reference fits: 1 sample."]),
+        (
+            1200,
+            1100,
+            "It cost 1 USD.",
+            [
+                (
+                    "Left out, since no reference fits: 1,200 samples, 1,100 of them without a "
+                    "question."
+                ),
+                "It cost 1 USD.",
+            ],
+        ),
+    ],
+)
+def test_notes_on_an_evaluation(
+    left_out: int | None, unasked: int, spent: str | None, notes: list[str]
+) -> None:
+    """The command notes the samples that were left out, and the cost if there was one."""
+    joined = None if left_out is None else Joined()
+    if joined is not None:
+        joined.left_out, joined.unasked = left_out or 0, unasked
+    cost = None if spent is None else SimpleNamespace(sentence=lambda: spent)
+    assert list(_notes(SimpleNamespace(spent=cost), joined)) == notes  # type: ignore[arg-type]

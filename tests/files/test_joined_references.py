@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from fullrecall import Sample
-from fullrecall.cli.evaluation import _notes
 from fullrecall.errors import InputError
-from fullrecall.files.traces import Joined, with_references
+from fullrecall.files.traces import with_references
 from fullrecall.judge.flow import NotAsked
 from fullrecall.judge.models import Completion
 
@@ -87,38 +85,6 @@ def test_ambiguous_references_are_refused() -> None:
     )
     with pytest.raises(InputError, match="expected a Sample, got 7"):
         with_references([], [7])  # type: ignore[list-item]
-
-
-@pytest.mark.parametrize(
-    ("left_out", "unasked", "spent", "notes"),
-    [
-        (None, 0, None, []),
-        (0, 0, "", []),
-        (0, 0, "It cost 1 USD.", ["It cost 1 USD."]),
-        (1, 0, None, ["Left out, since no reference fits: 1 sample."]),
-        (
-            1200,
-            1100,
-            "It cost 1 USD.",
-            [
-                (
-                    "Left out, since no reference fits: 1,200 samples, 1,100 of them without a "
-                    "question."
-                ),
-                "It cost 1 USD.",
-            ],
-        ),
-    ],
-)
-def test_notes_on_an_evaluation(
-    left_out: int | None, unasked: int, spent: str | None, notes: list[str]
-) -> None:
-    """The command notes the samples that were left out, and the cost if there was one."""
-    joined = None if left_out is None else Joined()
-    if joined is not None:
-        joined.left_out, joined.unasked = left_out or 0, unasked
-    cost = None if spent is None else SimpleNamespace(sentence=lambda: spent)
-    assert list(_notes(SimpleNamespace(spent=cost), joined)) == notes  # type: ignore[arg-type]
 
 
 def test_requests_that_were_not_sent_cost_nothing() -> None:
