@@ -34,7 +34,7 @@ def test_a_document_has_the_ids_of_its_copies(
     """Each ID is kept once; the first one is shown, or that of a copy with a longer text."""
     tracked = document(own)
     for each, text in copies:
-        tracked.also_known_as(DocumentCopy(0, each, text))
+        tracked.add_id_of(DocumentCopy(0, each, text))
     assert (tracked.id, tracked.ids) == (id_, ids)
 
 
