@@ -167,6 +167,15 @@ def test_nothing_is_left_at_a_key(program: Any, docs: Any) -> None:
     assert program.ids() == []
 
 
+def test_a_list_that_no_step_answered_from_is_unused(program: Any, docs: Any) -> None:
+    """A function that searched twice, and answered from one list, returns only a text."""
+    with program.call() as call:
+        found = program.retrieve(docs["a"])
+        program.retrieve(docs["b"], query="more")
+        call.returns(program.function("synthesize", found, "an answer", answers=True))
+    assert program.ids() == ["a"]
+
+
 @pytest.mark.parametrize("update", [{"documents": []}, {}, None])
 @pytest.mark.parametrize(
     ("prompt", "ids"), [("{}", "ab"), ("No documents.", ""), (None, None)], ids=["", "none", "-"]

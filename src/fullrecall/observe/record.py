@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TypeAlias
 
 from fullrecall.observe.documents import DocumentText, TrackedDocument
@@ -111,7 +112,7 @@ class Record:
         calls = self._calls()
         if not self._kept:
             return Retrieval(calls=[c for _, c in calls], response=response, error=error)
-        passages, ranks = _united([self._ranked(handed) for handed in self._kept])
+        passages, ranks = _united(list(map(self._ranked, self._kept, self._kept_calls)))
         contexts = [self._context(passage) for passage in passages]
         numbered = _Calls(self._tree, self._flow, self._failures)
         if all(numbered.is_call(handed.step) for handed in self._kept):
@@ -146,8 +147,13 @@ class Record:
         positions = self._tree.positions
         return sorted(lists, key=lambda handed: positions[handed.step.id])
 
+    @cached_property
+    def _kept_calls(self) -> list[Call]:
+        return [self._call(handed) for handed in self._kept]
+
     def _calls(self) -> list[tuple[Step, Call]]:
-        calls = [(handed.step, self._call(handed)) for handed in self._kept]
+        steps_kept = (handed.step for handed in self._kept)
+        calls = list(zip(steps_kept, self._kept_calls, strict=True))
         failures = self._failures
         for steps, recovered in ((failures.counting, False), (failures.recovered, True)):
             for step in steps:
@@ -276,31 +282,22 @@ class Record:
         taken_lists = self._in_order(handed.taken) if depth < _DEPTH else []
         children = tuple(self._call(each, depth + 1) for each in taken_lists)
         step = handed.step
-        reorders = self._before(handed) is not None
+        reorders = self._reorders(handed)
         return Call(step.name, step.query, contexts, children=children, reorders=reorders)
 
-    def _before(self, handed: HandedList) -> HandedList | None:
-        """Return the list before a step that only reordered it for the model, or None."""
-        if len(handed.taken) != 1:
-            return None
-        (before,) = handed.taken
-        if handed.step.reorders:
-            return before
-        lists = [[self._context(passage) for passage in each.passages] for each in (before, handed)]
+    def _reorders(self, handed: HandedList) -> bool:
+        """Return whether a step only reordered a list for the model's attention."""
+        if len(handed.taken) != 1 or handed.step.reorders:
+            return len(handed.taken) == 1
+        lists = (handed.taken[0], handed)
+        before, after = ([self._context(p) for p in each.passages] for each in lists)
         is_named = _REORDERING.search(handed.step.name) is not None
-        is_certain = is_named or len(handed.passages) >= _SURE
-        return before if is_certain and _is_reordering(*lists) else None
+        return (is_named or len(after) >= _SURE) and _is_reordering(before, after)
 
-    def _ranked(self, handed: HandedList) -> Sequence[DocumentText]:
-        """Return passages by rank: in the order before a step that only reorders them."""
-        before = self._before(handed)
-        if before is None:
-            return handed.passages
-        rank_by_document = {passage.document: rank for rank, passage in enumerate(before.passages)}
-        return sorted(
-            handed.passages,
-            key=lambda each: rank_by_document.get(each.document, len(rank_by_document)),
-        )
+    def _ranked(self, handed: HandedList, call: Call) -> Sequence[DocumentText]:
+        """Return the passages of a call's contexts by rank."""
+        passages = {id(self._context(passage)): passage for passage in handed.passages}
+        return [passages[id(context)] for context in call.ranked or ()]
 
 
 class _Calls:

@@ -39,9 +39,6 @@ class Contents(NamedTuple):
     texts: tuple[str, ...]
 
 
-NO_CONTENTS = Contents((), ())
-
-
 def are_equal(first: object, second: object) -> bool:
     """Return whether two values are certainly equal; False if their comparison fails."""
     try:
