@@ -196,3 +196,12 @@ def test_a_long_row_has_pauses(kind: str) -> None:
     with watched(check):
         result = scorer.score(row)
     assert result.note == "it is to end"
+
+
+def test_short_texts_are_compared_in_pieces() -> None:
+    """A user's own similarity of many short texts can be ended after every hundred calls."""
+    pauses: list[None] = []
+    compared = TextRecall(similarity=lambda *_: 0.0)
+    with watched(lambda: pauses.append(None)):
+        compared.score(sample(["a"], [f"{n}" for n in range(1_000)]))
+    assert len(pauses) >= 9

@@ -56,6 +56,9 @@ _LONG, _PIECE = 1e8, 2e9
 two pauses.
 """
 
+_CALL = 2e4
+"""The work of a call itself, as cells: it is most of the work for short texts."""
+
 _SLOWNESS: Mapping[str, float | None] = {
     "damerau_levenshtein": 30.0,  # the distance takes one cell per step
     "hamming": 1e-6,  # the distance takes one step per character
@@ -135,10 +138,12 @@ class BoundedSimilarity:
             return [row for piece in pieces for row in self._at_once(piece, texts)]
         rows: list[list[float]] = []
         work = 0.0
+        # The lengths say nothing about a user's own function, and little about short texts.
+        least = _PIECE / 100 if self._best is None else _CALL
         for reference in references:
             rows.append([])
             for text in texts:
-                work += self._cost(len(reference), len(text))
+                work += least + self._cost(len(reference), len(text))
                 if work > _PIECE:
                     pause()
                     work = 0.0
