@@ -54,12 +54,16 @@ class ItemReader:
 
         if set(map(type, items)) != {dict}:
             return None
-        keys, *others = set(map(tuple, items))  # type: ignore[arg-type]
+        rows: Any = items
+        keys = tuple(rows[0])
         names = {name: field for field, names in Sample.names().items() for name in (field, *names)}
-        fields = [names.get(key, "") for key in keys]
-        if not others and len(set(fields)) == len(fields):
-            columns = zip(*map(dict.values, items), strict=True)  # type: ignore[arg-type]
-            scored = ScoredIds.of_cells(dict(zip(fields, columns, strict=True)))
+        fields = {names.get(key, ""): key for key in keys}
+        if len(fields) == len(keys) and set(map(len, rows)) == {len(keys)}:
+            try:
+                cells = {field: [row[key] for row in rows] for field, key in fields.items()}
+            except KeyError:  # the keys of a row differ
+                return self._rows.scored(items)
+            scored = ScoredIds.of_cells(cells)
             if scored is not None:
                 return scored
         return self._rows.scored(items)

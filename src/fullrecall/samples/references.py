@@ -76,9 +76,12 @@ def as_reference_ids(value: object) -> SingleIds | tuple[Reference, ...]:
         items: Any = value if is_list else _one_or_many(value)
         texts = as_texts(items)
         if texts is not None:
+            if len(texts) < _PIECE:
+                distinct = set(texts)  # this takes less time than a `dict`, which is rarely needed
+                if len(distinct) == len(texts) and "" not in distinct:
+                    return SingleIds(tuple(texts))
             names = dict.fromkeys(texts if len(texts) < _PIECE else paused(texts, _PIECE))
-            if "" in names:
-                del names[""]
+            names.pop("", None)
             return SingleIds(tuple(names))
         references = each_of(items, _reference)
     best: dict[tuple[str, ...], Reference] = {}
