@@ -211,6 +211,34 @@ def test_whose_call_a_run_was_that_is_stored_beside_another(
     assert (read.steps[0].began, read.steps[0].ended) == (1, 6)
 
 
+@pytest.mark.parametrize(
+    ("name", "queries", "partial"),
+    [
+        ("RunnableEach<a>", ["q", "q"], None),
+        ("RunnableEach<a>", ["q"], "the trace does not tell whether 'a' called 'a'"),
+        ("RunnableEach<b>", ["q", "q"], "the trace does not tell whether 'a' called 'a'"),
+        ("RunnableLambda", ["q", "q"], "the trace does not tell whether 'a' called 'a'"),
+    ],
+)
+def test_mapped_retrievers_did_not_call_each_other(
+    name: str, queries: list[str], partial: str | None
+) -> None:
+    """`map()` calls a retriever once for each input, at the same time."""
+    mapped = Run(
+        id=uuid4(),
+        name=name,
+        run_type="chain",
+        inputs={"input": queries},
+        outputs={"output": "done"},
+        start_time=MORNING,
+        end_time=MORNING + timedelta(seconds=20),
+        dotted_order="20250101T000000000000Zmapped",
+        child_runs=[made("a", 1, 9, "x"), made("a", 2, 8, "x")],
+    )
+    assert (StoredRun(mapped).partial or "").startswith(partial or "")
+    assert (StoredRun(mapped).partial is None) == (partial is None)
+
+
 def test_only_the_outermost_output_may_be_rows() -> None:
     """Bare texts count as rows where they are the output of the whole call."""
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _KINDS: dict[str, StepKind] = {"retriever": "retriever", "tool": "tool", "llm": "llm"}
 
+_MAP = "RunnableEach"
+"""The start of the name that LangChain gives to a run of `Runnable.map()`."""
+
 
 class StoredRun:
     """The steps of a stored run and of all runs below it.
@@ -32,6 +35,8 @@ class StoredRun:
         self.root: Hashable = run.id
         self._reader = LangChainReader()
         self._at: dict[Hashable | None, Step] = {}
+        self._inputs: dict[Hashable, int] = {}
+        """The number of inputs of each run of `Runnable.map()`."""
         runs = []
         for each, parent in _walk(run):
             self._at[each.id] = self._step(each, parent)
@@ -49,6 +54,9 @@ class StoredRun:
         contents_in = self._reader.read(unwrapped(inputs, "input"))
         name = run.name or kind
         group, branch = branch_of(tags, metadata, self._at.get(parent))
+        mapped = unwrapped(inputs, "input")
+        if name.startswith(_MAP) and isinstance(mapped, list):
+            self._inputs[run.id] = len(mapped)
         step = Step(
             run.id,
             parent,
@@ -91,10 +99,18 @@ class StoredRun:
             if retried and step.parent in self._at:
                 self._at[step.parent].tries = True
             siblings.setdefault(step.parent, []).append(step)
-        for beside in siblings.values():
+        for parent, beside in siblings.items():
+            are_mapped = self._are_one_for_each_input(beside, parent)
             for caller in beside:
-                if caller.tries or caller.kind == "retriever":
+                if caller.tries or (caller.kind == "retriever" and not are_mapped):
                     self._adopt(caller, [each for each in beside if _inside(each, caller)])
+
+    def _are_one_for_each_input(self, beside: list[Step], parent: Hashable) -> bool:
+        """Return whether `map()` called each of these retrievers, so that none called another."""
+        names = [each.name for each in beside if each.kind == "retriever"]
+        if parent not in self._inputs or len(names) != self._inputs[parent]:
+            return False
+        return all(self._at[parent].name == f"{_MAP}<{name}>" for name in names)
 
     def _adopt(self, caller: Step, inside: list[Step]) -> None:
         own, _ = caller.labels
