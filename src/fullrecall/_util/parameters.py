@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fullrecall._util.values import shown
-from fullrecall.errors import InputError, ParameterError
+from fullrecall.errors import ParameterError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,21 +165,7 @@ def _explain(
     """Raise an error that names the wrong argument of a failed call, if there is one."""
     if type(error).__module__.startswith("fullrecall"):
         return
-    if type(error) is ValueError and _is_raised_here(error):
-        raise InputError(str(error)) from None
     _check_fit(function, arguments, options, error, is_method=is_method)
-
-
-def _is_raised_here(error: Exception) -> bool:
-    """Return whether a `raise` of this package raised an error, so that it explains itself."""
-    from opcode import opname  # imported only for a mistake
-
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    if place is None or "fullrecall" not in place.tb_frame.f_globals.get("__name__", ""):
-        return False
-    return opname[place.tb_frame.f_code.co_code[place.tb_lasti]] == "RAISE_VARARGS"
 
 
 def _check_fit(

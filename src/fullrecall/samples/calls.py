@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from fullrecall._util.value_object import ValueObject
 from fullrecall._util.values import shown
+from fullrecall.errors import InputError
 from fullrecall.samples.context import Context, as_contexts
 from fullrecall.samples.identifiers import as_list
 
@@ -26,7 +27,7 @@ class Call(ValueObject):
     - `reorders`: whether it only reorders contexts for the model's attention (LongContextReorder);
       ranks are then those in the list that it received.
 
-    Raises `ValueError` for values of another kind.
+    Raises `InputError` for values of another kind.
     """
 
     source: str
@@ -39,14 +40,14 @@ class Call(ValueObject):
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str) or not self.source:
-            raise ValueError(f"source must be a non-empty str, got {shown(self.source)}")
+            raise InputError(f"source must be a non-empty str, got {shown(self.source)}")
         optional_text(self.query, "query")
         optional_text(self.error, "error")
         if self.error is not None and self.contexts is not None:
-            raise ValueError(f"call {self.source!r} has contexts and an error: pass one")
+            raise InputError(f"call {self.source!r} has contexts and an error: pass one")
         for name in ("recovered", "reorders"):
             if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false, got {shown(getattr(self, name))}")
+                raise InputError(f"{name} must be true or false, got {shown(getattr(self, name))}")
         if self.contexts is not None:
             object.__setattr__(self, "contexts", as_contexts(self.contexts))
         if self.children != ():
@@ -139,9 +140,9 @@ def _nodes(call: Call, above: StageNode | None) -> Iterator[StageNode]:
 
 
 def optional_text(value: object, name: str) -> str | None:
-    """Return a text or None; raise `ValueError`, naming the field, for any other value."""
+    """Return a text or None; raise `InputError`, naming the field, for any other value."""
     if value is not None and not isinstance(value, str):
-        raise ValueError(f"{name} must be a str, got {shown(value)}")
+        raise InputError(f"{name} must be a str, got {shown(value)}")
     return value
 
 
@@ -170,7 +171,7 @@ class KnownContexts:
         if type(item) is not int:
             return item
         if not 0 <= item < len(self._contexts):
-            raise ValueError(f"no context {item} in the final list of {len(self._contexts)}")
+            raise InputError(f"no context {item} in the final list of {len(self._contexts)}")
         return self._contexts[item]
 
 
@@ -194,13 +195,13 @@ def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
 def call_of(value: object, known_contexts: KnownContexts = _NO_CONTEXTS) -> Call:
     """Convert a call, or a mapping by `plain_call`, to a `Call`.
 
-    Raise `ValueError` for other values.
+    Raise `InputError` for other values.
     """
     if isinstance(value, Call):
         return value
     names = Call.__slots__
     if not isinstance(value, Mapping) or "source" not in value or value.keys() - set(names):
-        raise ValueError(
+        raise InputError(
             f"expected a Call, or a mapping with source and any of {', '.join(names[1:])}, "
             f"got {shown(value)}"
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fullrecall._util.value_object import ValueObject
 from fullrecall._util.values import shown
+from fullrecall.errors import InputError
 from fullrecall.samples.identifiers import as_id, as_list, each_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Context(ValueObject):
 
     `id` or `text` may be None, but not both. `source` is the ID of the document from which the text
     was cut, `start` and `end` are the half-open character range in it. `SpanRecall` compares ranges
-    if both sides have them. Raises `ValueError` for values of another kind.
+    if both sides have them. Raises `InputError` for values of another kind.
     """
 
     text: str | None
@@ -49,9 +50,9 @@ class Context(ValueObject):
     ) -> None:
         own_id = (id if type(id) is str else None if id is None else as_id(id)) or None
         if text is None and own_id is None:
-            raise ValueError("a context needs an id or a text")
+            raise InputError("a context needs an id or a text")
         if type(text) is not str and text is not None and not isinstance(text, str):
-            raise ValueError(f"a context's text must be a str, got {shown(text)}")
+            raise InputError(f"a context's text must be a str, got {shown(text)}")
         if start is not None or end is not None:
             _check_range(start, end)
         _put_text(self, text)
@@ -118,7 +119,7 @@ def known_context(
 
 
 def as_context(value: object) -> Context:
-    """Convert a `Context`, a text or a mapping; raise `ValueError` for an invalid value."""
+    """Convert a `Context`, a text or a mapping; raise `InputError` for an invalid value."""
     if isinstance(value, Context):
         return value
     if isinstance(value, str):
@@ -134,7 +135,7 @@ def as_context(value: object) -> Context:
         fields.pop("type", None)  # LangChain's dumped documents have `"type": "Document"`
         unknown = fields.keys() - CONTEXT_KEYS
         if unknown:
-            raise ValueError(
+            raise InputError(
                 f"a context has no field {listed(unknown)}: it takes "
                 f"{', '.join(_CONTEXT_FIELDS)} (anything else belongs in metadata)"
             )
@@ -145,13 +146,13 @@ def as_context(value: object) -> Context:
         hint = "; langchain_fullrecall.contexts(documents) converts LangChain documents"
     elif kind.__module__.startswith("llama_index"):
         hint = "; llama_index.evaluation.fullrecall.contexts(nodes) converts LlamaIndex nodes"
-    raise ValueError(f"expected a str, a Context, or a mapping, got {shown(value)}{hint}")
+    raise InputError(f"expected a str, a Context, or a mapping, got {shown(value)}{hint}")
 
 
 def as_contexts(
     value: object, convert: Callable[[object], Context] = as_context
 ) -> tuple[Context, ...]:
-    """Convert a list of contexts; a `ValueError` names the first item that `convert` refuses."""
+    """Convert a list of contexts; an `InputError` names the first item that `convert` refuses."""
     # They were converted before, for another sample or call.
     if type(value) is tuple and set(map(type, value)) <= {Context}:
         return value
@@ -159,17 +160,17 @@ def as_contexts(
 
 
 def as_number(value: object, name: str) -> float:
-    """Return a finite number; raise a `ValueError` that names `name` for any other value."""
+    """Return a finite number; raise an `InputError` that names `name` for any other value."""
     if type(value) is float and isfinite(value):
         return value
     if isinstance(value, (str, bool)):
-        raise ValueError(f"{name} must be a number, got {shown(value)}")
+        raise InputError(f"{name} must be a number, got {shown(value)}")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be a number, got {shown(value)}") from None
+        raise InputError(f"{name} must be a number, got {shown(value)}") from None
     if not isfinite(number):
-        raise ValueError(f"{name} must be a finite number, got {value!r}")
+        raise InputError(f"{name} must be a finite number, got {value!r}")
     return number
 
 
@@ -184,11 +185,11 @@ def finite(score: object) -> float | None:
 
 
 def as_metadata(value: object) -> dict[str, Any]:
-    """Return a mapping as a dict, None as an empty dict; raise `ValueError` for any other value."""
+    """Return a mapping as a dict, None as an empty dict; raise `InputError` for any other value."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ValueError(f"expected a mapping, got {shown(value)}")
+        raise InputError(f"expected a mapping, got {shown(value)}")
     return dict(value)
 
 
@@ -199,10 +200,10 @@ def listed(names: Iterable[str]) -> str:
 
 def _check_range(start: object, end: object) -> None:
     if start is None or end is None:
-        raise ValueError(
+        raise InputError(
             f"start and end go together, got start={start!r}, end={end!r}: pass both or none"
         )
     if type(start) is not int or type(end) is not int or not 0 <= start <= end:
-        raise ValueError(
+        raise InputError(
             f"start and end must be whole numbers, 0 <= start <= end, got {start!r}, {end!r}"
         )

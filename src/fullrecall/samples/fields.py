@@ -28,7 +28,7 @@ def _truth(value: object) -> bool:
         return value.strip().lower() == "true"  # the value is a cell of a CSV file
     if type(value).__name__ in ("bool", "bool_") or (type(value) is int and value in (0, 1)):
         return bool(value)
-    raise ValueError(f"expected true or false, got {shown(value)}")
+    raise InputError(f"expected true or false, got {shown(value)}")
 
 
 def _contexts(value: object) -> tuple[Context, ...]:
@@ -42,7 +42,7 @@ def _retrieval(value: object) -> Retrieval:
         return value
     if isinstance(value, Mapping):
         return Retrieval.from_dict(value)
-    raise ValueError(f"expected a Retrieval or a mapping with its fields, got {shown(value)}")
+    raise InputError(f"expected a Retrieval or a mapping with its fields, got {shown(value)}")
 
 
 def _one_text(value: object) -> str:
@@ -52,7 +52,7 @@ def _one_text(value: object) -> str:
         return value[0]  # Ragas's old `ground_truths` is a list of one answer
     several = isinstance(value, Sequence) and len(value) > 1
     hint = ": several samples, written by columns, are one Sample for each row" if several else ""
-    raise ValueError(f"expected one str, got {type(value).__name__} {shown(value)}{hint}")
+    raise InputError(f"expected one str, got {type(value).__name__} {shown(value)}{hint}")
 
 
 def _plain_contexts(contexts: Iterable[Context]) -> list[dict[str, Any]]:

@@ -91,7 +91,7 @@ def contexts_of(
 def recorded_contexts(value: object) -> tuple[Context, ...]:
     """Convert a sample's retrieved contexts, given as contexts, texts, or hits of a search.
 
-    Raises `ValueError`, naming the item, for any other value.
+    Raises `InputError`, naming the item, for any other value.
     """
     if isinstance(value, Mapping):
         return contexts_of(value)
@@ -116,7 +116,7 @@ def _is_context(row: object, names: AbstractSet[str] = CONTEXT_KEYS) -> bool:
 def context_of(row: object, id_key: IdKey | None = None) -> Context:
     """Convert one row of a result to a context.
 
-    `id_key` is the place of its ID. Raises `ValueError` for a row that cannot be read.
+    `id_key` is the place of its ID. Raises `InputError` for a row that cannot be read.
     """
     if id_key is not None:
         return _identified(row, id_key)
@@ -129,7 +129,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
         return Context(id=row)
     number = whole_number(row)
     if number == -1:
-        raise ValueError("-1 means no result in FAISS: leave it out")
+        raise InputError("-1 means no result in FAISS: leave it out")
     if number is not None:
         return Context(id=number)
     inner = next((value for name in INNER if has_fields(value := field_of(row, name))), None)
@@ -139,7 +139,7 @@ def context_of(row: object, id_key: IdKey | None = None) -> Context:
     holders = (row, inner, field_of(row, "metadata"), field_of(row, "meta"))
     text = next((text for holder in holders if (text := _text(holder)) is not None), None)
     if own_id is None and text is None:
-        raise ValueError(unreadable(row))
+        raise InputError(unreadable(row))
     score = first_field(row, SCORES)
     if score is None:
         score = field_of(field_of(row, "metadata"), "score")  # Weaviate
@@ -288,7 +288,7 @@ def _columns(result: Mapping[str, Any]) -> list[object]:
 
 
 def _text(row: object) -> str | None:
-    """Return a row's only text, or None; raise `ValueError` if two names have different texts."""
+    """Return a row's only text, or None; raise `InputError` if two names have different texts."""
     texts = [value for name in TEXTS if isinstance(value := field_of(row, name), str)]
     if not texts:
         get_content = getattr(row, "get_content", None)  # LlamaIndex
@@ -296,7 +296,7 @@ def _text(row: object) -> str | None:
         return value if isinstance(value, str) else None
     decisive = isinstance(row, Mapping) is False and isinstance(field_of(row, "text"), str)
     if any(text != texts[0] for text in texts) and not decisive:
-        raise ValueError(f"several fields may be the text of {shown(row)}: pass Context(…)")
+        raise InputError(f"several fields may be the text of {shown(row)}: pass Context(…)")
     return texts[0]
 
 

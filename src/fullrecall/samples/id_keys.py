@@ -54,13 +54,13 @@ def _is_path(path: object) -> bool:
 def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
     """Return the ID of an item, whose fields `at(path)` reads; None if a field is missing.
 
-    Raises `ValueError` if a function raises, and for a part that is not an ID.
+    Raises `InputError` if a function raises, and for a part that is not an ID.
     """
     if callable(id_key):
         try:
             return id_key(item)
         except Exception as error:
-            raise ValueError(f"id_key raised {type(error).__name__}: {error}") from error
+            raise InputError(f"id_key raised {type(error).__name__}: {error}") from error
     if isinstance(id_key, str):
         return at(id_key) if "{" not in id_key else _filled(id_key, at)
     parts = ["" if (value := at(path)) is None else as_id(value) for path in id_key]
@@ -81,7 +81,7 @@ def _filled(template: str, at: Callable[[str], Any]) -> str | None:
 def _formed(path: str, at: Callable[[str], Any]) -> Any:
     """Return the value at a path, in the form that a template requests: `source:name`, `page:+1`.
 
-    Raises `ValueError` if the form needs a number and the value is not a number.
+    Raises `InputError` if the form needs a number and the value is not a number.
     """
     value = at(path)
     plain_path, _, form = path.rpartition(":")
@@ -95,7 +95,7 @@ def _formed(path: str, at: Callable[[str], Any]) -> Any:
     try:
         return int(plain) + 1
     except (TypeError, ValueError):
-        raise ValueError(f"id_key adds 1 to {plain_path!r}, got {shown(plain)}") from None
+        raise InputError(f"id_key adds 1 to {plain_path!r}, got {shown(plain)}") from None
 
 
 _FORMS = ("name", "+1")
@@ -103,7 +103,7 @@ _FORMS = ("name", "+1")
 
 
 def id_at(item: Any, id_key: IdKey) -> Any:
-    """Return an item's value at `id_key`; raise `ValueError` if it has none.
+    """Return an item's value at `id_key`; raise `InputError` if it has none.
 
     A path begins with a field of the item, or else with a key of its metadata.
     """
@@ -119,11 +119,11 @@ def id_at(item: Any, id_key: IdKey) -> Any:
     if value is not None:
         return value
     if callable(id_key):
-        raise ValueError(f"id_key returned None for a context: {shown(item)}")
+        raise InputError(f"id_key returned None for a context: {shown(item)}")
     # Only the names, so that a thousand samples share one reason.
     paths = [*islice(field_paths(item), MOST_SHOWN)]
     has = f"it has {', '.join(map(repr, paths))}" if paths else unreadable(item)
-    raise ValueError(f"a context has nothing at {id_key!r}: {has}")
+    raise InputError(f"a context has nothing at {id_key!r}: {has}")
 
 
 def field_paths(holder: Any) -> Iterator[str]:

@@ -17,12 +17,13 @@ from unicodedata import category
 
 from fullrecall._util.parameters import MOST_ITEMS as _MOST_ITEMS
 from fullrecall._util.values import shown
+from fullrecall.errors import InputError
 
 
 def as_id(value: object) -> str:
     """Return `value` as an ID; a blank value gives "".
 
-    Raises `ValueError` for a value that cannot be an ID.
+    Raises `InputError` for a value that cannot be an ID.
     """
     if isinstance(value, str):
         return value
@@ -36,7 +37,7 @@ def as_id(value: object) -> str:
     hint = ""
     if isinstance(value, float):
         hint = "; an int column with gaps becomes float in pandas: convert it with astype('Int64')"
-    raise ValueError(f"{value!r} is not an ID: expected a str or an int{hint}")
+    raise InputError(f"{value!r} is not an ID: expected a str or an int{hint}")
 
 
 _LONGEST_ID = 200
@@ -73,7 +74,7 @@ _SENTENCE_MARKS = frozenset("。，、！？；।؟۔။།")
 def as_list(value: object, *, ordered: bool) -> list[object]:
     """Convert a list-like value to a list.
 
-    Raises `ValueError` for a bare `str` (its characters would pass for items), for bytes, for
+    Raises `InputError` for a bare `str` (its characters would pass for items), for bytes, for
     mappings, and, if `ordered`, for sets.
     """
     # Nearly always true; the checks below take longer than the copy.
@@ -84,7 +85,7 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
     if isinstance(value, (str, bytes, bytearray)):
         several = isinstance(value, str) and any(mark in value for mark in "[,;|\n")
         way_out = "pass its items as a list" if several else f"wrap it, [{shown(value)}]"
-        raise ValueError(
+        raise InputError(
             f"expected a list, got the {type(value).__name__} {shown(value)}: {way_out}"
         )
     for name in ("tolist", "to_list", "to_pylist", "as_py"):  # NumPy, polars, Arrow
@@ -93,17 +94,17 @@ def as_list(value: object, *, ordered: bool) -> list[object]:
             return items
     is_number = getattr(value, "shape", None) == ()  # an array without dimensions
     if is_number or isinstance(value, Mapping) or not isinstance(value, Iterable):
-        raise ValueError(f"expected a list, got {type(value).__name__} {shown(value)}")
+        raise InputError(f"expected a list, got {type(value).__name__} {shown(value)}")
     if ordered and isinstance(value, AbstractSet):
-        raise ValueError("expected a list, got a set, which has no order: the order is the rank")
+        raise InputError("expected a list, got a set, which has no order: the order is the rank")
     return bounded(value)
 
 
 def bounded(items: Iterable[Any]) -> list[Any]:
-    """Return items as a list; raise `ValueError` for more items than any retriever returns."""
+    """Return items as a list; raise `InputError` for more items than any retriever returns."""
     listed = list(islice(items, _MOST_ITEMS + 1))
     if len(listed) > _MOST_ITEMS:
-        raise ValueError(f"expected a list, got more than {_MOST_ITEMS:,} items: does it end?")
+        raise InputError(f"expected a list, got more than {_MOST_ITEMS:,} items: does it end?")
     return listed
 
 
@@ -139,11 +140,11 @@ def is_texts(items: Sequence[object]) -> TypeGuard[Sequence[str]]:
 
 
 def each_of(items: Iterable[object], convert: Callable[[object], Any]) -> list[Any]:
-    """Convert each item; a `ValueError` names the position of one that cannot be converted."""
+    """Convert each item; an `InputError` names the position of one that cannot be converted."""
     converted = []
     for position, item in enumerate(items):
         try:
             converted.append(convert(item))
         except ValueError as error:
-            raise ValueError(f"item {position}: {error}") from None
+            raise InputError(f"item {position}: {error}") from None
     return converted

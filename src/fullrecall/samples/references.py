@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall._util.pieces import paused
 from fullrecall._util.values import shown
+from fullrecall.errors import InputError
 from fullrecall.samples.context import ID, Context, as_context, as_number
 from fullrecall.samples.identifiers import as_id, as_list, as_texts, each_of, is_uuid
 
@@ -98,7 +99,7 @@ def _reference(item: object) -> Reference:
     if isinstance(item, Mapping):
         names = item.keys() - {"grade"}
         if names not in ({"any_of"}, {"id"}):
-            raise ValueError(f'expected a group {{"any_of": [ids], "grade": n}}, got {shown(item)}')
+            raise InputError(f'expected a group {{"any_of": [ids], "grade": n}}, got {shown(item)}')
         members = _one_or_many(item[names.pop()])
         return Reference(tuple(map(as_id, members)), _grade(item.get("grade", 1.0)))
     if isinstance(item, Iterable) and not isinstance(item, (str, bytes)):
@@ -109,11 +110,11 @@ def _reference(item: object) -> Reference:
 def _one_or_many(value: object) -> list[object]:
     """Return references as a list; a single text, number, or UUID becomes a list of one.
 
-    Raises `ValueError` for a text that may be several IDs, since it would never be found as one.
+    Raises `InputError` for a text that may be several IDs, since it would never be found as one.
     """
     if isinstance(value, str) and any(mark in value for mark in ",;|\n"):
         text = shown(value)
-        raise ValueError(f"{text} may be several IDs: pass them as a list, or [{text}] for one")
+        raise InputError(f"{text} may be several IDs: pass them as a list, or [{text}] for one")
     is_one = (isinstance(value, (str, int)) and not isinstance(value, bool)) or is_uuid(value)
     return [value] if is_one else as_list(value, ordered=False)
 
@@ -121,10 +122,10 @@ def _one_or_many(value: object) -> list[object]:
 def _members(items: list[object]) -> tuple[str, ...]:
     """Return the IDs of an any-of group.
 
-    Raise `ValueError` if one may be a page number of another.
+    Raise `InputError` if one may be a page number of another.
     """
     if len({isinstance(item, str) for item in items}) > 1:
-        raise ValueError(
+        raise InputError(
             f"{shown(items)} mixes texts and numbers: write a document and its page as one ID, "
             '"a.pdf#3" (in a file, by the path NAME[].{[0]}#{[1]}), alternatives all as texts'
         )
@@ -176,7 +177,7 @@ def _claim(item: object) -> Claim:
         importance = item.get("importance", "vital")
         if importance in ("vital", "okay") and not item.keys() - {"text", "importance"}:
             return Claim(item["text"], vital=importance == "vital")
-    raise ValueError(
+    raise InputError(
         'expected a claim, a str or {"text": …, "importance": "vital" or "okay"}, got '
         f"{shown(item)}"
     )
@@ -198,38 +199,38 @@ def as_entities(value: object) -> tuple[str, ...]:
 
 def _text(item: object) -> str:
     if not isinstance(item, str):
-        raise ValueError(f"expected a str, got {shown(item)}")
+        raise InputError(f"expected a str, got {shown(item)}")
     return item
 
 
 def as_forbidden_ids(value: object) -> tuple[str, ...]:
-    """Return distinct IDs; raise `ValueError` for a blank one."""
+    """Return distinct IDs; raise `InputError` for a blank one."""
     return tuple(dict.fromkeys(each_of(as_list(value, ordered=False), _id)))
 
 
 def _id(value: object) -> str:
     name = as_id(value)
     if not name:
-        raise ValueError("expected an ID, got a blank text")
+        raise InputError("expected an ID, got a blank text")
     return name
 
 
 def as_forbidden_contexts(value: object) -> tuple[Context, ...]:
-    """Convert forbidden contexts; raise `ValueError` for one that has no ID, range, or text."""
+    """Convert forbidden contexts; raise `InputError` for one that has no ID, range, or text."""
     return tuple(each_of(as_list(value, ordered=False), _forbidden_context))
 
 
 def _forbidden_context(item: object) -> Context:
     context = as_context(item)
     if context.id is None and context.start is None and not (context.text or "").strip():
-        raise ValueError("expected a text, got a blank one")
+        raise InputError("expected a text, got a blank one")
     return context
 
 
 def as_superseded(value: object) -> Mapping[str, str]:
     """Return the superseded IDs, each with its final successor."""
     if not isinstance(value, Mapping):
-        raise ValueError(f'expected a mapping {{"old": "new"}}, got {shown(value)}')
+        raise InputError(f'expected a mapping {{"old": "new"}}, got {shown(value)}')
     successors = {_id(old): _id(new) for old, new in value.items()}
     last = {}
     for old, successor in successors.items():
@@ -238,6 +239,6 @@ def as_superseded(value: object) -> Mapping[str, str]:
             visited.add(new)
             new = successors[new]
         if new in visited:
-            raise ValueError(f"{shown(new)} comes to supersede itself")
+            raise InputError(f"{shown(new)} comes to supersede itself")
         last[old] = new
     return last

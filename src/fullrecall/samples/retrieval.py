@@ -79,7 +79,7 @@ class Retrieval(ValueObject):
     - `part_ids`: by the ID of a context, the IDs of the documents that a step merged into it. A
       reference may name these, or the whole.
 
-    Raises `ValueError` for values of another kind.
+    Raises `InputError` for values of another kind.
     """
 
     contexts: tuple[Context, ...] | None
@@ -115,7 +115,7 @@ class Retrieval(ValueObject):
         put(self, "calls", tuple(map(call_of, as_list(calls, ordered=True))))
         put(self, "ranks", _one_each(ranks, "ranks", self.contexts, _whole_number))
         if self.ranks and any(later < earlier for earlier, later in pairwise(self.ranks)):
-            raise ValueError(
+            raise InputError(
                 f"ranks must be ascending, got {shown(list(self.ranks or ()))}: "
                 "Retrieval.of_calls((query, found), …) unites the lists of several searches"
             )
@@ -374,10 +374,10 @@ class Retrieval(ValueObject):
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Retrieval:
-        """Restore the retrieval that `to_dict` wrote; raise `ValueError` for any other value."""
+        """Restore the retrieval that `to_dict` wrote; raise `InputError` for any other value."""
         unknown = plain.keys() - set(_FIELDS)
         if unknown:
-            raise ValueError(
+            raise InputError(
                 f"unknown field {min(unknown)!r}: a retrieval has {', '.join(_FIELDS)}"
             )
         contexts = plain.get("contexts")
@@ -421,16 +421,16 @@ def _one_each(
         return None
     listed = as_list(values, ordered=True)
     if len(listed) != len(contexts or ()):
-        raise ValueError(f"{len(contexts or ())} contexts but {len(listed)} {name}: pass one each")
+        raise InputError(f"{len(contexts or ())} contexts but {len(listed)} {name}: pass one each")
     if len(set(map(id, listed))) == 1:
         return (check(listed[0], name),) * len(listed)
     return tuple([check(value, name) for value in listed])
 
 
 def _ids_by_id(value: object, name: str) -> dict[str, tuple[str, ...]]:
-    """Return the other IDs of each ID; raise `ValueError` for anything but a mapping of lists."""
+    """Return the other IDs of each ID; raise `InputError` for anything but a mapping of lists."""
     if value is not None and not isinstance(value, Mapping):
-        raise ValueError(f"{name} must be a mapping of IDs, got {shown(value)}")
+        raise InputError(f"{name} must be a mapping of IDs, got {shown(value)}")
     return {
         str(own): tuple(map(str, as_list(ids, ordered=True))) for own, ids in (value or {}).items()
     }
@@ -438,13 +438,13 @@ def _ids_by_id(value: object, name: str) -> dict[str, tuple[str, ...]]:
 
 def _whole_number(value: object, name: str) -> int:
     if type(value) is not int or value < 1:
-        raise ValueError(f"{name} must be whole numbers >= 1, got {shown(value)}")
+        raise InputError(f"{name} must be whole numbers >= 1, got {shown(value)}")
     return value
 
 
 def _read_state(value: object, name: str) -> Read | None:
     if value not in (*get_args(Read), None):
-        raise ValueError(f"{name} must be 'yes', 'partly', 'no' or None, got {shown(value)}")
+        raise InputError(f"{name} must be 'yes', 'partly', 'no' or None, got {shown(value)}")
     return value  # type: ignore[return-value]
 
 
