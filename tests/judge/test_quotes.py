@@ -83,7 +83,7 @@ class TestEvidence:
         for quote in ("It stands in Paris", "stands in Paris"):
             result = judged([reply(verdict(1, "supported", 1, quote=quote))], sample)
             assert result.status is Status.UNSCORED
-            assert "stands in context 2, not in 1" in result.reason
+            assert "is in context 2, not in 1" in result.reason
         result = judged([reply(verdict(1, "supported", 1, quote="in Paris"))], sample)
         assert result.status is Status.SCORED
 

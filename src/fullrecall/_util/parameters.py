@@ -162,10 +162,14 @@ def _explain(
     *,
     is_method: bool,
 ) -> None:
-    """Raise an error that names the wrong argument of a failed call, if there is one."""
-    if type(error).__module__.startswith("fullrecall"):
-        return
-    _check_fit(function, arguments, options, error, is_method=is_method)
+    """Raise an error that names the wrong argument of a failed call, if there is one.
+
+    Errors of this package and of pydantic name the argument themselves, and those of the system,
+    such as a full disk, are no fault of the arguments.
+    """
+    module = type(error).__module__
+    if not (module.startswith(("fullrecall", "pydantic")) or isinstance(error, OSError)):
+        _check_fit(function, arguments, options, error, is_method=is_method)
 
 
 def _check_fit(
