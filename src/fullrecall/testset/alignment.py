@@ -15,16 +15,21 @@ from fullrecall.judge.evidence import Folded
 from fullrecall.samples.corpus import Document
 
 GRAM = 4
-"""The number of words in a row by which texts are looked up."""
+"""The number of consecutive words in a run; texts are found by the runs that they share with a
+quote.
+"""
 
 _NEAREST = 60
-"""The most texts of the corpus that are aligned with one quote: those that share the most runs."""
+"""The most texts of the corpus that are aligned with one quote: those that share the most runs with
+it.
+"""
 
 _ENOUGH = 0.9
-"""The least share of a quote's letters that chunks must cover to hold it."""
+"""The least share of a quote's letters that pieces must still span after one at an end is left out.
+"""
 
 _LARGEST_GAP = 3
-"""The most letters between two pieces that a chunker may have dropped: marks at which it cut."""
+"""The most letters that may be missing between two pieces, such as marks that a chunker dropped."""
 
 _SHORTEST_PIECE = 8
 
@@ -32,7 +37,7 @@ OWN_LETTERS = 40
 """The fewest letters that identify the place of a text without the text around it."""
 
 _RESEMBLES = 0.4
-"""The least share of a quote's runs of words in a text that states it in other words; chosen with
+"""The least share of a quote's runs of words that texts must have to resemble it; chosen with
 bench/testset_follow.py.
 """
 
@@ -90,7 +95,7 @@ def grams(text: str) -> set[tuple[str, ...]]:
 class Lookup:
     """Finds the texts of a corpus that share runs of words with quotes, in one pass over it.
 
-    `short` has the texts of fewer than eight words, by their letters.
+    `short` maps the letters of each text of fewer than eight words to its document.
     """
 
     def __init__(self, quotes: Sequence[str]) -> None:
@@ -116,7 +121,8 @@ class Lookup:
                 shared.update(self._quotes_of.get(gram, ()))
         for number, count in shared.items():
             near = self._near[number]
-            # The number breaks ties between equal counts, since documents cannot be compared.
+            # The number of the document breaks ties between equal counts, since documents cannot be
+            # compared.
             add = heappush if len(near) < _NEAREST else heappushpop
             add(near, (count, -self._read, document))
 
@@ -127,12 +133,12 @@ class Lookup:
     def resemblance(
         self, number: int, near: Iterable[Document]
     ) -> tuple[tuple[Document, ...], float]:
-        """Return the fewest texts that together share most runs with a quote, and that share.
+        """Return a few texts that together have most runs of a quote, and their share of the runs.
 
-        Returns ((), 0.0) if the share is too small.
+        Returns ((), 0.0) if the share is below 0.4.
         """
-        # Greedy set cover. A text must add a fifteenth of the quote, so that runs of everyday words
-        # add no text.
+        # Greedy set cover. Each text after the first must add a fifteenth of the quote's runs, so
+        # that everyday phrases add no text.
         missing_grams = set(self.grams[number])
         total, least = len(missing_grams), max(1, len(missing_grams) // 15)
         candidates = [(document, grams(document.text) & missing_grams) for document in near]
@@ -150,16 +156,16 @@ class Lookup:
 def pieces(
     quote: Letters, near: Sequence[Document], short: Mapping[str, Document]
 ) -> list[Document]:
-    """Return the fewest texts that together have a quote's letters, in order; [] if none have.
+    """Return the fewest texts whose pieces, in order, make up a quote; [] if no texts do.
 
-    A piece must be a whole text, its beginning, or its end. So no inserted, removed or replaced
-    word is overlooked. `short` are texts of a few words, by their letters, such as the remainder of
-    a document after its last chunk.
+    A piece is a whole text, its beginning, or its end, so that no inserted, removed or replaced
+    word is overlooked. `short` maps the letters of texts of a few words to the texts, such as the
+    remainder of a document after its last chunk.
     """
     candidates = [piece for document in near if (piece := _piece(quote.text, document)) is not None]
     chosen: list[Piece] = []
     covered, size = 0, len(quote.text)
-    # Take the piece that reaches farthest, which covers a line with the fewest ranges.
+    # Always take the piece that reaches farthest: this covers the quote with the fewest pieces.
     while covered < size:
         adjoining = [
             piece
@@ -171,7 +177,7 @@ def pieces(
         farthest = max(adjoining, key=lambda piece: piece.end)
         chosen.append(farthest)
         covered = farthest.end
-    # A short remainder may have no run of four words, by which texts are looked up.
+    # A short remainder may share no run of four words with the quote, so look it up by its letters.
     if chosen and (rest := short.get(quote.text[covered:])) is not None:
         chosen.append(Piece(rest, covered, size))
         covered = size
@@ -181,7 +187,10 @@ def pieces(
 
 
 def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document]) -> list[Document]:
-    """Return the other texts that consist of words of a quote, such as overlapping chunks."""
+    """Return the texts of `near`, other than `chosen`, that lie within a quote: overlapping chunks.
+
+    Texts of fewer than 40 letters are left out.
+    """
     taken = {document.id for document in chosen}
     return [
         document
@@ -193,7 +202,7 @@ def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document])
 
 
 def _needed(chosen: Sequence[Piece], size: int) -> list[Piece]:
-    """Return the pieces without a first or last one that is too short to be a target."""
+    """Return the pieces without those at the ends, as long as the rest spans 90 % of the quote."""
     kept = list(chosen)
     for without_end in (slice(1, None), slice(None, -1)):
         while rest := kept[without_end]:
@@ -219,7 +228,7 @@ def _piece(quote: str, document: Document) -> Piece | None:
 
 
 def difference(old: str, new: str) -> str:
-    """Return the first words that differ, as `old → new`."""
+    """Return the first words that differ, as `old → new`; "" if no words differ."""
     ours, theirs = old.split(), new.split()
     for kind, a, b, c, d in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
         if kind != "equal":

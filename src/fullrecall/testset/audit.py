@@ -33,13 +33,14 @@ from fullrecall.testset.seeds import SeedPassage
 from fullrecall.testset.verification import checked
 
 _AROUND = 1_000
-"""The characters on each side of a quote from which its question may have been written."""
+"""A question may have been written from this many characters on each side of its quote."""
 
 _MOST_READ = 20_000
 """The most characters of a whole document that a model reads."""
 
 _FIRST_READ = 5
-"""The samples that a model reads first; if it decides on none of them, it is asked no more."""
+"""The number of samples that a model checks first; if it gives no verdict on any, the check ends.
+"""
 
 
 INVALID = frozenset({Problem.UNKNOWN_ID, Problem.LEVEL, Problem.SPAN})
@@ -66,7 +67,7 @@ class Audit(NoTruth):
 
     @property
     def is_valid(self) -> bool:
-        """Whether all reference IDs exist at the right level, and texts are at their offsets."""
+        """Whether all reference IDs are documents' IDs, and texts are at their offsets."""
         return not any(issue.problem in INVALID for issue in self.issues)
 
     @cached_property
@@ -109,13 +110,13 @@ def check(
     """Return the problems of a test set.
 
     Without a judge, only machine checks run. With one, a model also checks each question with its
-    references, as `generate` checks its drafts: whether the question is clear by itself, has one
-    answer there, and whether each claim follows from them.
+    references, as `generate` checks its drafts: whether the question is clear by itself, whether
+    the references give exactly one answer, and whether each claim follows from them.
 
     `documents` are the texts that the retriever searches: whole documents or chunks, as
-    `documents_of` takes them. Near-duplicates share 80 % of their runs of three words.
-    `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, and `progress` are those
-    of `evaluate`.
+    `documents_of` takes them. Documents are near-duplicates if they share at least 80 % of their
+    runs of three words. `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, and
+    `progress` are those of `evaluate`.
 
     Raises `InputError` for samples or documents that cannot be read, and `ParameterError` for a
     judge without a model.
@@ -142,7 +143,7 @@ def check(
 
 
 class _AuditedCorpus:
-    """Documents by ID and by source, with their near-duplicates."""
+    """The documents, with their texts by ID, the names of their sources, and near-duplicates."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self.documents = documents
@@ -159,7 +160,9 @@ class _AuditedCorpus:
         return twins
 
     def has_outside(self, run: Sequence[str], sample: Sample) -> bool:
-        """Return whether a run of words also occurs in other documents, as a term does.
+        """Return whether a run of words also occurs in a document that the sample does not name.
+
+        Such a run is probably a term.
 
         Of 225 questions by people on Cranfield's abstracts, 8 share seven words with a reference;
         in 5 of them the words are a term such as "the boundary layer on a flat plate".
@@ -180,7 +183,10 @@ class _AuditedCorpus:
         return Problem.UNKNOWN_ID, repr(name)
 
     def passages(self, sample: Sample, most: int | None = None) -> list[SeedPassage]:
-        """Return the text around a sample's spans, or else whole texts, up to `most` characters."""
+        """Return the text around each reference context, or else the texts of the named documents.
+
+        `most` limits the characters of a text that is read from its beginning; None for no limit.
+        """
         passages = [
             _around(context, self.texts[context.source], most)
             for context in contexts_in(sample)
@@ -265,7 +271,7 @@ def _rejected(
     judge: ChatModel | Judge,
     options: EvaluateOptions,
 ) -> list[Issue]:
-    """Return an issue for each question that a model rejects beside its references."""
+    """Return an issue for each sample whose question or references a model rejects."""
     models = models_of(judge)
     if not models:
         raise ParameterError("judge: expected a model, or a judge with one")
@@ -275,7 +281,7 @@ def _rejected(
 def _rejections(
     model: ChatModel, samples: Sequence[Sample], corpus: _AuditedCorpus
 ) -> Plan[Rejection | None, list[Issue]]:
-    """Ask a model about each sample that has a question and a text; return its issues."""
+    """Ask a model about each sample that has a question and a text; return the issues it finds."""
     passages = [corpus.passages(sample, _MOST_READ) for sample in samples]
     numbers = [at for at, sample in enumerate(samples) if sample.user_input and passages[at]]
     issues: list[Issue] = []
@@ -298,7 +304,7 @@ def _rejections(
 def _reading_of(
     model: ChatModel, sample: Sample, passages: Sequence[SeedPassage]
 ) -> Flow[Rejection | None]:
-    """Return the reason why a model rejects a sample, or None."""
+    """Ask a model to check a sample; return the reason if the model rejects it, else None."""
     groups, claims = sample.reference_contexts or (), sample.reference_claims or ()
     backed = [
         Backed(claim.text, SeedPassage(first.source or "", first.start or 0, first.text))

@@ -2,11 +2,12 @@
 
 Each pair of a question and a context that the references do not name belongs to a stratum, by the
 judge's verdict and by its ranks. People label a sample of each stratum. Totals are Horvitz-Thompson
-estimates. Strata with many relevant pairs have a mid-p hypergeometric interval each; those with few
-share one, by Fay and Kim, "Confidence intervals for directly standardized rates using mid-p gamma
-intervals", Biometrical Journal 59, 2017; MOVER combines all of them (Zou and Donner, "Construction
-of confidence limits about effect measures", Statistics in Medicine 27, 2008).
-bench/testset_completeness.py measures how often the intervals hold.
+estimates. Each stratum with many relevant pairs has its own mid-p hypergeometric interval; the
+strata with few relevant pairs share one interval, by Fay and Kim, "Confidence intervals for
+directly standardized rates using mid-p gamma intervals", Biometrical Journal 59, 2017. The MOVER
+method combines these intervals (Zou and Donner, "Construction of confidence limits about effect
+measures", Statistics in Medicine 27, 2008). bench/testset_completeness.py measures how often the
+intervals hold.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from fullrecall._util.allocation import allocation
 from fullrecall.stats.bounds import root
 
 PairVerdict: TypeAlias = Literal["yes", "no", "no verdict"]
-"""The judge's verdict on a pair."""
+"""The judge's verdict on whether the context of a pair is relevant."""
 
 _TAIL = 0.025
 _DEVIATES = 1.959963984540054
@@ -41,10 +42,10 @@ mean.
 """
 
 
-# For each kind, the share of pairs in each stratum, nearest to the top first, and the relevant
-# share for which labels are planned. The plan is nearly flat for "no": steeper plans gave wider
-# intervals on Cranfield and CISI, and a second draw that learns from the first is biased and no
-# narrower.
+# The strata of each verdict, from the top ranks down: the share of the verdict's pairs in the
+# stratum, and the share of relevant pairs that is assumed to plan labels. For "no", the assumed
+# shares differ little: steeper plans gave wider intervals on Cranfield and CISI, and a second draw
+# that learns from the first is biased and no narrower.
 _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
     "yes": ((0.4, 0.6), (0.6, 0.3)),
     "no": ((0.05, 0.03), (0.10, 0.02), (0.25, 0.015), (0.60, 0.01)),
@@ -53,9 +54,11 @@ _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
 
 
 class Stratum(NamedTuple):
-    """A group of `size` unlabeled pairs, of which people labeled a random sample.
+    """A group of `size` pairs that no reference names, of which people label a random sample.
 
-    `twice` is True if a second person confirmed each "relevant" label in it.
+    `kind` is the judge's verdict on the pairs. `labeled` pairs have a label, and `relevant` of them
+    are relevant. `twice` is True if a second person labeled each pair that the first one labeled
+    relevant.
     """
 
     kind: PairVerdict
@@ -79,10 +82,11 @@ class Figure(NamedTuple):
 
 
 def strata_of(kinds: Sequence[PairVerdict], nearness: Sequence[float]) -> list[list[int]]:
-    """Assign the pairs to strata; return the numbers of each stratum's pairs, also for empty ones.
+    """Divide pairs into strata by verdict and rank; return the indices of each stratum's pairs.
 
-    `kinds` and `nearness` have an item for each pair. `nearness` is the sum of 1 / (10 + rank) over
-    the retrievers, which is higher for pairs nearer to the top.
+    Empty strata are included. `kinds` (verdicts) and `nearness` have an item for each pair.
+    `nearness` is the sum of 1 / (10 + rank) over the retrievers, which is higher for pairs nearer
+    to the top.
     """
     strata: list[list[int]] = []
     for kind, plan in _PLAN.items():
@@ -95,17 +99,17 @@ def strata_of(kinds: Sequence[PairVerdict], nearness: Sequence[float]) -> list[l
 
 
 KINDS: tuple[PairVerdict, ...] = tuple(kind for kind, plan in _PLAN.items() for _ in plan)
-"""The kind of each stratum that `strata_of` returns."""
+"""The judge's verdict on the pairs of each stratum, in the order of `strata_of`."""
 
 _PLANNED = tuple(share for plan in _PLAN.values() for _, share in plan)
 _SPREAD = tuple(sqrt(share * (1 - share)) for share in _PLANNED)
 
 
 def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
-    """Return the numbers of `n` random pairs, or of ten from each stratum if these are more.
+    """Return the indices of `n` random pairs; more if ten from each stratum are more than `n`.
 
-    The strata's shares are Neyman's allocation for the planned shares of relevant pairs. A larger
-    draw with the same seed contains the smaller one.
+    `n` is divided among the strata by Neyman's allocation, with the shares of relevant pairs that
+    `_PLAN` assumes. A larger draw with the same seed contains the smaller one.
     """
     sizes = [len(members) for members in strata]
     weights = [size * spread for size, spread in zip(sizes, _SPREAD, strict=True)]
@@ -122,7 +126,8 @@ def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
 def labels_needed(sizes: Sequence[int], labeled: int) -> int:
     """Return the approximate number of labels for a completeness interval 0.2 wide.
 
-    The number assumes the planned shares; `labeled` counts the pairs that the references name.
+    The number assumes the shares of relevant pairs in `_PLAN`. `sizes` are those of the strata;
+    `labeled` is the number of pairs that the references name.
     """
     missed = sum(size * share for size, share in zip(sizes, _PLANNED, strict=True))
     spread = sum(size * spread for size, spread in zip(sizes, _SPREAD, strict=True))
@@ -133,12 +138,12 @@ def labels_needed(sizes: Sequence[int], labeled: int) -> int:
 
 
 def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
-    """Return an estimate of the relevant pairs in the strata.
+    """Return an estimate of the number of relevant pairs in the strata, with its interval.
 
-    Each stratum with pairs needs a label. `error` is the largest share of a person's labels that
-    may be wrong; the interval is the union of the intervals for 0 and for `error`. Outside the
-    strata of kind "yes", a "relevant" label counts as confirmed by two people if its stratum is
-    labeled `twice`.
+    Each stratum that is not empty needs at least one labeled pair. `error` is the largest share of
+    a person's labels that may be wrong; the interval is the union of the intervals for 0 and for
+    `error`. Outside the strata of kind "yes", a "relevant" label counts as confirmed by two people
+    if its stratum is labeled `twice`.
     """
     # The error is declared, never estimated: about 22 pairs with two labels would give a wider
     # interval than the union.
@@ -149,9 +154,9 @@ def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
 
 
 def _total(strata: Sequence[Stratum], error: float) -> Figure:
-    # With no hit among the labels, normal and bootstrap intervals are [0, 0]. Jeffreys' interval
-    # covered .00 to .96 depending on the setting, the gamma interval at least .95 in over 50
-    # settings.
+    # Use the gamma interval for sparse strata: if no labeled pair is relevant, normal and bootstrap
+    # intervals are [0, 0]. Jeffreys' interval held in 0 to 96 % of draws, depending on the setting;
+    # the gamma interval held in at least 95 % in over 50 settings.
     dense = [s for s in strata if _is_dense(s)]
     sparse = sorted((s for s in strata if not _is_dense(s)), key=lambda s: s.twice)
     parts = [_corrected(_counted(s), s.size, s, error) for s in dense]
@@ -162,16 +167,18 @@ def _total(strata: Sequence[Stratum], error: float) -> Figure:
     value = sum(part.value for part in parts)
     below = sum((part.value - part.low) ** 2 for part in parts)
     above = sum((part.high - part.value) ** 2 for part in parts)
-    # The random effect of wrong labels on a total, besides their mean effect.
+    # Widen the interval, since the number of wrong labels varies; `_corrected` removes only their
+    # mean effect.
     yeses = sum(s.size for s in strata if s.kind == "yes")
     others = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
     noise = _DEVIATES * sqrt(yeses * error * (1 - error) + 2 * error * others)
-    # A count is a whole number, so round the ends outwards. Totals of nearly fully labeled strata
-    # take few values, and MOVER leaves the smallest of them just outside, though it is not rare.
+    # A count is a whole number, so round both ends down. At the low end this widens the interval,
+    # since totals of nearly fully labeled strata take few values, and MOVER excludes the smallest
+    # of them, though it is not rare.
     low = floor(value - sqrt(below) - noise + _ROUNDING)
     high = floor(value + sqrt(above) + noise + _ROUNDING)
     least, most = 0, sum(s.size for s in strata)
-    if not error:  # these labels count as certain
+    if not error:  # no label is wrong, so the labeled pairs bound the total
         least = sum(s.relevant for s in strata)
         most -= sum(s.labeled for s in strata) - least
     return Figure(value, min(value, max(least, low)), max(value, min(most, high)))
@@ -288,7 +295,7 @@ def _mid_p_quantile(fewer: _Gamma, more: _Gamma, chance: float) -> float:
 
 
 def completeness(named_count: float, missed: Figure) -> Figure:
-    """Return known / (known + missed); 1 if both are 0."""
+    """Return named_count / (named_count + missed) with its interval; 1 if both are 0."""
     if not named_count:
         return Figure(float(not missed.value), 0.0, float(not missed.low))
     low, value, high = (

@@ -46,8 +46,8 @@ from fullrecall.testset.execution import Plan, carried_out
 from fullrecall.testset.pool import Pool, PooledPair, Targets
 
 RIGHT = 0.8
-"""The least share of the judge's finds that people must confirm; below it, only confirmed finds are
-added.
+"""The least share of the judge's finds (the pairs that it found relevant) that people must confirm;
+below it, only the pairs that people labeled relevant are added.
 """
 
 _WORDS = {"relevant": True, "not_relevant": False, "true": True, "false": False}
@@ -76,7 +76,8 @@ class CompletenessEstimate(NamedTuple):
 
     `complete` is the completeness of the original references; if the labels do not suffice, it is
     None, and `refused` is the reason. `needed` is the approximate number of labels for an interval
-    0.2 wide. `right` is the share of the judge's finds that people confirm.
+    0.2 wide. `right` is the share of the pairs that the judge found relevant that people confirm;
+    None if there are none, or without an estimate.
     """
 
     complete: Figure | None
@@ -90,8 +91,8 @@ class CompletedSet:
     """The contexts found beyond the references, and how complete the references are.
 
     Without people's labels, no context is added and completeness is unknown. `to_label` draws the
-    pairs to label, `with_labels` takes the labels. `error` is the share of one person's labels that
-    may be wrong.
+    pairs to label, and `with_labels` takes the labels. `second` are the labels of a second person.
+    `error` is the share of one person's labels that may be wrong.
     """
 
     parsed: Sequence[Sample]
@@ -111,7 +112,7 @@ class CompletedSet:
 
     @property
     def problems(self) -> dict[str, int]:
-        """The number of contexts without a verdict of the judge, by reason."""
+        """The number of contexts that have a text but no verdict of the judge, by reason."""
         silent = [pair for pair in self.judged if pair.is_open and pair.relevant is None]
         return dict(Counter(pair.problem for pair in silent))
 
@@ -120,12 +121,12 @@ class CompletedSet:
     ) -> list[PairToLabel]:
         """Draw pairs for people to label, and write them to a new `.csv` file.
 
-        `n` pairs are drawn, at least ten of each stratum. Strata are pairs that the judge found
-        relevant, pairs that it did not, and pairs without a verdict, divided by nearness to the
-        top. The file hides the verdicts. Label all of its pairs; labels that this completion has
-        are filled in. With `second`, the pairs are those that one person found relevant and the
-        judge did not, for another person to confirm. Raises `ParameterError` for arguments out of
-        range, and for a file that exists.
+        `n` pairs are drawn, at least ten of each stratum. The strata divide the pairs by the
+        judge's verdict (relevant, not relevant, or none) and by their ranks. The file hides the
+        verdicts. Label all of its pairs; labels that this completion already has are filled in.
+        With `second`, the pairs are those that one person found relevant and the judge did not, for
+        another person to confirm. Raises `ParameterError` for arguments out of range, and for a
+        file that exists.
         """
         check_k(n, "n")
         if second:
@@ -156,11 +157,11 @@ class CompletedSet:
         """Return this completion with people's labels: files of `to_label`, or mappings.
 
         `second` has another person's labels of the pairs that the first person found relevant and
-        the judge did not; such a pair counts only if both people agree. Without `second`, the
-        interval allows for `error` there, and is wide. `error` is the largest share, 0 to 0.3, of
-        one person's labels that may be wrong; the interval holds for all shares up to it. Raises
-        `InputError` for an unknown label, and for labels of another completion, and
-        `ParameterError` for an error that is not from 0 to 0.3.
+        the judge did not; such a pair does not count if the second person finds it not relevant.
+        Without `second`, the interval must allow for `error` in these pairs too, which makes it
+        wide. `error` is the largest share, 0 to 0.3, of one person's labels that may be wrong; the
+        interval holds for all shares up to it. Raises `InputError` for an unknown label, and for
+        labels of another completion, and `ParameterError` for an error that is not from 0 to 0.3.
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"must be from 0 to 0.3, got {error!r}", "error")
@@ -169,7 +170,7 @@ class CompletedSet:
         return replace(self, labels=known, second=known_second, error=float(error))
 
     def _own(self, labels: dict[str, bool]) -> dict[str, bool]:
-        """Return the labels by item; raise `InputError` for a pair that this completion lacks."""
+        """Return the labels; raise `InputError` if this completion lacks one of their pairs."""
         foreign = labels.keys() - {pair.item for pair in self.judged}
         if foreign:
             raise InputError(
@@ -180,10 +181,11 @@ class CompletedSet:
 
     @cached_property
     def samples(self) -> list[Sample]:
-        """The samples with the accepted contexts, and with the IDs of all judged contexts.
+        """The samples with the accepted contexts as references; metadata lists all judged contexts.
 
-        A context that supports a claim joins its any-of group; any other context is a reference
-        of its own.
+        If the targets are claims, a context joins the any-of group of each claim that it supports.
+        Otherwise, a context that is nearly equal to a referenced text joins its group, and any
+        other context becomes a new reference.
         """
         known = [p for p in self.judged if p.relevant is not None or p.item in self.labels]
         return extended(self.parsed, self.pool, self.accepted, known, self.labels)
@@ -206,12 +208,13 @@ class CompletedSet:
         return accepted
 
     def relevance_of(self, pair: PooledPair) -> bool | None:
-        """Return people's label of a pair; None if it has none."""
+        """Return whether people find a pair relevant; None if they did not label it."""
         first = self.labels.get(pair.item)
         if not first or pair.relevant:
             return first
-        # If 1 % of the pairs with the verdict "no" are mislabeled, these are as many as the
-        # relevant ones there. So a "relevant" label counts there only if a second person agrees.
+        # Few pairs with the verdict "no" are relevant: if 1 % of them are mislabeled, wrong
+        # "relevant" labels are as many as right ones. So such a label does not count if a second
+        # person disagrees.
         return self.second.get(pair.item, True)
 
     @cached_property
@@ -240,7 +243,7 @@ class CompletedSet:
 
     @cached_property
     def _members(self) -> list[list[int]]:
-        """The numbers of the pairs in each stratum; pairs without a text are left out."""
+        """The indices in `_with_text` of the pairs in each stratum."""
         pairs = self._with_text
         return strata_of([pair.kind for pair in pairs], [pair.nearness for pair in pairs])
 
@@ -464,9 +467,10 @@ def extended(
     looked_at: Sequence[PooledPair],
     confirmed: Container[str],
 ) -> list[Sample]:
-    """Return samples with the accepted pairs; metadata lists the judged and the added contexts.
+    """Return samples with the contexts of the accepted pairs as references.
 
-    `confirmed` are the items that people labeled.
+    Metadata lists the judged contexts (those of `looked_at`, the pairs with a verdict or a label)
+    and the added ones. `confirmed` are the items that people labeled.
     """
     named = {n for s in parsed_samples for r in s.reference_context_ids or () for n in r.any_of}
     contexts = [pair.context for pairs in pool.pairs for pair in pairs]
@@ -505,7 +509,8 @@ def _references(
     groups = [list(group) for group in sample.reference_contexts or ()]
     ids = [(list(r.any_of), r.grade) for r in sample.reference_context_ids or ()]
     if targets.are_claims and len(groups) == targets.count and 0 < len(ids) != targets.count:
-        # The claims of one document share its ID; here each gets the contexts that support it.
+        # If claims share the ID of their document, there are fewer IDs than claims. Give each claim
+        # its own IDs: those of the contexts that support it.
         ids = [(_ids_of(group, by_source=by_source), 1.0) for group in groups]
     # Nearly equal texts are one target. Otherwise an index without copies would look worse than one
     # with copies: with a fifth of Cranfield copied three times, recall@10 fell from .308 to .276;

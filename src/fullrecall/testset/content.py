@@ -62,7 +62,7 @@ def contexts_in(sample: Sample) -> list[Context]:
 
 
 def has_spans(sample: Sample) -> bool:
-    """Return whether a sample has reference contexts, with a start offset in each group."""
+    """Return whether a sample has reference contexts, and each any-of group a start offset."""
     groups = sample.reference_contexts or ()
     return bool(groups) and all(any(c.start is not None for c in group) for group in groups)
 
@@ -100,7 +100,10 @@ def of_references(sample: Sample, texts: Mapping[str, str]) -> ProblemsFound:
 
 
 def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> ProblemsFound:
-    """Yield a problem if a quote also occurs in a document that no reference names."""
+    """Yield a problem if a quote also occurs in a document that the sample does not name.
+
+    Quotes of fewer than 8 words, or of more than 2,400 characters, are not searched.
+    """
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return
     # Search for one long word first, so that few texts need be reduced to letters.
@@ -113,7 +116,7 @@ def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Pr
 
 
 def _unbacked(sample: Sample, texts: Sequence[str]) -> ProblemsFound:
-    """Yield a problem if answer or claims have numbers that are in neither question nor texts."""
+    """Yield a problem if the answer or a claim has a number that question and texts lack."""
     statements = [sample.reference or "", *(claim.text for claim in sample.reference_claims or ())]
     known_numbers = {
         number for text in (*texts, sample.user_input or "") for number in numbers_in(text)
@@ -131,7 +134,8 @@ def numbers_in(text: str) -> list[str]:
 
 
 REJECTED_RUN = 7
-"""The shortest rejected run of words from the source; at most 0.5 % of people's questions have one.
+"""A question is rejected if it copies this many consecutive words of its source; at most 0.5 % of
+people's questions do.
 """
 
 _EN = "text|passage|document|article|context|excerpt|paragraph|abstract|section"
@@ -142,7 +146,8 @@ _IT = "testo|brano|estratto|documento|paragrafo|capitolo"
 _SHOWN = "table|figure|example|listing|tabelle|abbildung|beispiel|tableau|exemple|tabla|figura|"
 _SHOWN += "ejemplo|listado|tabella|esempio|listato"
 _POINTS = re.compile(
-    # Measured with bench/testset_leak.py: people use the first four in at most 0.7 % of questions.
+    # Measured with bench/testset_leak.py: people use the first four patterns in at most 0.7 % of
+    # their questions.
     rf"\b(?:in|according to|from|by) (?:the|this|that) (?:given |above |provided )?(?:{_EN})\b"
     rf"|\bthis (?:study|paper|{_EN})\b"
     r"|\b(?:mentioned|described|discussed|stated|provided|presented|given) "

@@ -43,7 +43,7 @@ class Rejection(NamedTuple):
 class Draft:
     """A question that a model wrote, with the results of the checks.
 
-    `made_from` names the documents of its seed.
+    `made_from` names the documents from which it was written.
     """
 
     question: str

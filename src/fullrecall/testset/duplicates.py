@@ -18,8 +18,8 @@ SAME_TEXT = 0.8
 """The least share of runs of three words (Jaccard) that nearly equal texts have in common."""
 
 _MOST_IN_BUCKET = 16
-"""The most texts that are compared by one run; more texts share a rare run only if all are nearly
-equal.
+"""The most texts that are kept for one run of words, to be compared with later texts that have it.
+More texts share a rare run only if all are nearly equal.
 """
 
 
@@ -34,7 +34,7 @@ class Questions:
         self._earlier: list[_Wording] = []
 
     def match(self, question: str) -> str | None:
-        """Return an earlier question that asks the same, or None; remember this question.
+        """Return an earlier question that asks the same; if none does, remember this one.
 
         Two questions ask the same if they share at least 0.7 of all content words (Jaccard), or
         have a token sort ratio of at least 85 and no replaced content word ("direct" for
@@ -63,8 +63,8 @@ class _Wording(NamedTuple):
 def _ask_the_same(first: _Wording, second: _Wording) -> bool:
     from rapidfuzz.fuzz import token_sort_ratio
 
-    # Of 191,000 pairs of different questions, each of the two rules joins at most three. Embeddings
-    # at cosine 0.85 join "direct problem" and "indirect problem".
+    # Of 191,000 pairs of different questions, each of the two rules wrongly joins at most three.
+    # Embeddings at cosine 0.85 wrongly join "direct problem" and "indirect problem".
     if _swapped(first.marked, second.marked):
         return False
     shared, union = first.content & second.content, first.content | second.content
@@ -133,7 +133,8 @@ def _candidates(shingled: Sequence[Any]) -> Iterator[tuple[int, int]]:
         offered: set[int] = set()
         for run in hashes[rarest[: len(hashes) - ceil(SAME_TEXT * len(hashes)) + 1]].tolist():
             offered.update(having[run])
-            # Boilerplate on every page would make all pairs candidates, which takes quadratic time.
+            # Keep few texts for a run: boilerplate on every page would make all pairs candidates,
+            # which takes quadratic time.
             if len(having[run]) < _MOST_IN_BUCKET:
                 having[run].append(number)
         for other in sorted(offered):

@@ -1,7 +1,8 @@
 """Run flows by the engine of `evaluate`, with its store, budget, limits, progress and resume.
 
-This is the only module of the package that uses the engine. A plan is a generator that yields
-batches of flows and receives the outcome of each flow.
+This is the only module of the package that uses the engine. A flow is a generator that asks models
+and returns a value. A plan is a generator that yields batches of flows and receives the outcome of
+each flow.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def carried_out(
 ) -> tuple[R, Spent]:
     """Run a plan to its end; return its value, and the cost.
 
-    A budget and a deadline hold for all batches together. If a model answers no request, the
-    outcomes of the flows that need it have this problem.
+    A budget and a deadline hold for all batches together. If a model answers no request, each flow
+    that needs it gets an outcome without a value, with the reason as its problem.
     """
     spent = Spent()
     try:
@@ -112,7 +113,7 @@ class _Tasks:
 
 def _left(options: EvaluateOptions, spent: Spent) -> EvaluateOptions | None:
     """Return the options for the next batch; None if the budget or the time is used up."""
-    # Each batch is a run of its own, which does not know the cost of earlier batches.
+    # Each batch is a separate run, which does not know the cost of earlier batches, so subtract it.
     deadline, budget = options.limits.deadline, options.limits.budget
     if deadline is not None:
         if deadline <= spent.seconds:

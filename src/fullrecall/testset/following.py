@@ -71,7 +71,7 @@ class FollowedLabel(NamedTuple):
 class Followed:
     """Samples with references into the new corpus, and the status of each label.
 
-    A reference whose text changed or is gone is kept, so that its sample is unscored.
+    By default, a reference whose text changed or is gone is kept, so that its sample is unscored.
     """
 
     samples: Sequence[Sample]
@@ -100,7 +100,11 @@ class Followed:
 
 
 class _Anchor(NamedTuple):
-    """A reference as it was labeled, with its ID or its place, and its words."""
+    """A reference as it was labeled: its ID or document, and its words.
+
+    `name` is the ID or the document, `quote` the words, and `digest` that of the labeled text.
+    `span` is the reference context; None for a reference by ID.
+    """
 
     sample: str
     name: str
@@ -131,7 +135,8 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
 
     `documents` are the corpus for which the references are correct. The quote of a text of up to
     2,000 characters is the whole text; that of a longer text is the passage with the most words of
-    the question and the answer. Raises `InputError` for anything but samples and documents.
+    the question, the answer and the claims. Raises `InputError` for anything but samples and
+    documents.
     """
     parsed_samples = list(as_samples(samples))
     texts = texts_named(parsed_samples, documents_of(documents))
@@ -139,8 +144,8 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
 
 
 def _anchored(sample: Sample, texts: Mapping[str, str]) -> Sample:
-    # Anchors of IDs are in the metadata, since an ID has no object to which one could be attached;
-    # spans have their own.
+    # The anchors of IDs are in the sample's metadata, since an ID has no metadata; those of
+    # reference contexts are in the contexts' metadata.
     anchors = {
         name: {"digest": text_digest(texts[name]), "quote": _quote(sample, name, texts[name])}
         for reference in sample.reference_context_ids or ()
@@ -157,7 +162,7 @@ def _rebuilt(
     groups: Sequence[Sequence[Context]],
     anchors: Mapping[str, Any],
 ) -> Sample:
-    """Return a sample with new references; it keeps the fields that have no new references."""
+    """Return a sample with new references; an empty argument keeps the sample's own field."""
     fields = sample.to_dict()
     if ids:
         fields["reference_context_ids"] = list(ids)
@@ -209,11 +214,11 @@ def follow(
 
     A reference is *same* if its ID still has its words, and *moved* if they are under another ID,
     in other chunks or at other offsets, letter for letter except layout marks. It is *changed* if
-    the nearest text has other words, and *gone* if no text resembles it. Chunks that each hold at
-    least 90 % of a quote are one any-of group. Without such chunks, the smallest set that together
-    holds a span becomes one reference for each chunk. The chunks of a whole text, including
-    overlapping ones, are one any-of group, since the label does not say which of them answers.
-    Samples with spans get the IDs of the texts that hold them.
+    the nearest text has other words, and *gone* if no text resembles it. Texts that each have the
+    whole quote are one any-of group. Otherwise, the fewest chunks that together have a span become
+    one reference each; a chunk is left out if the rest has 90 % of the span. The chunks of a whole
+    text, including overlapping ones, are one any-of group, since the label does not say which of
+    them answers. Samples with spans get the IDs of the texts that hold them.
 
     - `old`: the corpus for which the references are correct; needed if they have no quotes yet
       (`anchor` and `generate` add them).
@@ -251,7 +256,7 @@ def _anchors(sample: Sample, shown: str) -> Iterator[_Anchor]:
         return  # The sample's IDs follow from the spans.
     references = sample.reference_context_ids or ()
     for group_number, reference in enumerate(references):
-        # If IDs and texts are parallel, the text is the quote.
+        # If there are as many groups of texts as of IDs, the text beside an ID is its quote.
         beside = groups[group_number] if len(groups) == len(references) else ()
         for member, name in enumerate(reference.any_of):
             kept = anchors_of(sample).get(name, {})
@@ -302,7 +307,7 @@ class _Following:
         # The rules go from certain to uncertain. The first rule that decides counts, and the last
         # one always decides.
         quote, near = Letters(label.quote), self.lookup.nearest(number)
-        # Sixty other texts may share more runs of words, so that `nearest` lacks it.
+        # `nearest` lacks this text if sixty other texts share more runs of words with the quote.
         if own is not None and own not in near:
             near.append(own)
         return (
@@ -339,8 +344,8 @@ class _Following:
         if not holders:
             return None
         if label.span is not None and not any(map(label.is_of, holders)):
-            # Only other documents have the words; a page about another product is not the labeled
-            # page.
+            # Only other documents have the words, such as the page of another product. So take one
+            # only if the text around the words matches too.
             best = _best_surrounded(holders, label.span, quote)
             if best is None:
                 texts = counted(len(holders), "text")
@@ -354,8 +359,8 @@ class _Following:
     ) -> FollowedLabel | None:
         """Return the decision if several texts together have the quote, else None."""
         is_span = label.span is not None
-        # Try each document alone before all together: pieces of several may form a text that none
-        # has.
+        # Try each document alone before all together: pieces of several documents may form a text
+        # that no document has.
         for group in (self.chunks[label.name], *_by_source(near, label)):
             if aligned := pieces(quote, group, self.lookup.short):
                 others = [] if is_span else within(quote, group, aligned)
@@ -380,7 +385,10 @@ class _Following:
         return self._decided(label, LabelStatus.GONE, [], evidence, 0.0)
 
     def followed(self, sample: Sample) -> Sample:
-        """Return the sample with the references that its labels now name; samples come in order."""
+        """Return the sample with the references that its labels now name.
+
+        Call this for the samples in their order, since it takes the labels one after another.
+        """
         anchors: dict[str, Any] = dict(anchors_of(sample))
         ids: list[Reference] = []
         groups: list[list[Context]] = []
@@ -409,9 +417,9 @@ class _Following:
         reference: Reference,
         anchors: dict[str, Any],
     ) -> list[Reference]:
-        """Return the new references of an any-of group, with anchors.
+        """Return the new references of an any-of group, and add their anchors to `anchors`.
 
-        Keep the group if all are lost.
+        A label is None if its reference is lost. If all are lost, the group is returned unchanged.
         """
         alive = [label for label in labels if label is not None]
         anchored = [anchors[name] for name in reference.any_of if name in anchors]
@@ -430,7 +438,10 @@ class _Following:
         return [reference]
 
     def _moved(self, old: Context, label: FollowedLabel) -> Context:
-        """Return a span at its new offsets, or unchanged if there are only chunks of its source."""
+        """Return a reference context at its new place, with the text around it.
+
+        It is returned unchanged if no single text has its words, or only a chunk of its source.
+        """
         document = self.by_id[label.now[0]]
         in_chunks = document.source is not None and document.source == old.source
         has_place = old.source is not None or old.start is not None
@@ -451,9 +462,9 @@ def _of_source(documents: Sequence[Document], label_anchor: _Anchor) -> list[Doc
 
 
 def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Document]]:
-    """Group texts by document.
+    """Return the texts grouped by document, the group of the reference's own document first.
 
-    Yield the group of the reference's own document first, then each other group, then all texts.
+    If there are several groups, a last one has all texts.
     """
     groups: defaultdict[str, list[Document]] = defaultdict(list)
     for document in near:
@@ -464,7 +475,11 @@ def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Doc
 
 
 def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters) -> Document | None:
-    """Return the text whose words around a quote best match those of the label; None for a tie."""
+    """Return the text whose words around a quote best match the label's; None if in doubt.
+
+    It is in doubt if several texts match best, or if fewer than 20 letters match, unless only one
+    text has the quote and the quote has at least 40 letters.
+    """
     scores = [
         max(
             _surrounded(span, document, at, quote)
@@ -480,7 +495,10 @@ def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters)
 
 
 def _surrounded(span: Context, document: Document, at: int, quote: Letters) -> int:
-    """Return how many letters around a place match those around a labeled span."""
+    """Return how many letters around a place match those around a labeled span.
+
+    If these are unknown, a place in the same document counts minus its distance from the old one.
+    """
     letters, end = letters_of(document.text), at + len(quote.text)
     before, after = (Letters(str(span.metadata.get(side, ""))).text for side in ("before", "after"))
     if not before and not after and span.start is not None and document.id == span.source:

@@ -41,16 +41,17 @@ DEFAULT_KINDS: Mapping[QuestionKind, float] = {
     "across_documents": 0.1,
 }
 PER_SEED = 2
-"""The questions that one request asks for; both may be kept."""
+"""The number of questions that one request asks for from its seed, which is one passage or two. All
+of them may be kept.
+"""
 
 _FIRST_SEEDS, _GROWTH = 3, 4
-"""The seeds of the first batch; the most seeds of a later batch, as a multiple of those used so
-far.
+"""The most seeds in the first batch, and in a later batch as a multiple of the seeds used so far.
 """
 
 _LEAST_YIELD = 1 / 8
-"""The least share of accepted drafts with which the run continues; in the first batch, at least
-one.
+"""The run stops if, after a batch, less than this share of the requested questions was accepted;
+after the first batch, if none was.
 """
 
 _TOKEN = 4
@@ -63,15 +64,13 @@ _EXAMPLES = 10
 """The most questions of users that a request shows as examples of their style."""
 
 _MOST_PLACES = 8
-"""The most other places of a quote that are judged; a more frequent quote is too common as
-evidence.
-"""
+"""The most other places of a quote that a model is asked about; further places are ignored."""
 
 _AROUND = 600
 """The characters on each side of a quote that show its subject."""
 
 _Occurrences: TypeAlias = dict[SeedPassage, list[tuple[SeedPassage, str]]]
-"""For each quote, the other places that have its words, with the text around them."""
+"""For each quote, the other places that have its words, each with the text around it."""
 
 
 OnPlan: TypeAlias = Callable[[str], object]
@@ -86,8 +85,8 @@ class TestSet:
 
     `drafts` are all written questions, in the order of their seeds; `samples` are the accepted
     ones, with quotes, offsets and how they were made. `stopped` is the reason if there are fewer
-    than requested, else "". `spent` is the run's cost. `texts` are the documents that the
-    references name.
+    than requested, else "". `problems` counts the failed requests by reason. `spent` is the run's
+    cost. `texts` are the documents that the references name.
     """
 
     __test__ = False  # This is not a pytest test class.
@@ -157,9 +156,9 @@ def generate(
     Passages are drawn at random from the whole collection. For each, one request asks for two
     questions, each with an answer, its claims, and a quote for each claim. Machine checks reject
     some drafts; a second request checks the rest without seeing the answers. If a quote also occurs
-    elsewhere, one more request asks whether it answers the question there. If no draft from the
-    first three passages is accepted, the run stops. The same seed and the same replies give the
-    same set.
+    elsewhere, one more request asks whether it answers the question there. The run stops early if
+    the first three passages give no accepted draft, or later if fewer than one draft in eight is
+    accepted. The same seed and the same replies give the same set.
 
     - `documents`: the types that `documents_of` takes: a folder, texts, documents of a framework.
     - `kinds`: the share of each kind, or kinds in equal shares; `draft.KINDS` lists them.
@@ -228,9 +227,9 @@ class _Generation:
     earlier_questions: Questions = field(default_factory=Questions)
 
     def plan(self, on_plan: OnPlan | None) -> Plan[Any, TestSet]:
-        """Ask for drafts until enough are accepted.
+        """Ask for drafts until enough are accepted, and return the test set.
 
-        Then search for other places of their quotes.
+        Once the drafts are accepted, other places of their quotes are searched.
         """
         self._passages = seeds.sampled(self.documents, self.n, seed=self.seed)
         if not self._passages:
@@ -261,7 +260,7 @@ class _Generation:
         return f"about {2 * requests:,} calls and {tokens:,} tokens, if all drafts are accepted"
 
     def _written(self) -> Plan[Any, str]:
-        """Use seed after seed; return the reason why there are too few drafts, or ""."""
+        """Ask for drafts, seed after seed; return why too few were accepted, or ""."""
         # Begin with small batches: a checker that refused everything once cost 965 calls; now it
         # costs ten.
         used, order = 0, self._order()
@@ -291,13 +290,13 @@ class _Generation:
         passages = seeds.questioned(self._passages, self.queries, drawn)
         singles = (Seed((passage,)) for passage in passages)
         shares, counts = {**self.shares}, Counter[QuestionKind]()
-        while shares:  # the kind that was asked for least, in proportion to its share
+        while shares:  # next, the kind that was asked for least, in proportion to its share
             kind = min(shares, key=lambda kind: (counts[kind] + 1) / shares[kind])
             seed = next(pairs if kind == "across_documents" else singles, None)
             if seed is not None:
                 counts[kind] += 1
                 yield seed, kind
-            # Few documents share a name, so other kinds replace this one.
+            # No further documents share a name, so ask for the other kinds instead.
             elif kind == "across_documents":
                 del shares[kind]
             else:
@@ -368,7 +367,7 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
 
 
 def _occurrences(quotes: set[SeedPassage], documents: Documents) -> _Occurrences:
-    """Return the other places at which each quote occurs word for word: they may answer too."""
+    """Return the other places at which each quote occurs, which may also answer its question."""
     # Fold a text only if it has all words of a quote; try the longest, rarest words first.
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
     occurrences: _Occurrences = {quote: [] for quote in quotes}

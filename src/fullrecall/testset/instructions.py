@@ -23,7 +23,7 @@ _PROMPTS: Mapping[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
 _JSON_TYPES = {str: "string", bool: "boolean", int: "integer"}
 
 LENGTH = len(_PROMPTS["write"]) + len(_PROMPTS["check"])
-"""The number of characters of the instructions, without documents."""
+"""The number of characters of the instructions to write and to check, without documents."""
 
 
 def form_of(name: str) -> Any:
@@ -33,7 +33,7 @@ def form_of(name: str) -> Any:
 
 def _schema(example: Any) -> dict[str, Any]:
     """Return the JSON schema for replies in the form of an example."""
-    # All fields are required and no others allowed, since OpenAI's strict mode refuses other
+    # Require all fields and allow no other fields, since OpenAI's strict mode refuses other
     # schemas.
     if isinstance(example, list):
         return {"type": "array", "items": _schema(example[0])}
@@ -50,9 +50,10 @@ def _schema(example: Any) -> dict[str, Any]:
 def writing(
     texts: Sequence[str], count: int, kind: QuestionKind, examples: Sequence[str], shared: str
 ) -> ChatRequest:
-    """Return the request for some questions of a kind, from these texts.
+    """Return the request for `count` questions of a kind, from these texts.
 
-    `shared` is the name that two texts have in common.
+    `examples` are users' questions that show the style. `shared` is the name that two texts have in
+    common, or "".
     """
     parts = [f"Documents:\n{_listed(texts)}"]
     if examples:

@@ -32,8 +32,8 @@ class Targets:
         self.claims = [claim.text for claim in sample.reference_claims or ()]
         spans = [list(group) for group in sample.reference_contexts or ()]
         ids = [list(reference.any_of) for reference in sample.reference_context_ids or ()]
-        # A chunk of the right document need not have the quote, so prefer the places of references
-        # to IDs.
+        # Prefer reference contexts with offsets to IDs, since a chunk of the right document need
+        # not have the quote.
         self._spans = spans if has_spans(sample) or not ids else []
         self._ids = [] if self._spans else ids
         self.count = len(self._spans) or len(self._ids)
@@ -44,8 +44,8 @@ class Targets:
     def joined_by(self, pair: PooledPair) -> frozenset[int]:
         """Return the targets whose any-of group a relevant pair joins.
 
-        Returns an empty set for a new target. If the targets are claims, these are the claims that
-        the pair supports, or the only claim.
+        If the targets are claims, these are the claims that the pair supports, or the only claim.
+        Otherwise, they are the targets with a nearly equal text; an empty set means a new target.
         """
         if not self.are_claims:
             return pair.twin_of
@@ -83,11 +83,11 @@ class PooledPair:
     """A question and a context that a retriever returned for it; equal texts are one context.
 
     `item` identifies the pair. `nearness` is the sum of 1 / (10 + rank) over the retrievers.
-    `named` are the targets for which the references already name the context. Nearly equal texts
-    have the same `twin`: each is judged, and the relevant ones form one target. `twin_of` are the
-    targets for which the references name a nearly equal text. `relevant` is the judge's verdict,
-    with the 0-based `claims` that it supports by itself; None without a verdict, for the reason in
-    `problem`.
+    `named` are the targets for which the references already name the context. `also` are the other
+    contexts with the same text. Nearly equal texts have the same `twin`: each is judged, and the
+    relevant ones form one target. `twin_of` are the targets for which the references name a nearly
+    equal text. `relevant` is the judge's verdict, with the 0-based `claims` that it supports by
+    itself; None without a verdict, for the reason in `problem`.
     """
 
     question: int
@@ -163,8 +163,8 @@ def _problem(sample: Sample) -> str | None:
 def _ranked(sample: Sample, depth: int) -> list[tuple[int, Context]]:
     """Return a retriever's contexts within `depth` ranks, with their ranks.
 
-    Returns [] if they do not count. If the contexts of several calls were merged, two may have the
-    same rank.
+    Returns [] if the retrieval failed or was not observed. If the contexts of several calls were
+    merged, two may have the same rank.
     """
     contexts = () if _problem(sample) else sample.retrieved_contexts or ()
     ranked_contexts = zip(sample.ranks or count(1), contexts, strict=False)

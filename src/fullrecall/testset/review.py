@@ -1,4 +1,4 @@
-"""Let people review a sample of a test set, which gives a bound of the share of good questions."""
+"""Let people review a random sample of a test set, to bound its share of good questions."""
 
 from __future__ import annotations
 
@@ -47,9 +47,10 @@ def to_review(
     """Draw questions for people to review, write them to `path`, and return their number.
 
     The file is an `.html` page: open it in a browser, and save the decisions there. `n` is fixed
-    before the review. By default it is the number that proves that 90 % are good, even if two are
-    bad. With `documents`, each quote is shown in its source. Raises `ParameterError` for another
-    ending or an `n` out of range, and `InputError` for samples without an ID.
+    before the review. By default it is the number that proves that 90 % of all are good, even if
+    two of those drawn are bad. With `documents`, each quote is shown in its source. Raises
+    `ParameterError` for another ending or an `n` out of range, and `InputError` without samples, or
+    for samples without unique IDs.
     """
     identified = _identified(samples)
     n = reviews_needed(len(identified)) if n is None else n
@@ -86,7 +87,7 @@ class Review(NoTruth):
 
     @property
     def passed(self) -> bool | None:
-        """Whether at least 90 % of the questions are good; None for an unfinished review."""
+        """Whether the review proves that 90 % of the questions are good; None if unfinished."""
         return None if self.bound is None else self.bound >= GOOD
 
     def __str__(self) -> str:
@@ -113,8 +114,8 @@ def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
     bad = [d for d in decisions.values() if d["decision"] == "bad"]
     reasons = {str(decision["id"]): str(decision.get("reason") or "") for decision in bad}
     kept = [sample for sample in identified if str(sample.id) not in reasons]
-    # To stop as soon as the result looks good would pass a set with 90 % good questions with
-    # probability 0.11, not 0.05.
+    # Give no bound before all drawn questions are reviewed. A review that stops as soon as the
+    # result looks good would pass a set with 90 % good questions with probability 0.11, not 0.05.
     is_finished = len(decisions) >= planned
     bound = lower_bound(len(decisions), len(bad), len(identified)) if is_finished else None
     good = len(decisions) - len(bad)

@@ -24,7 +24,7 @@ FEWEST_WORDS, MOST_WORDS = 15, 500
 """The fewest and the most words of a passage."""
 
 _ENOUGH_WORDS = 100
-"""The number of words up to which paragraphs are joined."""
+"""Paragraphs are joined until they have this many words."""
 
 _CANDIDATES = 5_000
 """The fewest passages that are kept; more are kept if many questions are wanted."""
@@ -34,10 +34,10 @@ _LARGEST_SHARE = 0.1
 """The largest share of seeds from one document."""
 
 _RARE = range(2, 9)
-"""Passages with a name belong together if the name is in this many passages."""
+"""The numbers of passages that may have a name in common for the name to make pairs of them."""
 
 _SHORTEST_NAME = 3
-"""The fewest letters of a name, since many people share initials."""
+"""The fewest letters of a name that makes pairs, since many people share initials."""
 
 _BLOCK = re.compile(r"\n[^\S\n]*\n\s*")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s*(?=\S)")  # noqa: RUF001 - full-width marks
@@ -75,8 +75,7 @@ class Seed(NamedTuple):
 def passages(document: Document) -> Iterator[SeedPassage]:
     """Yield the passages of a document: paragraphs, with long ones cut between sentences.
 
-    Short paragraphs are joined to the next ones. The last part of a document is left out if it has
-    fewer than 15 words.
+    Short paragraphs are joined to the next ones. Parts of fewer than 15 words are left out.
     """
     text = document.text
     ranges: list[tuple[int, int]] = []
@@ -103,7 +102,10 @@ def passages(document: Document) -> Iterator[SeedPassage]:
 def _pieces(
     text: str, start: int, end: int, cuts: Sequence[tuple[re.Pattern[str], float]] = _CUTS
 ) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a range; cut a part that is too long again at the next finer boundary."""
+    """Yield the (start, end) of each part of a range.
+
+    A part that is too long is cut further, at the next finer boundary.
+    """
     (boundary, most), *finer = cuts
     for cut in [*(start + match.end() for match in boundary.finditer(text[start:end])), end]:
         if len(words(text[start:cut])) <= most:
@@ -114,7 +116,7 @@ def _pieces(
 
 
 def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[SeedPassage]:
-    """Read all documents and return a sample of their passages, at least 20 for each of `n`.
+    """Read all documents and return a sample of passages: 20 for each of `n`, at least 5,000.
 
     Every passage has the same chance, and only the sample is kept in memory. Of nearly equal
     passages, the sample has one.
@@ -155,9 +157,10 @@ def singles(passages: Sequence[SeedPassage], n: int, *, seed: int) -> Iterator[S
 def questioned(
     passages: Sequence[SeedPassage], queries: Sequence[str], rest: Iterable[SeedPassage]
 ) -> Iterator[SeedPassage]:
-    """Yield the passage that best matches each user query, each once, then the `rest`.
+    """Yield the passage that best matches each user query, then the `rest`, without repeats.
 
-    It has the most words of the query, weighted by log(1 + passages / passages with the word).
+    The best match has the most words of the query, weighted by log(1 + passages / passages with the
+    word).
     """
     holders: defaultdict[str, list[int]] = defaultdict(list)
     for number, passage in enumerate(passages):
@@ -180,10 +183,10 @@ def questioned(
 
 
 def pairs(passages: Sequence[SeedPassage], *, seed: int) -> Iterator[Seed]:
-    """Yield pairs of passages from two documents that share a name, each passage once.
+    """Yield pairs of passages from two documents that share a name; no passage is in two pairs.
 
-    Names are capitalized words that begin no sentence and are in two to eight passages. Names in
-    scripts without capitals are not found.
+    Names are capitalized words of at least three letters that begin no sentence and are in two to
+    eight passages. Names in scripts without capitals are not found.
     """
     draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
     # Pair passages by names, not by rare words: passages that share a rare word may have different

@@ -26,7 +26,7 @@ Statements: TypeAlias = Sequence[tuple[Backed, VerdictReply]]
 def checked(
     drafts: Sequence[Draft], passages: Sequence[SeedPassage], model: ChatModel
 ) -> Flow[list[Draft]]:
-    """Ask a model about the drafts of one seed; return them, some rejected.
+    """Ask a model to check drafts from the same passages; return them, some rejected.
 
     A draft without a verdict is rejected.
     """
@@ -67,7 +67,8 @@ def _rejection(
         return Rejection(Problem.SEVERAL, verdict["answer"][:200])
     if (rejection := _of_statements(draft, statements, passages)) is not None:
         return rejection
-    # The quotes of the model's own answer and of the draft must overlap, and share their numbers.
+    # A quote of the model's own answer must overlap a quote of the draft. If both answers have
+    # numbers, they must share one.
     quotes = (quote for quote in verdict["quotes"] if isinstance(quote, Mapping))
     evidence = [located(q.get("quote"), q.get("document"), passages) for q in quotes]
     meet = any(q and q.meets(backed.quote) for q in evidence for backed in draft.claims)
@@ -182,7 +183,8 @@ def same_verdicts(
 def inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) -> Draft:
     """Return a model's question as a draft, rejected with the reason if it is defective."""
     written_kind: Any = item.get("kind")
-    # A pair of documents gives only questions across documents.
+    # For one passage, take the kind that the model states; two always give questions across
+    # documents.
     is_single = written_kind in KINDS and written_kind != "across_documents"
     kind: QuestionKind = written_kind if is_single and len(seed.passages) == 1 else planned_kind
     sources = tuple(dict.fromkeys(passage.source for passage in seed.passages))
