@@ -1,7 +1,7 @@
 """The account of a run or job: it counts requests before they are sent, to keep the budget.
 
-The rules are in `spending`. This module does the waiting: for requests in flight, and for a turn by
-the rate.
+The rules are in `spending`. This module waits for requests in flight, and, if the budget limits the
+rate, for a request's turn.
 """
 
 from __future__ import annotations
@@ -25,27 +25,29 @@ _UNCOUNTED = 4  # characters per token, if the model counts no tokens
 _PER_MESSAGE = 16  # tokens for a message's beginning, role and end
 
 _PER_CHARACTER = 0.3  # the expected tokens per character of a prompt, before the first answer
-_PROMPT_AT_MOST = 2.0  # times the highest tokens per character of any earlier prompt
+_PROMPT_AT_MOST = 2.0  # a prompt may take this many times the highest tokens per character so far
 
 HOLD_SECONDS = (10.0, 3_600.0)
-"""The seconds that a request's reserve lasts after its timeout, or in all without a timeout. Then
-its worker is considered dead or hanging. The reserve counts as spent, unless its worker settles it
-after all.
+"""The seconds that a request's reserve lasts: the first number after the request's timeout, the
+second in all for a request without a timeout. Its worker is then considered dead or hanging, so no
+other request waits for it. The reserve counts as spent, unless the worker settles it after all.
 """
 
 _POLL_SECONDS = (0.02, 0.25)
 """The first and the longest pause between two checks whether other workers made room."""
 
 _ASKING = 4
-"""The most requests of a process that reserve their turns at once. Other requests queue: a request
-with a reserved turn is sent even if the endpoint asks to wait in the meantime.
+"""The most requests of a process that may reserve their turns at the same time; the rest queue. Few
+turns are reserved ahead, since a request with a reserved turn is sent even if the endpoint asks to
+wait in the meantime.
 """
 
 
 class Account:
     """Counts a run's requests against its budget, in one event loop.
 
-    With the ledger of a job, all workers charge the same account.
+    If the ledger belongs to a job, and the budget has bounds or prices, all workers of the job
+    charge the same account.
     """
 
     def __init__(self, run: Run, ledger: Ledger | None = None) -> None:
@@ -61,11 +63,12 @@ class Account:
         self._turns = asyncio.Semaphore(_ASKING)
 
     async def hold(self, ask: Ask, *, is_repeated: bool = False) -> str:
-        """Reserve the largest amounts that a request may take.
+        """Count a request, and reserve the largest amounts that it may take.
 
-        Returns the name of the reserve, for `settle`. Waits for a turn by the rate, and for
-        requests in flight if their outcome decides whether there is room. Raises `NotAsked` if the
-        budget has no room, and if the account is lost.
+        Returns the name of the reserve, for `settle`; "" for an unlimited budget. Waits for the
+        request's turn if the budget limits the rate, and for requests in flight if their outcome
+        decides whether there is room. Raises `NotAsked` if the budget has no room, if it limits the
+        cost and has no price of the model, and if the account is lost.
         """
         name = ""
         if self._ledger is not None or self.budget.bounds:
@@ -78,9 +81,9 @@ class Account:
     async def settle(
         self, ask: Ask, name: str, completion: Completion | None, *, is_repeated: bool = False
     ) -> None:
-        """Count a request's tokens and cost.
+        """Replace a request's reserve, `name`, by the tokens and the cost of its completion.
 
-        For a failed or abandoned request, count only the call.
+        `completion` is None for an abandoned request, which counts as a call without tokens.
         """
         spent, answered = self.spent, 0
         amounts = {"calls": 1, "retries": int(is_repeated)}
@@ -98,7 +101,7 @@ class Account:
                 is_priced = self.budget.price(ask.model) is not None
                 spent.cost = spent.cost + amounts["cost"] / NANO if is_priced else None
         if name:
-            # If the account is lost, its reserve stays counted, and the answer has arrived anyway.
+            # The answer has arrived, so a lost account raises nothing: the reserve stays counted.
             with suppress(NotAsked):
                 await self._spend("settle", name=name, amounts=amounts, answer=answered)
 
@@ -108,7 +111,7 @@ class Account:
             raise NotAsked(no_price(ask.model, budget))
         if self._why is not None:
             raise NotAsked(self._why)
-        # Name the reserve here, so that a repeated change of the ledger finds it.
+        # By this name, the ledger recognizes the reserve if the same change is sent twice.
         name, pause = f"{secrets.randbits(64):x}", _POLL_SECONDS[0]
         expected = _characters(ask) * (self._per_character or _PER_CHARACTER)
         most = _most_tokens(ask) * max(1.0, _PROMPT_AT_MOST * self._per_character)
@@ -135,9 +138,10 @@ class Account:
         return name
 
     async def _spend(self, rule: str, **arguments: Any) -> dict[str, Any]:
-        """Change the account by a rule.
+        """Change the account by a rule of `spending`; return the rule's outcome.
 
-        If the caller is canceled meanwhile, complete the change first.
+        If the caller is canceled meanwhile, the change is completed first. Raises `NotAsked` if the
+        account is lost.
         """
         if self._ledger is None:
             return RULES[rule](self._state, time.monotonic(), **arguments)
@@ -158,7 +162,7 @@ class Account:
 
 
 def spent_of(ledger: Ledger, budget: Budget) -> Spent:
-    """Return the spending of all workers of the ledger's job.
+    """Return the spending of all workers of the ledger's job; without prices, the cost is None.
 
     Raises `AccountLostError` if the account is lost.
     """
@@ -173,10 +177,10 @@ def spent_of(ledger: Ledger, budget: Budget) -> Spent:
 def _tokens(ask: Ask, completion: Completion) -> tuple[int, int]:
     """Return the tokens of prompt and answer.
 
-    Estimate from their lengths if they are not counted.
+    If there is an answer, a count that the endpoint omits is estimated from the length.
     """
     prompt, answered = completion.prompt_tokens, completion.completion_tokens
-    if completion.text:  # An endpoint may omit one of the two counts.
+    if completion.text:  # an endpoint may omit one of the two counts
         prompt = prompt or _characters(ask) // _UNCOUNTED
         answered = answered or len(completion.text) // _UNCOUNTED
     return prompt, answered

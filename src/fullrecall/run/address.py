@@ -22,14 +22,19 @@ SERVERS = ("redis", "rediss", "unix")
 """The schemes of the URLs of a Redis server."""
 
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):(?=/)", re.IGNORECASE)
-"""The scheme of a URL. A single letter is a drive; a `Path` turns two slashes into one."""
+"""Matches the scheme of a URL and its colon, if a slash follows.
+
+A scheme has two letters or more, since a single letter is a drive of Windows. One slash is enough,
+since `Path` turns the two slashes of a URL into one.
+"""
 
 
 @dataclass(frozen=True)
 class Address:
     """The path or the Redis URL at which the workers of a job find its ledger.
 
-    It is picklable and has no credentials: each process that connects reads the password from
+    `job` identifies the job, whose workers share one account; default: a random ID. An address is
+    picklable and has no credentials: each process that connects reads the password from
     REDIS_PASSWORD, and the user from REDIS_USERNAME. Raises `ParameterError` for a URL with a
     password or a user, for the URL of another kind of server, and for a value that cannot be a
     path.
@@ -52,11 +57,18 @@ class Address:
         return self.url.startswith(tuple(f"{scheme}://" for scheme in SERVERS))
 
     def absolute(self) -> Address:
-        """Return the address for processes that run in another directory."""
+        """Return the address with an absolute path, for processes in another directory.
+
+        The address of a server is returned unchanged.
+        """
         return self if self.is_server else replace(self, url=str(Path(self.url).absolute()))
 
     def open(self) -> Ledger:
-        """Open the ledger; raise `StoreError` if it cannot be opened."""
+        """Return the opened ledger.
+
+        Raises `StoreError` if it cannot be opened, and `ParameterError` for the URL of a server if
+        no client for Redis is built in.
+        """
         if self.is_server:
             server: Callable[[str, str], Ledger] | None = plugged("server")
             if server is None:
@@ -77,7 +89,8 @@ StoreLike: TypeAlias = Ledger | Address | str | Path
 def opened(store: StoreLike | None) -> Iterator[Ledger | None]:
     """Yield the ledger at an address, or None for None.
 
-    A ledger that was already open stays open.
+    It is closed at the end of the block, unless `store` is an open ledger. Warns if the ledger
+    cannot keep answers.
     """
     if store is None:
         yield None

@@ -36,9 +36,10 @@ class SingleScoring:
         view: View,
         corpus: CorpusLike | None,
     ) -> SingleScoring:
-        """Return checked options: by default, the headline of `IdRecall()`.
+        """Return checked options.
 
-        Raises `ParameterError`, naming the parameter, for values out of range.
+        The default scorer is `IdRecall()`; the default measure is the scorer's headline. Raises
+        `ParameterError`, naming the parameter, for values out of range.
         """
         (scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
         for each in measures:
@@ -49,13 +50,13 @@ class SingleScoring:
         return cls(scorer, measures, view, corpus_index(corpus))
 
     def viewed(self, sample: Sample) -> Sample:
-        """Return a sample with the list of its record that is scored."""
+        """Return the sample with the contexts that `view` selects from its retrieval record."""
         return sample.in_view(self.view)
 
     def score(self, sample: Sample) -> Result:
-        """Return the result of a sample; like a run, it never raises."""
+        """Return the result of a sample; an exception of the scorer gives an unscored result."""
         return score_alone(self.scorer, sample, self.corpus)
 
     async def ascore(self, sample: Sample) -> Result:
-        """Return the same as `score`, by the scorer's `ascore` or in a thread."""
+        """Return the result of the scorer's `ascore`, or else of its `score` in a thread."""
         return await ascore_alone(self.scorer, sample, self.corpus)

@@ -25,10 +25,11 @@ _FAILURES = (Exception, SystemExit, KeyboardInterrupt)
 
 
 class Asker:
-    """Asks a retriever for samples, each within the run's `timeout`; in one event loop.
+    """Asks a retriever the questions of samples in one event loop.
 
-    After the run's deadline, it no longer asks the retriever. `to_caller` makes a call in the
-    caller's thread; without it, the loop runs in that thread.
+    Each question has the run's `timeout`; after the run's deadline, no more questions are asked.
+    `to_caller` makes a call in the thread that called `evaluate`; it is None if the event loop runs
+    in that thread.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Asker:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise
-            # this call was not canceled, so the retriever itself raised the exception
+            # This call was not canceled, so the retriever itself raised the exception.
             return failed(error)
 
     async def _of_caller(self, sample: Sample) -> Retrieval:
@@ -98,7 +99,7 @@ class Asker:
         return await self._to_caller(partial(self._called, sample))
 
     def _called(self, sample: Sample) -> Retrieval:
-        """Retrieve in this thread."""
+        """Retrieve in the current thread; an exception becomes the error of the retrieval."""
         began = perf_counter()
         try:
             retrieval = as_retrieval(self._retriever.retrieve(sample), sample)

@@ -39,8 +39,8 @@ class Budget:
     much as the largest earlier one; if the last request takes more, the budget is exceeded by the
     difference. Concurrent requests are sent only if the budget has room for several times the
     largest earlier request, and at first one, then two, then four at a time. If no request takes
-    more than the room that was left for it, the budget is exceeded by at most the error of one
-    request. Answers from a store are free.
+    more than the room that was left for it, the budget is exceeded by at most the amount by which
+    one request was underestimated. Answers from a store are free.
 
     Raises `ParameterError` for a bound that is not a positive number, a cost without prices, and
     a price that is not a pair of numbers >= 0.
@@ -93,7 +93,7 @@ class Budget:
     def price(self, model: ChatModel) -> Price | None:
         """Return the price of a model, by its `name` or, if it has one, its `model`."""
         if not self.prices:
-            return None  # most runs; it takes long to compute a model's name
+            return None  # Most runs have no prices. It takes long to compute a model's name.
         for name in (model.name, getattr(model, "model", None)):
             if isinstance(name, str) and name in self.prices:
                 return Price(*self.prices[name])
@@ -103,7 +103,8 @@ class Budget:
 def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
     """Return a budget; for None, an unlimited one.
 
-    Raises `ParameterError` for a value of another type, and for a model without a price.
+    Raises `ParameterError` for another type, and, if the budget limits the cost, for a model of the
+    scorers without a price.
     """
     if budget is None:
         budget = Budget()
@@ -131,7 +132,7 @@ def models_of(part_of_scorer: object) -> list[ChatModel]:
 
 
 def no_price(model: ChatModel, budget: Budget) -> str:
-    """Return the error message for a bounded cost and a model without a price."""
+    """Return the error message for a model without a price in a budget that limits the cost."""
     names = ", ".join(map(repr, budget.prices))
     return (
         f"cost={budget.cost!r} needs the price of {model.name!r}: there are prices of {names}; add "

@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 
 def takes_chunks(scorers: Sequence[Scorer]) -> bool:
-    """Return whether all scorers can fill columns and never raise."""
+    """Return whether all scorers are `IdRecall`, which scores columns and never raises."""
     return all(type(scorer) is IdRecall for scorer in scorers)
 
 
 class ItemReader:
-    """Converts each item of an evaluation to a sample; all mappings share one plan of columns.
+    """Converts each item of an evaluation to a sample.
 
-    If the scorers need only one kind of label, an ambiguous column is read as that label.
+    Mappings with the same keys are read by one plan of which key is which field. If the
+    scorers need only one kind of label, an ambiguous column is read as that label.
     """
 
     def __init__(self, scorers: Sequence[Scorer] = ()) -> None:
@@ -61,7 +62,7 @@ class ItemReader:
         if len(fields) == len(keys) and set(map(len, rows)) == {len(keys)}:
             try:
                 cells = {field: [row[key] for row in rows] for field, key in fields.items()}
-            except KeyError:  # the keys of a row differ
+            except KeyError:  # a row has other keys than the first one
                 return self._rows.scored(items)
             scored = ScoredIds.of_cells(cells)
             if scored is not None:

@@ -85,7 +85,7 @@ def _settings(value: Any) -> Iterable[object]:
     if isinstance(value, CodeType):
         return value.co_code, value.co_names, value.co_consts
     if isinstance(value, FunctionType):
-        # A closure may have empty cells.
+        # A closure may have empty cells, whose contents cannot be read: leave these out.
         cells = [cell for cell in value.__closure__ or () if cell != CellType()]
         closed = tuple(cell.cell_contents for cell in cells)
         named = tuple((value.__kwdefaults__ or {}).items())
@@ -101,10 +101,11 @@ def _settings(value: Any) -> Iterable[object]:
 
 
 _AT_ONCE = 32
-"""The most questions that a retriever is asked between two writes of the file, if there are few."""
+"""The most questions that a retriever is asked between two writes of the file. With very many
+questions, it is asked more, so that `_MOST_SAVES` is kept."""
 
 _MOST_SAVES = 256
-"""The most writes of the file for each retriever, in a call with very many questions."""
+"""About the most times that the file is written for each retriever in a call."""
 
 
 def choose(
@@ -128,11 +129,11 @@ def choose(
 ) -> Choice:
     """Return the choice of the best retriever by a measure, which may be undecided.
 
-    All remaining retrievers are asked each question. At 16 looks, retrievers that are shown to be
-    worse than another are dropped and asked no further questions. The last one left is asked the
-    remaining questions too, for its mean. A named retriever is claimed to have the highest true
-    mean. This claim is wrong in at most 5% of uses, for any number of retrievers, and however often
-    you call `choose` again with more questions.
+    All remaining retrievers are asked each question. At 16 looks (comparisons of the answers so
+    far), retrievers that are shown to be worse than another are dropped and asked no further
+    questions. The last one left is asked the remaining questions too, for its mean. A named
+    retriever is claimed to have the highest true mean. This claim is wrong in at most 5% of uses,
+    for any number of retrievers, and however often you call `choose` again with more questions.
 
     - `samples`: the questions, with their references; their own retrieved contexts are not used.
       They are asked in the order of a hash of their IDs. Samples of one `group`, or of one ID,
@@ -141,8 +142,8 @@ def choose(
       `Retriever`, as `evaluate` takes it. `measure`: default, the scorer's headline.
     - `file`: a JSON file from which the next call continues, with more questions, or after an
       interruption. Questions of earlier calls are not asked again. The file is written after at
-      most 32 answers, or 1/256 of very many; a killed process loses at most these. Retrievers must
-      be the same as before.
+      most 32 answers of a retriever, or after 1/256 of its questions if that is more; a killed
+      process loses at most these. Retrievers must be the same as before.
     - `versions`: by name, a text that identifies a retriever's version in the file. Default: its
       name, code, and plain settings. These do not include an index: give its version here.
     - `within`: a difference of means that does not matter to you, such as 0.02. Then all retrievers
@@ -155,8 +156,9 @@ def choose(
       of `evaluate`, for each retriever and look. Concurrent calls slow each other down, which
       increases their measured seconds: use `max_concurrency=1` to time them one by one.
 
-    An unscored question counts neither for nor against a retriever: it has its lowest possible
-    value when the retriever challenges another, and its highest when it is challenged.
+    An unscored question counts neither for nor against a retriever: it has the lowest possible
+    value where the retriever is tested as better than another one, and the highest where another
+    one is tested as better.
 
     Raises `ParameterError` for arguments out of range and for a retriever, a scorer, or a measure
     that differs from the file's, and `ReportError` for a file that `choose` did not write. An
@@ -237,7 +239,7 @@ def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
     """Group the samples into questions, by their group, else their ID, else their text."""
     groups: dict[str, str] = {}
     read = [sample for sample in as_samples(samples) if sample.user_input is not None]
-    for sample in read:  # Samples that share an ID share a group.
+    for sample in read:  # A sample without a group has that of another sample with its ID.
         if sample.id is not None and sample.group is not None:
             groups.setdefault(sample.id, sample.group)
     questions: dict[str, list[Sample]] = {}
@@ -253,7 +255,7 @@ def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
 
 @dataclass
 class _Contest:
-    """Asks retrievers, look by look, and writes the file after each look."""
+    """Asks retrievers, compares them at each look, and writes the file, also between looks."""
 
     race: Race
     scorer: Scorer
@@ -265,7 +267,7 @@ class _Contest:
     notes: list[str] = field(default_factory=list)
 
     def run(self, questions: Mapping[str, list[Sample]]) -> Choice:
-        """Finish a call that was interrupted, then ask the new questions."""
+        """Finish a call that was interrupted, then ask the new questions; return the choice."""
         from tqdm import tqdm
 
         hidden = None if self.shown else True  # None hides the bar if there is no terminal
@@ -305,13 +307,16 @@ class _Contest:
     @property
     def _at_once(self) -> int:
         """The number of questions between two writes of the file; all of them without a file."""
-        # The whole file is written each time, so that a write after every 32 of very many questions
-        # would take quadratic time.
+        # Each write is of the whole file, so the writes after every 32 of very many questions would
+        # take quadratic time.
         size = len(self.race.plan)
         return max(1, size) if self.path is None else max(_AT_ONCE, ceil(size / _MOST_SAVES))
 
     def _answer(self, record: RaceRecord, rows: Sequence[Row]) -> QuestionValue | None:
-        """Return the mean of a question's samples, if one has a target; add their costs."""
+        """Return a question's value from the rows of its samples; add their costs to `record`.
+
+        Returns None if no sample of the question has a target.
+        """
         values: list[float] = []
         unscored = 0
         for row in rows:
@@ -331,7 +336,7 @@ class _Contest:
         return QuestionValue(total / size, (total + unscored) / size, tuple(values))
 
     def _add_costs(self, record: RaceRecord, row: Row) -> None:
-        """Add the seconds and tokens of a row to the record, if they are known."""
+        """Add the seconds and the tokens of a row's retrieval to the record, if they are known."""
         contexts, retrieval = row.sample.retrieved_contexts, row.sample.retrieval
         if contexts is None:
             return

@@ -1,8 +1,8 @@
-"""Two drivers of the engine, with and without an event loop: samples in, rows out.
+"""Two drivers of the engine, which take samples and yield rows: `rows_of` and `arows_of`.
 
-Scores without a model are computed one after another, as the samples arrive, without a loop. From
-the first sample that needs a request on, all samples go through the engine, which is loaded only
-then.
+`rows_of` needs no event loop. It computes scores without a model one after another, as the samples
+arrive. From the first sample that needs a request on, all samples go through the engine, which is
+loaded only then. `arows_of` runs in the caller's event loop; all its samples go through the engine.
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _READING_SECONDS = 0.02
-"""The seconds for which samples are prepared before the engine takes them and returns rows."""
+"""The seconds after which no more samples are prepared until the engine has taken these."""
 
 _GRACE_SECONDS = 5.0
 """The seconds that a loop has to end; a call that blocks it for longer ends with the program."""
 
 
 class _SampleReader:
-    """Reads samples with their positions; holds back an exception until no sample is in flight."""
+    """Reads samples with their positions.
+
+    An exception of the samples is kept in `error`; it is raised when no sample is in flight.
+    """
 
     def __init__(self, samples: Iterable[Sample], run: Run) -> None:
         self.error: Exception | None = None
@@ -57,7 +60,10 @@ class _SampleReader:
         return None
 
     def works(self, room: int = 1) -> list[Work]:
-        """Return the next samples, prepared, until `room` of them make requests or time is up."""
+        """Return the next samples, prepared for scoring.
+
+        Stops when `room` of them make requests, and after `_READING_SECONDS`.
+        """
         began = time.monotonic()
         self.prepared = works = []
         while room > 0 and (drawn := self.draw()) is not None:
@@ -71,8 +77,9 @@ class _SampleReader:
 def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
     """Yield each sample's row, in order.
 
-    Raises `RunStopped` if a model does not answer, `KeyboardInterrupt` if the run was asked to
-    stop, and any exception of `samples`, each after the rows of all samples that were read.
+    Raises `RunStopped` if a model does not answer, `KeyboardInterrupt` after Ctrl-C, `Overdue` if
+    reading took longer than the deadline, and any exception of `samples`, each after the rows of
+    all samples that were read.
     """
     from fullrecall.run.address import opened
 
@@ -168,8 +175,8 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
     from fullrecall.run.engine import Engine
     from fullrecall.run.threads import Threads
 
-    # One thread computes and one reads. The user's iterator may hang, and two threads must not
-    # enter it at once.
+    # Computing has its own thread, since the user's iterator may hang. Only one thread reads, since
+    # two threads must not be in an iterator at the same time.
     threads = [Threads(1) for _ in range(2)]
 
     async def away(function: Callable[..., T], *arguments: object, nth: int = 0) -> T:
@@ -195,9 +202,9 @@ async def arows_of(samples: Iterable[Sample], run: Run) -> AsyncGenerator[Row]:
             async for row in _rows(await read(), read, reader, engine):
                 yield row
         finally:
-            run.is_given_up = True  # the thread may be in a long comparison
+            run.is_given_up = True  # This ends a long comparison in the computing thread.
             await engine.close(connections=False)
-            # A canceled run still writes the answers that it has paid for.
+            # A canceled run, too, waits until the store has written the answers that were paid for.
             await asyncio.shield(away(opening.__exit__, None, None, None))
         _finish(run, reader.error, engine.door.stopped)
     finally:

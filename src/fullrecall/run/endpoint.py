@@ -6,8 +6,9 @@ requests in flight, and each round of answers raises it by one. With a fixed lim
 endpoint's capacity, most requests would be rejected again and again. A `Retry-After` delays every
 request to that model.
 
-A model that does not answer is not asked about every sample: when several requests in a row have
-failed for good, and every request in flight has failed too, the run ends.
+An "ask" is one question to a model, with the retries of its request. A model that does not answer
+is not asked about every sample: several asks that failed for good in a row put the model in doubt.
+New asks then wait for the open ones. If one is answered, the doubt ends; if all fail, the run ends.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _MOST_FAILURES_IN_A_ROW = 5
 
 _HOPELESS = frozenset({Failure.DENIED, Failure.UNKNOWN, Failure.CONNECTION, Failure.MOVED})
 """Failures that put a model in doubt at once if it has never answered: every request to it has the
-same key, name and address.
+same API key, model name and address, and would fail too.
 """
 
 
@@ -108,9 +109,10 @@ class Endpoint:
         """Note an ask that began at `began` and failed for good, including its retries.
 
         The failure counts only if the endpoint has answered no request since `began`, because an
-        ask that hangs ends after all others. A counted failure with too long a `Retry-After` puts
-        the model in doubt at once. `remember` is called when the endpoint answers another ask,
-        which shows that only this ask fails.
+        ask that hangs ends long after the asks that were answered meanwhile. A counted failure with
+        too long a `Retry-After` puts the model in doubt at once, as does a failure in `_HOPELESS`
+        of a model that has never answered. `remember` is called as soon as the endpoint has
+        answered any ask, before or after: then the failure is the ask's own.
         """
         is_counted = began >= self._answered_at
         self._failures_in_a_row += is_counted
@@ -124,7 +126,7 @@ class Endpoint:
             self._unproven.append(remember)
 
     def _note_answer(self) -> None:
-        """Note an answer; raise the model's limit a little."""
+        """Note an answer: raise the model's limit a little, and end any doubt."""
         self._answered_at = asyncio.get_running_loop().time()
         self._failures_in_a_row = 0
         # Adding 1 / limit for each answer adds one for each round of answers.
@@ -157,7 +159,7 @@ class Endpoint:
         return self._answered_at > float("-inf")
 
     def _stop_if_silent(self) -> None:
-        """End the run for this model if it is in doubt and has answered none of the open asks."""
+        """End the run for this model if it is in doubt and no ask is open any more."""
         if self._doubtful_reply is None or self._open_asks or self.stopped is not None:
             return
         failures = f"{counted(self._failures_in_a_row, 'request')} in a row failed"

@@ -27,7 +27,8 @@ _GRACE_SECONDS = 5.0
 """The seconds that canceled requests and calls have to end."""
 
 _AHEAD = 64
-"""The most finished samples, per request in flight, that wait for the row of an earlier sample."""
+"""The most samples that the engine keeps, for each request that may be in flight. Finished samples
+wait there until the rows of all earlier ones are ready."""
 
 
 class Engine:
@@ -78,10 +79,7 @@ class Engine:
         return self._most + self._ahead - len(self._running) - len(self._waiting)
 
     async def turn(self, works: Sequence[Work]) -> list[Row]:
-        """Take more samples.
-
-        Wait until there is room for another one, then return the ready rows.
-        """
+        """Take more samples; once there is room for another one, return the ready rows."""
         self._works.extend(works)
         self._waiting.extend(work for work in works if work.asks)
         self._begin_waiting()
@@ -92,7 +90,7 @@ class Engine:
         return rows
 
     async def rest(self) -> list[Row]:
-        """Return the next rows after the last sample; no rows at the end."""
+        """Return the next rows, once all samples have been taken; an empty list at the end."""
         while not self._interrupted and self._works and not self._works[0].is_done:
             await self._change()
         if not self._interrupted:

@@ -57,7 +57,7 @@ CorpusLike: TypeAlias = "DocumentsLike | CorpusIndex"
 
 @dataclass(eq=False, repr=False)
 class EvaluateOptions:
-    """The options of `evaluate` with their defaults; some limit the run, others use its rows."""
+    """The options of `evaluate`, with their defaults; `limits` has those that limit requests."""
 
     limits: Limits = field(default_factory=Limits)
     retriever: RetrieverLike | None = None
@@ -115,7 +115,7 @@ def _prepared(
     options: EvaluateOptions,
     make: type[AnyEvaluation],
 ) -> tuple[Iterable[SampleLike], Run, AbstractContextManager[_Scored[AnyEvaluation]]]:
-    """Return the samples to score, their run, and the block that makes its report."""
+    """Return the samples to score, their run, and the context manager that makes its report."""
     from fullrecall.run.work import Run
 
     run = Run(check_scorers(scorers), options.limits, view=options.view, collapse=options.collapse)
@@ -132,7 +132,11 @@ def _prepared(
 
 
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
-    """Return an index of a corpus by ID, with the texts that the samples may have spans in."""
+    """Return an index of a corpus by ID; None without a corpus.
+
+    The index keeps the texts in which `samples` have spans, if they are a list of `Sample`s, and
+    otherwise all texts.
+    """
     if corpus is None:
         return None
     from fullrecall.samples.corpus import CorpusIndex
@@ -155,7 +159,7 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEv
     read = ItemReader(run.scorers)
     chunks = _chunks(samples, run)
     while not run.interruption.is_asked:
-        with uncollected():  # between two chunks, cycles of the samples' source are freed
+        with uncollected():  # Between two chunks, garbage of the samples' source is collected.
             chunk = next(chunks, None)
             if chunk is None:
                 return
@@ -170,10 +174,10 @@ def _part_of(chunk: Any, read: ItemReader, run: Run, scored: _Scored[AnyEvaluati
 
     first = scored.count + 1
     try:
-        with run.interruption.at_once():  # one row may take long
+        with run.interruption.at_once():  # A single row may take long, so Ctrl-C does not wait.
             return part_of(chunk, first, run.scorers, read)
     except InputError as error:
-        if error.line is not None and error.line > first:  # this is a row of the chunk
+        if error.line is not None and error.line > first:  # The chunk has samples before it.
             scored.add_part(part_of(chunk[: error.line - first], first, run.scorers, read))
         raise
 
@@ -409,12 +413,16 @@ def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> FileSamples:
 
 
 def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
-    """Return `scorers` as a sequence; raise `ParameterError` unless their names differ."""
+    """Return `scorers` as a sequence.
+
+    Raises `ParameterError` if there are none, for an item that is not a scorer, and for two of the
+    same name.
+    """
     if isinstance(scorers, (Scorer, str, Measure)):
         scorers = (scorers,)  # The loop below refuses a text or a measure.
     checked: list[Scorer] = []
     names = {"sample", "user_input", "group"}
-    # Each is checked as it is read: two have one name if the iterable does not end.
+    # Check each scorer as it is read: an endless iterable is refused at the first repeated name.
     for scorer in scorers if isinstance(scorers, Iterable) else (scorers,):
         if isinstance(scorer, Measure):
             raise ParameterError(

@@ -1,7 +1,7 @@
 """Delay Ctrl-C to the end of a row, so that counts and saved rows agree.
 
-While a sample is read, Ctrl-C raises at once, since a user's iterator may take minutes. So does the
-end of a deadline.
+While a sample is read, Ctrl-C and the end of a deadline raise at once, since a user's iterator may
+take minutes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 class Interruption:
-    """Records whether Ctrl-C was pressed, and calls a listener at once.
+    """Records whether Ctrl-C was pressed, and calls a listener when it is pressed.
 
-    The signal handler raises only while samples are read. Elsewhere the exception could occur in a
-    destructor, which drops it, or in code that is counting.
+    The signal handler raises only while samples are read. Elsewhere, the exception could be raised
+    in a destructor, where Python drops it, or between two counts that must agree.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,10 @@ class Interruption:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Let Ctrl-C raise `KeyboardInterrupt` anywhere in this block, which must count nothing."""
+        """Let Ctrl-C raise `KeyboardInterrupt` anywhere in this block.
+
+        The block must not change counts or saved rows, since it may end at any point.
+        """
         self.is_reading = True
         try:
             yield
@@ -62,7 +65,10 @@ class Interruption:
     def late_after(
         self, seconds: float | None, tell: Callable[[], object] = bool
     ) -> Iterator[None]:
-        """Stop reading samples after `seconds`, and then call `tell`."""
+        """Inside the block, stop reading samples after `seconds`, and then call `tell`.
+
+        None for `seconds` sets no limit.
+        """
 
         def end() -> None:
             self.is_late = True
@@ -83,10 +89,10 @@ class Interruption:
 
 @contextmanager
 def interruptible(seconds: float | None) -> Iterator[Interruption]:
-    """Yield an `Interruption` for the first Ctrl-C; a second one raises `KeyboardInterrupt`.
+    """Yield an `Interruption` that records the first Ctrl-C; a second raises `KeyboardInterrupt`.
 
-    After `seconds`, no more samples are read. Ctrl-C is not reported outside the main thread, which
-    receives all signals, or if the program handles Ctrl-C itself.
+    After `seconds`, no more samples are read. Ctrl-C is not recorded outside the main thread, which
+    receives all signals, nor if the program handles Ctrl-C itself.
     """
     interruption = Interruption()
     reader = threading.current_thread()

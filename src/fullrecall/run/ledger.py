@@ -39,14 +39,14 @@ class Ledger(ABC):
     """
 
     threads = 1
-    """The number of steps that it does at a time."""
+    """The number of changes that the backend makes at the same time."""
 
     def __init__(self, path: object, job: str = "") -> None:
         self.path = path
         self.job = job
         self.problem = self.reason = ""
         self.is_final = False
-        """Whether it is not tried again: its file is gone or damaged."""
+        """Whether no write is tried again, since the file is gone or damaged."""
         self.is_closed = False
         self._begin()
         _OPEN.add(self)
@@ -83,9 +83,9 @@ class Ledger(ABC):
         return token, granted
 
     def put(self, key: str, value: str, token: str = "") -> Future[str]:
-        """Keep the answer to an ask unless it has one.
+        """Keep the answer to an ask unless it has one, and end the ask's leases.
 
-        End its leases; return the answer that is kept.
+        Returns a future of the answer that is kept.
         """
         self._leases.pop(token, None)
         self._unsaved[key] = value
@@ -94,12 +94,15 @@ class Ledger(ABC):
         return kept
 
     def forget(self, key: str, token: str) -> Future[None]:
-        """End a lease without an answer, so that another run that waits for the ask may send it."""
+        """End a lease without an answer, so that another run that waits for it may send the ask."""
         self._leases.pop(token, None)
         return self._do(partial(self._forget, key, token), otherwise=None)
 
     def open_account(self) -> None:
-        """Open the account of the job; workers that do not find it send no requests."""
+        """Open the account of the job; workers that do not find it send no requests.
+
+        Raises `StoreError` if the ledger is lost.
+        """
         self._do(self._open_account, otherwise=None).result()
         if self.problem:
             raise StoreError(self.problem)
@@ -107,9 +110,9 @@ class Ledger(ABC):
     def spend(
         self, rule: str, arguments: Mapping[str, Any]
     ) -> Future[dict[str, Any] | AccountLostError]:
-        """Change the job's account by a rule.
+        """Change the job's account by a rule of `spending`.
 
-        Return a future of the outcome, or of the account's loss.
+        Returns a future of the rule's outcome, or of an `AccountLostError`, which is not raised.
         """
 
         def spent() -> dict[str, Any] | AccountLostError:
@@ -151,9 +154,9 @@ class Ledger(ABC):
 
     @abstractmethod
     def _keep(self, key: str, value: str) -> str:
-        """Keep an answer unless the ask has one.
+        """Keep an answer unless the ask has one, and end the ask's leases.
 
-        End the ask's leases; return the answer that is kept.
+        Returns the answer that is kept.
         """
 
     @abstractmethod
@@ -177,11 +180,11 @@ class Ledger(ABC):
         """Close the connections; the next use opens them again."""
 
     def hold(self) -> None:
-        """Pause before a fork, until `let_go`."""
+        """Make no more changes before a fork, until `let_go`."""
         self._saving.acquire()
 
     def let_go(self, *, in_child: bool) -> None:
-        """Resume after a fork; in the child, without the leases and threads of the parent."""
+        """Continue after a fork; a child process starts without leases and threads."""
         if in_child:
             self._begin()
         else:
@@ -202,7 +205,7 @@ class Ledger(ABC):
             for key in answers:
                 self._unsaved.pop(key, None)
             self.problem = self.reason = ""
-        # The unsaved answers include those that arrived meanwhile.
+        # Answers that arrived meanwhile were not written either.
         for key, value in list(self._unsaved.items()):
             self.put(key, value)
 
@@ -231,9 +234,9 @@ class Ledger(ABC):
         )
 
     def _do(self, step: Callable[[], T], otherwise: T) -> Future[T]:
-        """Return the future of a step, which a thread of the ledger does.
+        """Start a step in a thread of the ledger; return the future of its result.
 
-        Its result is `otherwise` if the ledger is lost.
+        The result is `otherwise` if the ledger is lost.
         """
         self.check_open()
         done: Future[T] = Future()
@@ -259,7 +262,7 @@ class Ledger(ABC):
                 continue  # On a slow disk, renewals must not pile up.
             renewals.clear()
             for token, key in list(self._leases.items()):
-                with suppress(StoreError, RuntimeError):  # closed meanwhile
+                with suppress(StoreError, RuntimeError):  # The ledger was closed meanwhile.
                     renewals.append(self._do(partial(self._lease, key, token), otherwise=True))
 
 

@@ -41,7 +41,7 @@ class Limits:
 
     @property
     def in_flight(self) -> int:
-        """The most requests in flight: `max_concurrency`, or fewer if descriptors are short."""
+        """The most requests in flight: `max_concurrency`, or fewer if few file handles are free."""
         return min(self.max_concurrency, _free_descriptors())
 
     def retrying(self) -> Retries:
@@ -52,7 +52,7 @@ class Limits:
 
 
 _KEPT_FREE = 24
-"""Descriptors that stay free for a run's own files: its store and output, modules, name lookups."""
+"""File descriptors that connections leave free for the run's store, output, modules and DNS."""
 
 
 def _free_descriptors() -> int:

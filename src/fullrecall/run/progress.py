@@ -22,7 +22,7 @@ _LOG_SECONDS = 30.0
 class Meter:
     """Counts a run's rows and shows a progress bar, which is updated less often without a terminal.
 
-    Close it at the end, which removes the bar.
+    Call `close` at the end, which removes the bar.
     """
 
     def __init__(self, run: Run, *, total: int | None) -> None:
@@ -37,7 +37,7 @@ class Meter:
         self._count(1, sum(result.status is Status.UNSCORED for result in row.results))
 
     def add_part(self, part: Part, scores: int) -> None:
-        """Count the rows of a part with this number of scores, and update the bar."""
+        """Count the rows of a part, which `scores` scorers have scored, and update the bar."""
         from fullrecall.measures.found import UNSCORED
 
         statuses = [part.columns(score).status for score in range(scores)]

@@ -25,7 +25,8 @@ from fullrecall.stats.choice import Choice, Standing
 from fullrecall.stats.question_cost import percentiles
 
 LOOKS = 16
-"""The number of looks in each call, evenly spread; a retriever may be dropped only at a look."""
+"""The number of looks in each call, evenly spread over its questions. A look compares retrievers by
+all answers so far; a retriever can be dropped only then."""
 
 _FORMAT = "fullrecall choice 5"
 
@@ -43,12 +44,15 @@ class QuestionValue(NamedTuple):
 
 @dataclass
 class RaceRecord:
-    """The state of one retriever, except its account.
+    """The state of one retriever, except its account (see `stats.accounts`).
 
-    `identity` changes if the retriever changes between calls. `means` has the mean of each scored
-    question, `low` and `high` a value for each question, all from the last call that asked this
-    retriever. `pending` has the answers since the last look, with None for a question without
-    targets.
+    - `identity`: a text that changes if the retriever changes between calls.
+    - `questions`: the number of answered questions; `unscored`: the number of unscored samples;
+      `reason`: the reason of the first of them.
+    - `tokens`: the sum over `with_tokens` samples; `seconds`: one number per sample that has it.
+    - `means`: the mean of each scored question; `low`, `high`: the values of each question; all
+      three from the last call that asked this retriever.
+    - `pending`: the answers since the last look; None for a question without targets.
     """
 
     identity: str
@@ -111,8 +115,8 @@ class Race:
         Without such questions, the results of the last call stay unchanged.
         """
         begun_keys = {*self.done, *self.plan[: self.position]}
-        # Ask questions in the order of their digests. It does not depend on answers, as the theorem
-        # requires.
+        # The error bound (see `stats.accounts`) requires an order that does not depend on answers:
+        # sort by digest.
         new = sorted({key for key in keys if key not in begun_keys})
         if not new:
             return
@@ -133,7 +137,10 @@ class Race:
         return ahead[: max(1, ceil(len(self.plan) / LOOKS))]
 
     def learn(self, keys: Sequence[str]) -> None:
-        """Settle the bets on these questions, which all survivors answered; drop the losers."""
+        """Count the answers to these questions; drop the retrievers shown to be worse than another.
+
+        All surviving retrievers must have answered the questions.
+        """
         surviving = self.surviving
         for key in keys:
             pending = {name: self.records[name].pending.pop(key) for name in surviving}
@@ -144,7 +151,7 @@ class Race:
             answers = {name: answer or QuestionValue(0.0, 1.0) for name, answer in pending.items()}
             for name, answer in answers.items():
                 self.records[name].add(answer)
-            # Dropped retrievers are not asked: their bets were settled when they were dropped.
+            # Dropped retrievers were not asked: `accounts` ignores their values, here zeros.
             if len(surviving) > 1:
                 none = QuestionValue(0.0, 0.0)
                 values = [answers.get(name, none) for name in self.records]
@@ -180,8 +187,8 @@ class Race:
     def _standing(self, name: str, *, is_named: bool) -> Standing:
         """Return the standing of a retriever; the intervals hold for all retrievers together."""
         record, is_dropped = self.records[name], name not in self.surviving
-        # Bonferroni: the winner is chosen by its values, so its interval must hold together with
-        # those of all other retrievers.
+        # Bonferroni: the winner is chosen by its values, so all intervals must hold together, each
+        # with its share of the error rate.
         confidence, interval = 1 - self.accounts.alpha / len(self.records), None
         if record.low and not is_dropped:
             values = Bracket(Counts.of(record.low), Counts.of(record.high))
@@ -201,7 +208,10 @@ class Race:
 
     @staticmethod
     def load(path: Path) -> Race | None:
-        """Return the race that is saved in a file; None if there is no file."""
+        """Return the race that is saved in a file; None if there is no file.
+
+        Raises `ReportError` for a file of another program or version, and a damaged one.
+        """
         try:
             saved = json.loads(path.read_bytes())
             accounts = Accounts(**saved["accounts"])

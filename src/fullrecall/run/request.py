@@ -49,7 +49,7 @@ class _Request:
 
 @dataclass(slots=True, weakref_slot=True)
 class _EqualAsks:
-    """Equal asks, which take turns: the first one is sent, and its completion answers all."""
+    """The state of equal asks: the first one is sent, and its completion answers all of them."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     completion: Completion | None = None
@@ -71,13 +71,13 @@ class Door:
         self._failed: set[str] = set()
         self._in_all = asyncio.Semaphore(run.limits.in_flight)
         self._endpoints: dict[str, Endpoint] = {}
-        # Keep the model, so that no other object gets its identity.
+        # Keep the models: the `id` of a deleted object may become that of another model.
         self._models: dict[int, tuple[ChatModel, Endpoint]] = {}
 
     async def answer(self, ask: Ask) -> Completion:
-        """Return the completion of an ask, or one with its failure.
+        """Return the completion of an ask, which has a `failure` if the ask failed for good.
 
-        Raises `NotAsked` if the run sends no more requests.
+        Raises `NotAsked` if the run sends no more requests, and at the run's deadline.
         """
         endpoint = self._endpoint(ask.model)
         request = _Request(ask, endpoint, completion_key(ask, endpoint.name))
@@ -130,7 +130,10 @@ class Door:
         return await self._written(request, completion)
 
     async def _sent(self, request: _Request) -> Completion:
-        """Send a request once, within the endpoint's limit and the budget; keep its reply."""
+        """Send a request once, within the endpoint's limit and the budget.
+
+        Keeps the reply for this run, and returns it.
+        """
         ask, account, endpoint = request.ask, self._account, request.endpoint
         reply = None
         entered = await endpoint.acquire()
@@ -182,8 +185,8 @@ class Door:
     def _tell(self, request: _Request, completion: Completion, began: float) -> None:
         """Report an ask that failed for good to its endpoint.
 
-        An ask that failed earlier, while other asks were answered, does not count against the
-        endpoint, since a later run may have only such asks left.
+        An ask that failed for good before, while the model answered other asks, does not count
+        against the endpoint: a run that has only such asks left would otherwise be ended.
         """
         failure = completion.failure
         if failure is None or failure.is_reply or request.failed_before:
@@ -204,7 +207,10 @@ class Door:
     # --- the ledger
 
     def _looked_up(self, request: _Request) -> Completion | None:
-        """Return the answer in the store, or else this run's own reply, or None."""
+        """Return the answer in the store, or else the reply that this run received, or None.
+
+        Also notes in the request whether the ask failed for good before.
+        """
         request.failed_before = request.key in self._failed
         if self._ledger is not None:
             kept = self._ledger.get(request.key)
@@ -216,7 +222,7 @@ class Door:
     async def _leased(self, request: _Request) -> Completion | None:
         """Wait until no other run leases the ask.
 
-        Return its answer, or None if this run must send it.
+        Return the ask's answer, or None if this run must send the ask.
         """
         ledger, pause = self._ledger, _POLL_SECONDS[0]
         while ledger is not None and not ledger.problem:
@@ -235,8 +241,8 @@ class Door:
     def _keep(self, request: _Request, completion: Completion) -> None:
         """Keep a model's reply for this run; if it has any part of an answer, also in the store."""
         if completion.failure is None or completion.failure.is_reply:
-            # A useless reply is not requested again in this run, but a failed connection may
-            # recover.
+            # Keep even a useless reply, so that this run does not request it again. A failed
+            # connection is not kept, since it may recover.
             self._replies[request.key] = completion
             if len(self._replies) > _MOST_ANSWERS:
                 # Delete the oldest reply: a dict keeps the order of its keys.

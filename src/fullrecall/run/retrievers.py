@@ -84,7 +84,7 @@ _ADDRESS = "import the function, and pass it itself"
 
 def _framework_of(retriever: object) -> str | None:
     """Return the framework of a retriever's class or of a base class, or None if there is none."""
-    # Recognize a framework by the name of its module, so that it need not be imported.
+    # Recognize a framework by the name of the class's module, so that it need not be imported.
     for kind in type(retriever).__mro__:
         for framework, (adapter, _) in _ADAPTERS.items():
             if kind.__module__.startswith(framework) and not kind.__module__.startswith(adapter):
@@ -202,7 +202,10 @@ class _WithDepth:
 
 
 def takes_k(retriever: object) -> bool:
-    """Return whether a retriever accepts the number of contexts to return."""
+    """Return whether a retriever may accept the number of contexts to return.
+
+    False only for a function without a parameter for it.
+    """
     adapted = as_retriever(retriever, k=DEFAULT_K)
     return not isinstance(adapted, FunctionRetriever) or adapted.takes_k
 
@@ -250,7 +253,7 @@ def is_asynchronous(retriever: Retriever) -> bool:
 
 
 def failed(error: BaseException) -> Retrieval:
-    """Return a `Retrieval` with a retriever's exception as its error."""
+    """Return a `Retrieval` whose error is the exception of a retriever."""
     return Retrieval(error=brief(str(error) if isinstance(error, InputError) else error, _LONGEST))
 
 
@@ -275,8 +278,8 @@ def is_thread_bound(error: str | None) -> bool:
 def checked_thread(retrieval: Retrieval) -> Retrieval:
     """Return the retrieval, or one with an error if a call failed because of its thread.
 
-    Outside `evaluate`, the call would not have failed, and no fallback would have been asked.
-    Therefore the documents of the fallback, which the adapter recorded, are not scored.
+    Outside `evaluate`, the call would have been made in its own thread, so no fallback would have
+    been asked. Therefore the documents of a fallback, which the adapter recorded, are not scored.
     """
     errors = [retrieval.error, *(call.error for root in retrieval.calls for call in root.walk())]
     for error in errors:

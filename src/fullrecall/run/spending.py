@@ -43,7 +43,10 @@ def opened() -> State:
 
 
 def size_of(prompt: float, answer: float, prices: Sequence[float]) -> dict[str, int]:
-    """Return a request's tokens and cost as amounts to add to the sums of an account."""
+    """Return the amounts that one request adds to an account: a call, its tokens and its cost.
+
+    `prompt` and `answer` are tokens; `prices` are those of a million prompt and answer tokens.
+    """
     cost = (prompt * prices[0] + answer * prices[1]) * (NANO // _PER)
     return {"calls": 1, "tokens": ceil(prompt + answer), "cost": int(cost + 0.5)}
 
@@ -74,7 +77,8 @@ def reserve(
         hold = size_of(prompt[1], longest, prices)
     full = _full(state, bounds, hold)
     alive = sum(until >= now for _, until in holds.values())
-    # A few requests do not predict the sizes of many.
+    # Wait if the reserve does not fit, or if more requests are in flight than have been settled: a
+    # few settled requests do not predict the sizes of many.
     if is_sized and full != "calls" and (full or alive > state["settled"]):
         if alive:
             return {}  # requests in flight may take less than their reserves
@@ -104,7 +108,7 @@ def settle(
 
 
 def read(state: State, _: float) -> dict[str, Any]:
-    """Return the sums of an account."""
+    """Return the sums of an account, by the names in `COUNTS`."""
     return {kind: state[kind] for kind in COUNTS}
 
 

@@ -97,7 +97,7 @@ def _check_ours(path: Path, connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN")
     application = _pragma(connection, "application_id")
     version = _pragma(connection, "user_version")
-    # The check reads every page of the file.
+    # Large files are not checked completely, since the check reads every page.
     if path.stat().st_size <= _CHECKED:
         whole = _pragma(connection, "quick_check(1)")
         if whole != "ok":
@@ -132,7 +132,10 @@ def reading(path: Path) -> sqlite3.Connection:
 
 
 def writing(path: Path) -> sqlite3.Connection:
-    """Return a connection that can write, after creating the tables; raises `sqlite3.Error`."""
+    """Return a connection that can write; create the tables if they are missing.
+
+    Raises `sqlite3.Error` for a file that cannot be written.
+    """
     connection = connected(path)
     try:
         _retried(connection, "PRAGMA journal_mode = WAL")
@@ -150,21 +153,22 @@ def writing(path: Path) -> sqlite3.Connection:
 def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
     """Return a connection to a file."""
     address = f"{path.absolute().as_uri()}{options}"
-    # This module manages transactions (no implicit BEGIN) and the lock.
+    # This module begins transactions and takes its lock itself: Python's implicit BEGIN and its
+    # check of threads are switched off.
     connection = sqlite3.connect(
         address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
-    # Text that is not UTF-8 is damaged: the checksum of its row detects it.
+    # Decode text that is not UTF-8 without an error: the checksum of its row shows the damage.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-    # SQLite has no checksum of its own for the values of a row.
+    # Rows have a checksum of fullrecall's, since SQLite has none for the values of a row.
     connection.create_function("crc32", 1, zlib.crc32, deterministic=True)
     return connection
 
 
 def _retried(connection: sqlite3.Connection, statement: str) -> None:
-    """Execute a statement again while another process holds a lock for it.
+    """Execute a statement, and again while another process holds the lock that it needs.
 
-    SQLite does not wait here.
+    SQLite itself does not wait for this lock. Raises its error after `PATIENCE` seconds.
     """
     until = time.monotonic() + PATIENCE
     while True:
@@ -203,7 +207,11 @@ INSERT INTO leases SELECT :key, :token, :now + :seconds WHERE NOT EXISTS ({_GET}
 ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until
 WHERE token = excluded.token OR until NOT BETWEEN :now AND :now + 2 * :seconds
 """
-"""A lease that ends later than this was granted before the machine restarted."""
+"""Grants or renews the lease of an ask without an answer, unless another run has a valid lease.
+
+A lease that ends more than 2 * seconds from now is not valid: the clock starts anew with the
+machine, so this lease was granted before a restart.
+"""
 
 
 class SQLiteLedger(Ledger):
@@ -338,7 +346,7 @@ class SQLiteLedger(Ledger):
         self._disconnect()
 
     def let_go(self, *, in_child: bool) -> None:
-        """Resume after a fork."""
+        """Continue after a fork; the next use opens the file again."""
         super().let_go(in_child=in_child)
         if not in_child:
             self._transacting.release()

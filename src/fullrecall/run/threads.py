@@ -78,13 +78,14 @@ class Threads:
 async def in_thread(call: Callable[[], T]) -> T:
     """Return the result of a blocking call, made in a thread beside the event loop.
 
-    Asynchronous clients keep connections for the next request. Connections fail outside the loop
-    that opened them, and the loops of `evaluate` and `asyncio.run` end.
+    Adapters use it for the blocking client of a model. An asynchronous client would keep its
+    connections for later requests, and these would fail after the end of the loop that opened them,
+    such as the loop of `evaluate`.
     """
     return await asyncio.wrap_future(_threads(os.getpid()).start(call))
 
 
 @cache
 def _threads(_: int) -> Threads:
-    """Return the threads of a process: a forked one does not have its parent's."""
+    """Return the threads of the process with this ID; a forked process needs its own."""
     return Threads(_MOST_AT_ONCE)

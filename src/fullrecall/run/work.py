@@ -1,4 +1,4 @@
-"""One sample of a run: its results, and the flows that wait for answers.
+"""One sample of a run: its results, and the flows (judgments) that wait for models' answers.
 
 This module sends no requests, and does not load the modules that do, since scores without a model
 need no event loop.
@@ -101,7 +101,7 @@ class Run:
     """The corpus with which labels are compared; a score with a stale label is unscored."""
     interruption: Interruption = field(default_factory=Interruption)
     view: View = "contexts"
-    """The list of each record that is scored."""
+    """Which list of each retrieval record is scored: "contexts", "retrieved" or "read"."""
     collapse: bool = False
     """Whether retrieved contexts with the same ID count as one."""
     first: int = 1
@@ -130,7 +130,7 @@ class Run:
 
     @property
     def reading_seconds(self) -> float | None:
-        """The seconds left to read samples, slightly beyond the deadline, or None."""
+        """The seconds left to read samples, up to `_AFTER_DEADLINE`; None without a deadline."""
         left = self.seconds_left()
         return None if left is None else left + _AFTER_DEADLINE
 
@@ -147,10 +147,7 @@ class Run:
         return self.limits.store is None and not flows
 
     def work(self, position: int, sample: Sample) -> Work:
-        """Return the work of a sample.
-
-        It is prepared at once, unless a retriever must be asked first.
-        """
+        """Return the work of a sample, prepared unless a retriever must be asked first."""
         if self.retriever is not None:
             return Work(position, sample, is_retrieved=False)
         return self.prepared(position, sample)
@@ -168,7 +165,7 @@ class Run:
             return self._prepared(position, sample)
 
     def check(self) -> None:
-        """Raise `Unmeasured` once the deadline has passed, or the run is to end."""
+        """Raise `Unmeasured` after the deadline, after Ctrl-C, or if no caller reads the rows."""
         if self.interruption.is_asked or self.is_given_up:
             raise Unmeasured(INTERRUPTED)
         if self.seconds_left() == 0:
@@ -189,12 +186,15 @@ class Run:
 
 
 def score_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
-    """Return the result of a sample outside a run; like a run, it never raises."""
+    """Return the result of a sample outside a run; an exception gives an unscored result."""
     return _stale(scorer, sample, corpus) or score_one(scorer, sample)
 
 
 async def ascore_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
-    """Return the result of the scorer's `ascore`, else of its `score` in a thread."""
+    """Return the result of the scorer's `ascore`, else of its `score` in a thread.
+
+    An exception gives an unscored result.
+    """
     import asyncio
 
     stale = _stale(scorer, sample, corpus)
@@ -239,7 +239,7 @@ def _begin(work: Work, index: int, scorer: Scorer, make: Callable[[Sample], Flow
 
 
 def score_one(scorer: Scorer, sample: Sample) -> Result:
-    """Return the scorer's result; if it raises, "unscored" with the exception as the reason."""
+    """Return the scorer's result; an exception gives an unscored result with its message."""
     try:
         return scorer.score(sample)
     except Exception as error:  # noqa: BLE001 - whatever a user's similarity or scorer raises
@@ -247,7 +247,7 @@ def score_one(scorer: Scorer, sample: Sample) -> Result:
 
 
 def raised(scorer: Scorer, error: Exception) -> Result:
-    """Return an unscored result for an exception inside a scorer, so that the run goes on."""
+    """Return an unscored result whose reason is an exception that a scorer raised."""
     from fullrecall.judge.models.failures import shortened
 
     message = shortened(f"{type(error).__name__}: {error}")
