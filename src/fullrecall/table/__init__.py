@@ -1,1 +1,1 @@
-"""The one container of results: columns in memory and in files, and views of a row."""
+"""The table of a report's results: columns in memory or in files, and views of single rows."""

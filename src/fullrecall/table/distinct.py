@@ -1,4 +1,4 @@
-"""Count rows with the same findings once, which is enough for measures that read only columns."""
+"""Find the rows with distinct findings: many measures need each of them only once."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from fullrecall.measures.found import FoundColumns
 from fullrecall.measures.lists import Integers, Lists
 
 _WIDEST = 64
-"""The most numbers of a row that are compared with those of other rows."""
+"""The most numbers by which a row is described; rows with more are not searched for equals."""
 
 _FEWER = 16
-"""Rows are counted together only if at most one in this many differs from all rows before it."""
+"""Equal rows are counted together only if at most one row in this many is distinct."""
 
 
 class DistinctRows(NamedTuple):
-    """Distinct rows; each represents all rows with the same findings, with their number."""
+    """One row for each distinct set of findings, with the number of rows that have it."""
 
     columns: FoundColumns
     counts: Integers
 
     @classmethod
     def of(cls, columns: FoundColumns) -> DistinctRows | None:
-        """Return the distinct rows of columns; None if there are too many."""
+        """Return the distinct rows of columns; None if they are too many, or described too long."""
         numbers = _numbers(columns)
         if numbers is None:
             return None
@@ -32,7 +32,7 @@ class DistinctRows(NamedTuple):
         _, first, which, counts = np.unique(
             numbers @ factors, return_index=True, return_inverse=True, return_counts=True
         )
-        # Different rows may, rarely, have the same product.
+        # Rarely, different rows have the same product: compare the rows themselves, too.
         is_few = len(first) * _FEWER <= len(numbers)
         if not is_few or not np.array_equal(numbers[first][which], numbers):
             return None
@@ -40,7 +40,10 @@ class DistinctRows(NamedTuple):
 
 
 def _numbers(columns: FoundColumns) -> Integers | None:
-    """Return all numbers of each row, padded with -1; None if there are too many."""
+    """Return a line of whole numbers that describes each row, padded with -1.
+
+    Returns None if the lines are too long.
+    """
     own = [columns.status, columns.retrieved, columns.targets]
     lists = _lists(columns)
     widths = [int(each.counts.max(initial=0)) for each in lists]
@@ -53,13 +56,13 @@ def _numbers(columns: FoundColumns) -> Integers | None:
     for each, width in zip(lists, widths, strict=True):
         numbers[each.rows, start + each.nth - 1] = each.values
         start += width
-    if len(lists) == 1:  # Only targets' positions differ, in any order.
+    if len(lists) == 1:  # Rows then have only their targets' positions, whose order is irrelevant.
         numbers[:, len(own) :].sort(axis=1)
     return numbers
 
 
 def _lists(columns: FoundColumns) -> list[Lists]:
-    """Return all numbers of the rows as lists of whole numbers; a float is read by its bits."""
+    """Return the findings of all rows as lists of whole numbers; a float is read by its bits."""
     targets = columns.first.offsets
     lists = [columns.first]
     given = [weights for weights in (columns.grade, columns.size) if weights is not None]
@@ -76,5 +79,5 @@ def _lists(columns: FoundColumns) -> list[Lists]:
 
 
 def _flat(lists: Lists, targets: Integers) -> list[Lists]:
-    """Return lists, one for each target, as lists for each row: their lengths, and their values."""
+    """Return lists of targets as two lists for each row: the lengths, and all values."""
     return [Lists(lists.counts, targets), Lists(lists.values, lists.offsets[targets])]

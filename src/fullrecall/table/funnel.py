@@ -1,4 +1,8 @@
-"""Count the references in each list of the records: retrieved, kept, read."""
+"""Count the references found in each list of a retrieval.
+
+The lists are "retrieved" (by the retriever), "kept" (after reranking) and "read" (by the model, in
+the prompt).
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,11 @@ from fullrecall.samples.sample import Sample
 
 
 class Funnel(NamedTuple):
-    """The number of references in each list, over samples whose records have the same lists.
+    """The number of references in each list, over samples whose retrievals have the same lists.
 
-    `found` counts references by ID in each list, in the order "retrieved", "kept", "read"; its
-    shares are recall over all references together, not a mean over samples or a scorer's score.
+    `found` counts the references whose ID is in each list, in the order "retrieved", "kept",
+    "read". As a share of `references`, a count is the recall over all references together, not a
+    mean over samples or a scorer's score.
     """
 
     samples: int
@@ -33,9 +38,10 @@ class Funnel(NamedTuple):
 
 
 def funnel_counts(sample: Sample) -> Counter[Any]:
-    """Return a sample's counts for the funnel; empty unless its record has at least two lists.
+    """Return a sample's counts for the funnel; empty without references or with only one list.
 
-    A key has the names of the sample's lists, and one of "samples", "references", or a list.
+    A key has the names of the sample's lists, and the counted item: "samples", "references", or
+    the name of one of these lists.
     """
     record = sample.retrieval
     if record is None or record.error is not None:
@@ -52,7 +58,7 @@ def funnel_counts(sample: Sample) -> Counter[Any]:
 
 
 def funnel_of(counts: Mapping[Any, int]) -> Funnel | None:
-    """Return the funnel with the most samples; None if no list dropped a reference."""
+    """Return the funnel of the lists that most samples have; None if no list lost a reference."""
     by_lists = {key: n for key, n in counts.items() if isinstance(key, tuple)}
     sizes = {names: n for (names, counted), n in by_lists.items() if counted == "samples"}
     if not sizes:

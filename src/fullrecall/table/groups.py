@@ -1,6 +1,6 @@
-"""Find the independent samples: those that share neither a group nor an ID.
+"""Group samples that are not independent, because they share a group's name or an ID.
 
-A sample that is scored twice is not two samples, so repeats and merged runs count once.
+A sample that is scored twice, such as in merged runs, is not two independent samples.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _Key: TypeAlias = tuple[bool, str]
-"""Whether it is a group's name or a sample's ID, and the name or ID."""
+"""A group's name, after True, or a sample's ID, after False."""
 
 Group: TypeAlias = str | _Key
-"""The name or key that the samples of a group share."""
+"""The name of a group; if IDs repeat, the key that represents the linked names and IDs."""
 
 
 def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[Group | None]:
-    """Return the group of each sample, None for a sample that shares none.
+    """Return the group of each sample, None for a sample without a group and a repeated ID.
 
-    Samples with one group or one ID share a group, also through other samples: all three of `("x",
-    "a")`, `("x", "b")`, `("y", "b")` (ID and group) do.
+    Samples with the same group or the same ID share a group, also by way of other samples: all
+    three of `("x", "a")`, `("x", "b")`, `("y", "b")` (ID and group) do.
     """
     if not may_repeat(ids):
         return list(groups)
@@ -43,7 +43,10 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[G
 
 
 def _root(key: _Key, above: dict[_Key, _Key]) -> _Key:
-    """Return the root of the keys that are linked with this one (union-find)."""
+    """Return the key that represents all keys linked with this one (union-find).
+
+    `above` has the next key on the way to it; a key that represents itself is left out.
+    """
     while (parent := above.get(key, key)) != key:
         above[key] = above.get(parent, parent)  # shorter paths keep many links linear
         key = parent
@@ -59,17 +62,17 @@ def may_repeat(ids: Iterable[str | None]) -> bool:
 
 
 def codes_of(groups: Sequence[Group | None]) -> NDArray[np.int64] | None:
-    """Return the number of each group, -1 for a sample without one; None if there is no group."""
+    """Return the number of each sample's group, -1 for None; None if no sample has a group."""
     numbers: dict[Group, int] = {}
     codes = [-1 if group is None else numbers.setdefault(group, len(numbers)) for group in groups]
     return np.array(codes, np.int64) if numbers else None
 
 
 class IdRange(NamedTuple):
-    """The smallest and the largest of some distinct IDs, where shorter IDs come before longer ones.
+    """The smallest and the largest of some distinct IDs; shorter IDs come before longer ones.
 
-    In this order, the IDs of numbered samples ascend. Both ends are "" without an ID; `ids` is the
-    number of IDs.
+    In this order, IDs that are consecutive numbers ascend. `ids` is the number of IDs; if it is 0,
+    both ends are "".
     """
 
     least: str = ""
@@ -78,7 +81,10 @@ class IdRange(NamedTuple):
 
 
 def are_apart(ranges: Sequence[IdRange | None]) -> bool:
-    """Return whether ranges prove that no two parts share an ID; None is an unknown range."""
+    """Return whether the ranges of parts prove that no two samples share an ID.
+
+    None is an unknown range, or one in which an ID repeats: it proves nothing.
+    """
     if None in ranges:
         return False
     ends = sorted([(len(each.least), *each) for each in ranges if each is not None and each.ids])

@@ -1,4 +1,4 @@
-"""The origin of a report's scores: the corpus of its labels, and the scored list."""
+"""The origin of a report's scores: the corpus of its labels, and the list that was scored."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from fullrecall.samples.retrieval import View
 
 
 class Origin(NamedTuple):
-    """The fingerprint of the corpus, or None, and the name of the scored list."""
+    """The origin of scores.
+
+    `corpus` is the fingerprint of the corpus with which labels were compared, None without one;
+    `view` is the name of the list that was scored.
+    """
 
     corpus: str | None = None
     view: View = "contexts"
 
     @classmethod
     def common(cls, origins: Iterable[Origin]) -> Self:
-        """Return the common origin of a report's parts; without a corpus, if their corpora differ.
+        """Return the common origin of a report's parts; its corpus is None if corpora differ.
 
         Raises `ReportError` for parts that scored different lists.
         """
@@ -30,4 +34,4 @@ class Origin(NamedTuple):
 
 
 UNKNOWN = Origin()
-"""The origin of a report that names none."""
+"""The origin of a report whose corpus and list are not known."""

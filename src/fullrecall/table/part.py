@@ -38,9 +38,10 @@ TIED = "fullrecall.tied_ranks"
 
 
 class ColumnResults(NamedTuple):
-    """Results that are computed from columns, the reference IDs, and the notes of some rows.
+    """Results that are computed when read, from columns, reference IDs, and notes.
 
-    Other rows without a target have the note that they have no references.
+    `notes` has the notes of some rows, by index. For any other row, the note is "" if it is scored,
+    else `NO_REFERENCES`.
     """
 
     method: Method
@@ -98,7 +99,7 @@ class Part(SampleColumns, ABC):
         )
 
     def _ranked(self, score: int, row: int) -> Any:
-        """Return a row's findings by rank."""
+        """Return a row's findings, with ranks in place of positions."""
         return self.result(row, score).ranked
 
     @abstractmethod
@@ -109,7 +110,7 @@ class Part(SampleColumns, ABC):
     def result(self, row: int, score: int) -> Result:
         """Return the result of a row."""
 
-    def kept_results(self, score: int) -> Sequence[Result] | None:  # noqa: ARG002 - in memory
+    def kept_results(self, score: int) -> Sequence[Result] | None:  # noqa: ARG002 - in subclasses
         """Return the kept result objects of a score; None if they are created when read."""
         return None
 
@@ -128,12 +129,12 @@ class Part(SampleColumns, ABC):
 
     @cached_property
     def forbids(self) -> bool:
-        """Whether any sample may forbid a context."""
+        """Whether any sample may forbid a context, or be unanswerable."""
         return self.may_have("forbidden_ids", "forbidden_contexts", "superseded", "answerable")
 
     @cached_property
     def forbidden(self) -> Forbidden | None:
-        """The forbidden contexts; None if no sample forbids any."""
+        """The forbidden contexts of all samples; None if `forbids` is False."""
         return Forbidden.of(self.samples()) if self.forbids else None
 
     def samples(self) -> Iterator[Sample]:
@@ -148,8 +149,8 @@ class Part(SampleColumns, ABC):
     def judged(self, score: int) -> bool:
         """Return whether any result of this score may have verdicts."""
 
-    def distinct(self, score: int) -> DistinctRows | None:  # noqa: ARG002 - others know it
-        """Return the distinct rows by findings, with their numbers; None if they are not known."""
+    def distinct(self, score: int) -> DistinctRows | None:  # noqa: ARG002 - in subclasses
+        """Return the rows with distinct findings, with the number of each; None if not known."""
         return None
 
     def notes(self, score: int) -> Counter[str]:
@@ -176,7 +177,7 @@ class Part(SampleColumns, ABC):
         return None
 
     def unanswerable(self) -> tuple[int, int]:
-        """Return the number of unanswerable questions, and of those with an empty retrieval."""
+        """Return the numbers of unanswerable questions with a retrieval, and with an empty one."""
         own = self.forbidden
         if own is None:
             return 0, 0
@@ -191,9 +192,10 @@ class Part(SampleColumns, ABC):
         return unscored & (False if self.forbidden is None else self.forbidden.forbids)
 
     def retrievals(self) -> Counter[str]:
-        """Count the samples with a retrieval of several calls ("united") or a "failed" call.
+        """Return counts of the samples' retrievals, by name.
 
-        It also has the records' counts for the funnel; see `fullrecall.table.funnel`.
+        "united" counts retrievals that merge the contexts of several calls, "failed" those with a
+        failed call that was not recovered. Other keys are those of `funnel_counts`.
         """
         counts: Counter[str] = Counter()
         for sample in self.samples() if self.may_have("retrieval") else ():
@@ -205,12 +207,12 @@ class Part(SampleColumns, ABC):
         return counts
 
     def tied(self, k: int) -> int:
-        """Return the number of samples with documents of one score on both sides of rank `k`."""
+        """Return the number of samples in which ranks `k` and `k` + 1 are tied by equal scores."""
         if not self.may_have("metadata"):
             return 0
         return sum(straddles(metadata, k) for metadata in self.cells("metadata"))
 
-    def same_cells(self, other: Part, name: str) -> bool:  # noqa: ARG002 - columns tell
+    def same_cells(self, other: Part, name: str) -> bool:  # noqa: ARG002 - in subclasses
         """Return whether another part is known to have the same values in a column."""
         return False
 
@@ -226,7 +228,10 @@ class Part(SampleColumns, ABC):
 
 
 class MemoryPart(Part):
-    """Rows in memory: columns, with samples and results that are kept or created when read."""
+    """Rows in memory: samples, and for each score its columns and its results.
+
+    The results in `kept` are objects, or `ColumnResults`, which creates them when they are read.
+    """
 
     def __init__(
         self, samples: Sequence[Sample], scores: Sequence[FoundColumns], kept: Sequence[Results]
@@ -237,7 +242,7 @@ class MemoryPart(Part):
 
     @classmethod
     def of(cls, samples: Sequence[Sample], results: Sequence[Sequence[Result]]) -> MemoryPart:
-        """Return the part of samples with the results of each, which were computed one by one."""
+        """Return a part with samples, and one result for each score of each sample."""
         columns = [list(column) for column in zip(*results, strict=True)]
         return cls(samples, [columns_of(column) for column in columns], columns)
 
@@ -295,7 +300,7 @@ class MemoryPart(Part):
         return not isinstance(self.kept[score], ColumnResults)
 
     def unusual(self, score: int) -> Iterable[int]:
-        """Return rows with a note, and rows whose results do not follow from the columns."""
+        """Return the rows that have a note or whose results may not follow from the columns."""
         kept = self.kept[score]
         if not isinstance(kept, ColumnResults):
             return range(len(self))
@@ -313,7 +318,7 @@ class MemoryPart(Part):
 
 
 def straddles(metadata: Any, k: int) -> bool:
-    """Return whether a tie in metadata, a mapping or JSON, includes rank `k` and the next."""
+    """Return whether a tie in metadata (a mapping or JSON) includes ranks `k` and `k` + 1."""
     if isinstance(metadata, str):
         import json
 
@@ -388,8 +393,8 @@ class Selection(Part):
 
 def _target_hash(target: Target) -> int:
     """Return a hash of a target, valid within one process only."""
-    # It must equal the hash from columns of IDs, which create no targets, since both forms of a
-    # report must agree.
+    # Hash a plain ID as `name_hashes` does, so that digests from objects equal those from columns
+    # of IDs, from which no targets are created.
     is_name = target[1:] == (1.0, 1.0) and len(target.any_of) == 1
     return hash(target.any_of[0] if is_name else target)
 
@@ -400,10 +405,7 @@ def name_hashes(names: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def _mixed(hashes: Sequence[int]) -> NDArray[np.uint64]:
-    """Mix the bits of hashes before they are summed.
-
-    Otherwise two pairs could have the same sum.
-    """
+    """Return hashes with mixed bits, so that sums of different hashes are not equal."""
     mixed = np.array(hashes, np.int64).astype(np.uint64)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return mixed ^ (mixed >> np.uint64(29))

@@ -1,4 +1,4 @@
-"""The one container of results: rows in parts, columns of each score, and views of rows."""
+"""The table of a report's results: rows in parts, columns of each score, and views of rows."""
 
 from __future__ import annotations
 
@@ -26,19 +26,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_BYTES = 2**24
-"""The most bytes of measures' values that are kept."""
+"""The most bytes of measures' values that are cached."""
 
 _MOST_PENDING = 4_096
-"""The most rows that wait to become columns."""
+"""The most appended rows that wait before they become columns."""
 
 _MOST_VIEWS = 10_000
 """The most rows whose views are kept: pages and diagnoses read each of them several times."""
 
 
 class Counted(NamedTuple):
-    """Values of a measure, with their gaps, their statuses, and the number of rows of each.
+    """The values of a measure for rows, or for distinct rows.
 
-    `counts` is None if each value is of one row.
+    - `values`: the measure in [0, 1], NaN for a row without a value.
+    - `gaps`: whether the value is missing because the row could not be scored; see `Table.gaps`.
+    - `status`: the status code of each row.
+    - `counts`: the number of rows that each distinct row represents; None if all are single rows.
     """
 
     values: Floats
@@ -48,9 +51,9 @@ class Counted(NamedTuple):
 
 
 class Table(Sequence[Row]):
-    """Samples with the results of some scorers, as columns; parts and rows can be added.
+    """Samples with their results by some scorers, as columns; parts and rows can be added.
 
-    Each part keeps its rows in memory or in files. As a sequence, a table has views of rows.
+    Each part has its rows in memory or in files. As a sequence, a table consists of `Row` views.
     """
 
     def __init__(self, methods: Sequence[Method], parts: Iterable[Part] = ()) -> None:
@@ -113,17 +116,17 @@ class Table(Sequence[Row]):
         return _joined(self.values_by_part(score, measure))
 
     def values_by_part(self, score: int, measure: Measure) -> Iterator[Floats]:
-        """Yield `values` part by part."""
+        """Yield a measure's values for the rows of each part; see `values`."""
         for part_index in range(len(self.parts)):
             yield self._read(part_index, score, measure)
 
     def counted(
         self, score: int, measures: Sequence[Measure]
     ) -> Iterator[tuple[Part, FoundColumns, list[Counted]]]:
-        """Yield each part with its findings, and the values of each measure.
+        """Yield each part with its columns of findings, and the values of each measure.
 
-        If the part knows its distinct rows, each of them has one value. If rows share groups, each
-        row has its own value.
+        If a part knows its distinct rows, and no rows of the table share a group, the columns are
+        those of the distinct rows, and so are the values of measures that need only columns.
         """
         is_grouped = self.group_codes is not None
         for part_index, part in enumerate(self.parts):
@@ -146,13 +149,13 @@ class Table(Sequence[Row]):
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
         """Return a mask of the rows without a value because they could not be scored.
 
-        A row without forbidden contexts cannot leak, so its leak is not a gap.
+        For a measure of leaks, a row that forbids no context needs no score, so it is not a gap.
         """
         return _joined((part.gaps(score, measure) for part in self.parts), np.bool_)
 
     @property
     def tokenizers(self) -> list[str]:
-        """The tokenizers that counted contexts' tokens, or the estimate, by frequency."""
+        """The names of the tokenizers (or the estimate) that counted tokens, most used first."""
         counted_by: Counter[str] = Counter()
         for part in self.parts:
             if part.has_texts:
@@ -160,12 +163,15 @@ class Table(Sequence[Row]):
         return [name for name, _ in counted_by.most_common()]
 
     def unanswerable(self) -> tuple[int, int]:
-        """Return the number of unanswerable questions, and of those with an empty retrieval."""
+        """Return the numbers of unanswerable questions with a retrieval, and with an empty one."""
         counts = [part.unanswerable() for part in self.parts]
         return sum(due for due, _ in counts), sum(empty for _, empty in counts)
 
     def changed(self, change: Callable[[Sample], Sample]) -> Table:
-        """Return the same results, in memory, with `change` applied to each sample."""
+        """Return a table with the same results, and with `change` applied to the samples.
+
+        Parts whose samples have only IDs stay unchanged; other parts are read into memory.
+        """
         table = Table(self.methods)
         for part in self.parts:
             if not part.has_texts:
@@ -187,7 +193,7 @@ class Table(Sequence[Row]):
         return self.cells("id")
 
     def labels(self, rows: Iterable[int]) -> list[str]:
-        """Return the IDs of samples; `#position` for a sample without one."""
+        """Return the IDs of these rows' samples; `#position` for a sample without an ID."""
         asked = list(rows)
         ids = self.ids if asked else []  # this reads the IDs of all samples, perhaps millions
         return [ids[row] or f"#{row + 1}" for row in asked]
@@ -195,7 +201,8 @@ class Table(Sequence[Row]):
     def same_cells(self, other: Table, name: str) -> bool:
         """Return whether another table is known to have the same "id" or "user_input" in each row.
 
-        Columns of files are compared. Returns False if the parts of the tables differ in length.
+        Returns False if the parts of the tables differ in length, and for rows in memory, which are
+        not compared.
         """
         pairs = zip(self.parts, other.parts, strict=True)
         return self.has_parts_of(other) and all(own.same_cells(each, name) for own, each in pairs)
@@ -237,9 +244,9 @@ class Table(Sequence[Row]):
 
     @property
     def groups(self) -> list[Group | None]:
-        """The group of each row, None for a row without one.
+        """The group of each row, None for a row that is independent of all other rows.
 
-        Rows with one group or one sample ID are not independent, so they share a group.
+        Rows with the same group or sample ID are not independent, so they share a group.
         """
         if self._all_stand_alone():
             return [None] * self._size
@@ -253,12 +260,12 @@ class Table(Sequence[Row]):
         return self._group_codes
 
     def tied(self, k: int) -> int:
-        """Return the number of samples with documents of one score on both sides of rank `k`."""
+        """Return the number of samples in which ranks `k` and `k` + 1 are tied by equal scores."""
         return sum(part.tied(k) for part in self.parts)
 
     @property
     def retrievals(self) -> Counter[str]:
-        """The counts of the parts' retrievals; see `Part.retrievals`."""
+        """The counts of all samples' retrievals; see `Part.retrievals`."""
         return sum((part.retrievals() for part in self.parts), Counter())
 
     def sample(self, row: int) -> Sample:
@@ -300,16 +307,17 @@ class Table(Sequence[Row]):
         return values
 
     def _measured(self, part_index: int, score: int, measure: Measure) -> Floats:
-        # another thread may replace `_last` meanwhile
+        # Read `_last` once, since another thread may replace it.
         part, last = self._parts[part_index], self._last
         if last is None or last[0] != (part_index, score):
-            # A copy: values that several measures share are cached on it, and freed with it.
+            # `outcomes` is a copy: the values that several measures share are cached on it, and
+            # freed when it is replaced.
             last = self._last = (part_index, score), part.outcomes(score)
         return _measured(last[1], measure)
 
     def _views_of(self, part_index: int) -> list[ScoreView]:
         """Return the views of the scores of a part; the last part's views are kept."""
-        last = self._last_views  # another thread may replace `_last_views` meanwhile
+        last = self._last_views  # read once, since another thread may replace it
         if last is None or last[0] != part_index:
             views = [
                 ScoreView(
@@ -361,7 +369,7 @@ class Table(Sequence[Row]):
 
 
 def _measured(columns: FoundColumns, measure: Measure) -> Floats:
-    """Return a measure's value for each row; NaN for an unscored one."""
+    """Return a measure's value for each row; NaN for an unscored row if it needs a score."""
     values = measure.values(columns)
     if not measure.of_sample:
         values[columns.status == UNSCORED] = np.nan

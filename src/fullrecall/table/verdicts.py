@@ -13,7 +13,10 @@ from fullrecall.scorers.result import Result, Status
 
 
 class Referred(NamedTuple):
-    """The targets that a cascade's second judge decided, of all targets (`of`), and the cost."""
+    """The number of targets that a cascade's second judge decided, of all judged ones (`of`).
+
+    `calls` and `tokens` are those of all requests for samples with such a target.
+    """
 
     targets: int
     of: int
@@ -23,9 +26,13 @@ class Referred(NamedTuple):
 
 @dataclass(frozen=True)
 class VerdictSums:
-    """Sums over verdicts: their credit, that on unverified quotes, and the second judge's share.
+    """Sums over the targets with a verdict.
 
-    `calls` and `tokens` are those of rows in which the second judge decided a target.
+    - `credit`: their credit; `unverified`: the part of it that rests on unverified quotes.
+    - `verdicts`: the number of these targets; `referred`: of those, the number that a cascade's
+      second judge decided.
+    - `calls`, `tokens`: those of all requests for samples in which the second judge decided a
+      target.
     """
 
     credit: Fraction
@@ -37,7 +44,7 @@ class VerdictSums:
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> VerdictSums | None:
-        """Return the sums over the scored results that have verdicts, or None if there is none."""
+        """Return the sums over scored results; None if none of them has a verdict."""
         scored = [result for result in results if result.status is Status.SCORED]
         verdicts = [each for result in scored for each in result.findings if each.verdict]
         if not verdicts:
@@ -71,12 +78,12 @@ class VerdictSums:
 
     @property
     def cascade(self) -> Referred | None:
-        """The targets that the second judge decided; None if there are none."""
+        """The number and cost of targets that the second judge decided; None if there are none."""
         if not self.referred:
             return None
         return Referred(self.referred, self.verdicts, self.calls, self.tokens)
 
 
 def _exact_sum(values: Iterable[float]) -> Fraction:
-    # Converted to a float, this equals `math.fsum` of all values.
+    # Exact, so that sums of parts add up in any order; as a float, it equals `math.fsum`.
     return sum((Fraction(value) * n for value, n in Counter(values).items()), Fraction(0))

@@ -1,4 +1,4 @@
-"""Results as views: numbers are read from columns, and other fields are created when read."""
+"""Results as views, which read numbers from columns and create other fields on demand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fullrecall.table.part import Part
 
 
 class ScoreView(ResultSource):
-    """One score of a part; its results are views, and its measures are Python numbers."""
+    """The results of one score of a part, as views; `read` returns a measure of all its rows."""
 
     def __init__(
         self, part: Part, score: int, method: Method, read: Callable[[Measure], Floats]
@@ -28,13 +28,13 @@ class ScoreView(ResultSource):
         self._kept = part.kept_results(score)
 
     def result(self, row: int) -> Result:
-        """Return the result of a row; a kept result is always the same object."""
+        """Return the result of a row; if the part keeps objects, always the same one."""
         if self._kept is not None:
             return self._kept[row].viewed(self, row)
         return result_view(self, row, self._method, self._statuses[row], self._retrieved[row])
 
     def results(self) -> Iterator[Result]:
-        """Return the results of all rows."""
+        """Return an iterator over the results of all rows."""
         rows = range(len(self._statuses))
         if self._kept is not None:
             return map(self.result, rows)
@@ -42,7 +42,7 @@ class ScoreView(ResultSource):
         return map(result_view, repeat(self), rows, method, self._statuses, self._retrieved)
 
     def read(self, measure: Measure) -> Sequence[float | None]:
-        """Return the measure's value of each row; None for a row without one."""
+        """Return the measure's value for each row; None for a row without a value."""
         values = self._read(measure)
         read: list[float | None] = values.tolist()
         for row in np.flatnonzero(np.isnan(values)).tolist():
@@ -50,7 +50,7 @@ class ScoreView(ResultSource):
         return read
 
     def made(self, row: int) -> Result:
-        """Return the result of a row with its findings."""
+        """Return the result of a row as an object of its own, with findings."""
         return self._part.result(row, self._score)
 
     def sample(self, row: int) -> Sample:

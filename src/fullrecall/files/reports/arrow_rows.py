@@ -39,10 +39,13 @@ all missed targets then takes 1,070 MiB of memory instead of 630.
 _RANKED = (
     "_status", "_retrieved", "_first", "_position", "_ranks", "_grade", "_size", "_steps",
 )  # fmt: skip
-"""The endings of the columns that measures read; `_support` is read on demand."""
+"""The endings of the score columns that measures read, except `_support`, read on demand."""
 
 _AT_ONCE = 64
-"""The number of rows that become Python objects together: most callers read the next row, too."""
+"""The number of neighboring rows that become Python objects together.
+
+Most callers read the next row, too, and one conversion of many rows is faster.
+"""
 
 
 class ReadColumns:
@@ -51,13 +54,14 @@ class ReadColumns:
     def __init__(self) -> None:
         self.kept = Cache(_MOST_BYTES)
         self.last: tuple[tuple[str, int], list[dict[str, Any]]] | None = None
-        """The rows that became Python objects last, of one row group only."""
+        """The rows converted to Python objects last, with their key; None before the first."""
 
 
 class ArrowRows(Part):
     """Rows in Arrow columns; subclasses read the columns.
 
-    `name` is the name of the rows in messages, and their key in the cache of `read`.
+    `name` identifies the rows in messages and in the caches of `read`, which all row groups of a
+    report share.
     """
 
     def __init__(self, read: ReadColumns, name: str, methods: Sequence[Method]) -> None:
@@ -70,7 +74,7 @@ class ArrowRows(Part):
 
     @abstractmethod
     def read(self, names: Sequence[str]) -> pa.Table:
-        """Return columns in the types of a report, each in one chunk."""
+        """Return these columns as a table with the types of a report, each in one chunk."""
 
     @property
     @abstractmethod
@@ -80,14 +84,17 @@ class ArrowRows(Part):
     @property
     @abstractmethod
     def filled(self) -> AbstractSet[str]:
-        """The columns that may have a value; empty lists do not count, except lists of IDs."""
+        """The columns that may have a value.
+
+        A file's column of only empty lists is left out, unless it has retrieved or reference IDs.
+        """
 
     def may_have(self, *columns: str) -> bool:
         """Return whether any sample may have a value in one of these columns."""
         return not all(map(self.is_null, columns))
 
     def cells(self, name: str) -> list[Any]:
-        """Return a column as Python values; IDs are kept, since comparisons read them again."""
+        """Return a column as Python values; cache sample IDs, which comparisons read again."""
         if name != "id":
             return self._values(name)
         key = (self._name, name)
@@ -120,7 +127,7 @@ class ArrowRows(Part):
 
     @property
     def id_range(self) -> IdRange | None:
-        """The range of the samples' IDs as they are written; None if any ID repeats."""
+        """The range of the samples' IDs, in the escaped form of the file; None if any repeats."""
         ids = self.column("id")
         ids = None if ids is None else ids.drop_null()
         if ids is None or not len(ids):
@@ -139,7 +146,7 @@ class ArrowRows(Part):
 
     @property
     def has_ties(self) -> bool:
-        """Whether any sample's metadata names tied documents."""
+        """Whether any sample's metadata has the key for tied ranks, `TIED`."""
         metadata = self.column("metadata")
         return metadata is not None and pc.any(pc.match_substring(metadata, TIED)).as_py() is True
 
@@ -206,28 +213,28 @@ class ArrowRows(Part):
         )
 
     def has_plain_targets(self, score: int) -> bool:
-        """Return whether all targets of all results are single reference IDs."""
+        """Return whether the column of reference IDs alone gives all targets.
+
+        Each target is then one ID, with grade 1.
+        """
         name = self._methods[score].name
         special = (f"{name}_details", f"{name}_grade", "references")
         return not self.is_null("reference_context_ids") and all(map(self.is_null, special))
 
     def column(self, name: str) -> Any:
-        """Return a column of the row group as one Arrow array; None if it is null throughout."""
+        """Return a column of the row group as one Arrow array; None if `is_null`."""
         if self.is_null(name):
             return None
         column: Any = self.read([name]).column(0).chunk(0)
         return column
 
     def cells_of(self, rows: Integers) -> list[dict[str, Any]]:
-        """Return all columns of some rows."""
+        """Return some rows, each as a mapping of all columns to Python values."""
         table = self.read(self.names).take(rows)
         return columns.rows_of(table, columns.escaped_in(table))
 
     def is_null(self, name: str) -> bool:
-        """Return whether a column is missing, or null throughout according to the file's footer.
-
-        Empty lists count as null there.
-        """
+        """Return whether a column is missing or known to have no value; see `filled`."""
         return name not in self.filled
 
     def _score(self, score: int) -> FoundColumns:
@@ -235,7 +242,7 @@ class ArrowRows(Part):
             return score_columns(self, self._methods[score].name)
 
     def _cells(self, row: int) -> dict[str, Any]:
-        """Return the cells from which a row's sample and results are made."""
+        """Return the Python values from which a row's sample and results are created."""
         first = row // _AT_ONCE * _AT_ONCE
         key = (self._name, first)
         last = self._read.last  # read once, since another thread may replace it
@@ -246,7 +253,10 @@ class ArrowRows(Part):
         return last[1][row - first]
 
     def _cold(self) -> tuple[pa.Table, frozenset[str]]:
-        """Return the columns from which rows are made, and the names of those with escapes."""
+        """Return the columns from which samples and results are created, as a table.
+
+        The second item has the names of its columns in which a text may have an escape.
+        """
         ends = ("_reason", "_details")
         names = [*columns.COLD, *self._own]
         names += [f"{method.name}{end}" for method in self._methods for end in ends]
@@ -259,7 +269,7 @@ class ArrowRows(Part):
 
     @cached_property
     def _own(self) -> list[str]:
-        """The user's own columns, without those of pandas and Dask such as __index_level_0__."""
+        """The columns that a user added, without those of pandas and Dask (__index_level_0__)."""
         return [name for name in self.names if name not in self._types and name[:2] != "__"]
 
 
@@ -284,12 +294,15 @@ class WaitingRows(ArrowRows):
 
     @cached_property
     def filled(self) -> AbstractSet[str]:
-        """The columns that have a value."""
+        """The columns that are not null throughout."""
         return {name for name in self.names if self._table[name].null_count < len(self)}
 
 
 def statistics_of(rows: ArrowRows, head: str, sums: SampleSums, scores: int) -> Statistics:
-    """Return the statistics of rows; `sums` are their sums over samples."""
+    """Return the statistics of rows, for a number of `scores`.
+
+    `head` is the report's head (see `columns.head`), and `sums` are the rows' `SampleSums`.
+    """
     return Statistics(
         head,
         len(rows),
@@ -375,7 +388,10 @@ def as_numbers(column: Any) -> Any:
 
 
 def size_of(value: Any) -> int:
-    """Return the size in bytes of a table, or of all arrays in a tuple or a data class."""
+    """Return the size in bytes of a table, of an array, or of all in a tuple or a data class.
+
+    Any other value counts as 0 bytes.
+    """
     if isinstance(value, tuple):
         return sum(map(size_of, value))
     if is_dataclass(value):

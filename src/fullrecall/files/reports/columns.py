@@ -1,8 +1,8 @@
 """The columns of a saved report: plain Arrow types under flat names, the same in every file.
 
 A sample has a column for each field. Each score S has columns for the measures (`S_first`,
-`S_relevant`, …), and a JSON column with the details of each row (`S_details`). Trivial values are
-null.
+`S_relevant`, …). For a row whose result does not follow from the other columns, the JSON column
+`S_details` has the whole result. Values that other columns imply are null.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from fullrecall.table.part import MemoryPart, Part, result_of
 VERSION = 2
 
 HEAD, ROW = "fullrecall", "row"
-"""The names of two columns: the report's head, the same in every row, and the row's number from 0.
+"""The names of two columns: the head of the report and the number of the row, from 0.
+
+The head is the JSON of the format's version and the methods, the same in every row.
 """
 
 _TEXTS = ("id", "group", "user_input", "reference", "response")
@@ -48,9 +50,9 @@ _JSON = {
     "references": "reference_context_ids",
     "metadata": "metadata",
 }
-"""Columns of JSON with the field of a sample that each holds.
+"""The columns of JSON, each with the field of a sample that it holds.
 
-`references` holds the reference IDs of samples in which some are graded or alternatives of each
+`references` is filled only for samples with reference IDs that are graded or alternatives of each
 other.
 """
 
@@ -72,7 +74,7 @@ SCORE_COLUMNS: dict[str, pa.DataType] = {
     "_verdict": pa.list_(pa.string()),
     "_details": pa.string(),
 }
-"""The endings of a score's columns, after its name."""
+"""The endings of a score's columns, which follow its name, with the type of each column."""
 
 SAMPLE_COLUMNS: dict[str, pa.DataType] = {
     HEAD: pa.string(),
@@ -91,7 +93,7 @@ COLD = (*_TEXTS, *LISTS, *_JSON, *_FLAGS)
 """The columns from which a sample is read."""
 
 ESCAPED = frozenset({*_TEXTS, *LISTS, "forbidden_ids"})
-"""A sample's columns whose texts are escaped as `unescaped` reads them; JSON has its own escapes.
+"""The columns of a sample whose texts `_escaped` escapes; the columns of JSON have JSON's escapes.
 """
 
 _ESCAPE = r"ud[89a-f][0-9a-f]{2}"
@@ -100,7 +102,7 @@ _TO_READ = re.compile(rf"(?<!\\)(\\++)({_ESCAPE})")
 
 
 def schema(methods: Sequence[Method]) -> pa.Schema:
-    """Return the columns of a report of these scores."""
+    """Return the Arrow schema of a report: the columns of samples, then those of each score."""
     fields = list(SAMPLE_COLUMNS.items())
     for method in methods:
         fields += [(f"{method.name}{end}", kind) for end, kind in SCORE_COLUMNS.items()]
@@ -108,16 +110,17 @@ def schema(methods: Sequence[Method]) -> pa.Schema:
 
 
 def head(methods: Sequence[Method]) -> str:
-    """Return the head of a report, which every row has."""
+    """Return the head of a report, which every row has: JSON of its version and methods."""
     return json.dumps(head_of(methods, VERSION))
 
 
 def arrow_table(
     part: Part, methods: Sequence[Method], rows: Iterable[int | None], default: Default = None
 ) -> pa.Table:
-    """Return the columns of a part whose rows have these numbers, None for unknown ones.
+    """Return a part as an Arrow table; `rows` has the number of each row, None if unknown.
 
-    Raises `ReportError` for metadata that JSON cannot hold, unless `default` makes plain values.
+    Raises `ReportError` for metadata that JSON would change or cannot hold, unless `default`
+    converts it to plain values.
     """
     columns = {
         HEAD: pa.repeat(head(methods), len(part)),
@@ -133,7 +136,7 @@ def arrow_table(
 
 
 def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample:
-    """Return the sample of a row; `user_columns` become metadata."""
+    """Return the sample in a row's cells; the values of `user_columns` become its metadata."""
     fields = {name: cells.get(name) for name in (*_TEXTS, *LISTS, *_FLAGS)}
     for column, name in _JSON.items():
         if cells.get(column) is not None:
@@ -158,7 +161,7 @@ def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
 
 
 def _with_odd(columns: dict[str, Any], samples: IdSamples, default: Default) -> dict[str, Any]:
-    """Return columns of samples after inserting the odd rows, which are stored separately."""
+    """Return columns with the rows of `samples.odd` inserted, which are stored as objects."""
     if not samples.odd:
         return columns
     order = np.arange(len(samples))
@@ -191,7 +194,7 @@ def _cells(sample: Sample, content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_plain(references: Any) -> bool:
-    """Return whether references are a list of IDs."""
+    """Return whether references are a list of strings: IDs without grades and alternatives."""
     return isinstance(references, list) and all(isinstance(each, str) for each in references)
 
 
@@ -208,7 +211,7 @@ def _array(values: Sequence[Any], name: str) -> Any:
 
 
 def _may_have_escapes(texts: Any) -> bool:
-    """Return whether any text of an Arrow array, or of its lists, may read as an escape."""
+    """Return whether any text of an Arrow array, or of its lists, may contain an escape."""
     flat = texts if pa.types.is_string(texts.type) else pc.list_flatten(texts)
     return pc.any(pc.match_substring(flat, r"\ud")).as_py() is True
 
@@ -220,13 +223,13 @@ def values_of(column: Any) -> list[Any]:
 
 
 def escaped_in(table: pa.Table) -> frozenset[str]:
-    """Return the columns of samples that have a text which may read as an escape."""
+    """Return the sample columns in which a text may contain an escape."""
     names = ESCAPED.intersection(table.column_names)
     return frozenset(name for name in names if _may_have_escapes(table[name]))
 
 
 def rows_of(table: pa.Table, escaped: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the rows of a table as Python values; the columns in `escaped` have escapes."""
+    """Return the rows of a table as Python values; unescape the columns in `escaped`."""
     rows: list[dict[str, Any]] = table.to_pylist()
     for name in escaped:
         for row in rows:
@@ -248,7 +251,7 @@ def _escaped(value: Any) -> Any:
 
 
 def unescaped(value: Any) -> Any:
-    """Return the text, or the lists of texts, of a cell."""
+    """Return a cell with the escapes in its text, or in its lists of texts, converted back."""
     if isinstance(value, str):
         return _TO_READ.sub(_read_escape, value) if r"\ud" in value else value
     return [unescaped(each) for each in value] if isinstance(value, list) else value
@@ -296,7 +299,7 @@ def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
 
 
 def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
-    """Return the columns of a score that are not null throughout, by their endings."""
+    """Return the columns of a score by their endings; a column left out is null throughout."""
     outcomes = part.outcomes(score)
     unscored = outcomes.status != SCORED
     values = method.headline.values(outcomes)
@@ -317,13 +320,14 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
 
 
 def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
-    """Return the columns whose values cannot be computed from the first positions."""
+    """Return `_ranks` and the columns of `FOLLOWING` that first positions do not imply."""
     ranks = outcomes.ranks
     cells = {} if ranks is None else {"_ranks": _list_array(ranks.values, ranks.offsets)}
     for end, name in FOLLOWING.items():
         if getattr(outcomes, name) is not None:
             cells[end] = _of_targets(outcomes, end)
-    # Cells are dropped row by row, so that the file does not depend on the chunks.
+    # Set weights to null in each row that has only weights of 1, so that the cells of a row do not
+    # depend on the rows that are written with it.
     for end in cells.keys() & _WEIGHTS:
         is_other = outcomes.weights(end[1:]) != 1
         is_plain = count_sums(is_other, outcomes.first.offsets) == 0
@@ -340,7 +344,10 @@ FOLLOWING = {
     "_support": "supports",
     "_steps": "steps",
 }
-"""Columns that can be computed from the first positions, with their fields in `FoundColumns`."""
+"""The columns that follow from the first positions if a field of `FoundColumns` is None.
+
+Each is given with that field; see `FoundColumns.first`.
+"""
 
 
 _WEIGHTS = frozenset({"_grade", "_size"})
@@ -350,8 +357,8 @@ _WEIGHTS = frozenset({"_grade", "_size"})
 def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
     """Fill the nulls of a column of `FOLLOWING` from the first positions; return None for None.
 
-    Rows that are written together have nulls if all their values are trivial; other rows of the
-    same file may have values.
+    The writer leaves nulls for rows that are written together if first positions imply all their
+    values; other rows of the same file may have values.
     """
     if column is None or not column.null_count:
         return column
@@ -360,7 +367,7 @@ def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
 
 
 def _of_targets(outcomes: FoundColumns, end: str) -> Any:
-    """Return a column of `FOLLOWING` with all values, even if first positions imply them."""
+    """Return a column of `FOLLOWING` with all its values, also those that could be null."""
     column_type: Any = SCORE_COLUMNS[end]
     kind = column_type.value_type
     if end in _WEIGHTS:
@@ -377,7 +384,10 @@ def _of_targets(outcomes: FoundColumns, end: str) -> Any:
 def _cold(
     part: Part, score: int, method: Method, outcomes: FoundColumns, values: Any
 ) -> dict[str, Any]:
-    """Return the columns of reasons, verdicts, and the details that no other column holds."""
+    """Return the columns of reasons, verdicts, and details; {} if no row needs any.
+
+    Details are the JSON of results that the other columns do not restore.
+    """
     rows: Iterable[int] = range(len(part))
     if isinstance(part, MemoryPart):
         rows = part.unusual(score)

@@ -50,7 +50,7 @@ VERSION = 4
 _END = "end of fullrecall report"
 
 _WRITTEN_TOGETHER = 256
-"""The number of rows that are written together, if many arrive together."""
+"""The most rows that are written to the file at once."""
 
 _NO_END = "its file has no end: the run was killed or is still running, or the file was cut off"
 
@@ -61,7 +61,7 @@ class JsonLinesWriter(RowWriter):
     def begin(self) -> None:
         """Open the file."""
         head = {**head_of(self.methods, VERSION), **self.origin._asdict()}
-        # Line-buffered: a killed run loses no row that it has scored.
+        # Line-buffered: a killed run keeps every row that was written.
         self._open("x")
         self._rows = 0
         self._digest = sha256()
@@ -91,7 +91,7 @@ class JsonLinesWriter(RowWriter):
         self._file = file
 
     def put(self, part: Part) -> None:
-        """Write rows, in chunks."""
+        """Write the rows of a part, in chunks."""
         results = [plain_results(part, score, method) for score, method in enumerate(self.methods)]
         rows = (
             {"sample": plain_sample(sample, default=self.default), "results": own_results}
@@ -130,7 +130,11 @@ class Head(BaseRecord):
 
 
 class Foot(BaseRecord):
-    """The last line of a report; `sha256` is the digest of all lines and of its other fields."""
+    """The last line of a report.
+
+    `samples` is the number of rows, `stopped` the reason why the run ended early, or None.
+    `sha256` is the digest of all lines before this one and of this line's other fields.
+    """
 
     kind: str
     samples: Annotated[int, Field(ge=0)]
@@ -139,7 +143,7 @@ class Foot(BaseRecord):
 
 
 _AT_ONCE = 4_096
-"""The number of lines of a part."""
+"""The most lines that become one part of the table."""
 
 
 def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
@@ -147,7 +151,8 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     address = address_of(path)
     data = Path(path).read_bytes() if address is None else Place(address, ReportError).read()
     path = shown_path(path)
-    # Do not use `splitlines`: JSON does not escape all other line separators in texts.
+    # `splitlines` would hide whether the data end in a line break, without which the last line is
+    # cut off.
     head, *lines = data.split(b"\n")
     methods, origin = _head(path, head)
     if lines and lines.pop():  # text after the last line break
@@ -172,7 +177,7 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
 
 
 def _foot(path: str | Path, line: bytes, number: int) -> Foot | None:
-    """Return the foot of a report; None if its last line is not a foot."""
+    """Return the foot of a report, its last line; None if this line has another kind."""
     with located(f"{path}:{number}"):
         foot = mapping(line)
         return Foot.read(foot) if foot.get("kind") == _END else None
@@ -187,7 +192,7 @@ def _check_digest(path: str | Path, before: memoryview, foot: Foot) -> None:
 
 
 def _head(path: str | Path, head: bytes) -> tuple[list[Method], Origin]:
-    """Return the methods and the origin from the first line of a report."""
+    """Return the methods and the origin (corpus and view) from the first line of a report."""
     with located(f"{path}:1"):
         content = mapping(head)
         if content.get("kind") == KIND:
@@ -199,7 +204,10 @@ def _head(path: str | Path, head: bytes) -> tuple[list[Method], Origin]:
 
 
 def methods_of(head: dict[str, Any], version: int) -> list[Method]:
-    """Return the methods in a report's head; raise `ReportError` for a wrong head or version."""
+    """Return the methods in a report's head.
+
+    Raises `ReportError` for a wrong head, another version, and two methods of one name.
+    """
     if head.get("version", version) != version:
         raise ReportError(
             f"the file has version {head['version']!r} of the format, this fullrecall reads "
@@ -216,7 +224,7 @@ def methods_of(head: dict[str, Any], version: int) -> list[Method]:
 def _parts(
     path: str | Path, lines: Sequence[bytes], methods: Sequence[Method], origin: Origin
 ) -> Iterator[MemoryPart]:
-    """Yield the rows of all lines, in chunks."""
+    """Yield the rows of all lines, in chunks; raise `ReportError` for a wrong row."""
     proofs = proofs_of(f"{path}:1", methods, origin)
     for first in range(0, len(lines), _AT_ONCE):
         yield _part(path, lines[first : first + _AT_ONCE], first + 2, methods, proofs)
@@ -230,7 +238,10 @@ def _part(
     methods: Sequence[Method],
     proofs: Sequence[Proof],
 ) -> MemoryPart:
-    """Return the rows of lines; the first of them is line `first` of the file."""
+    """Return the rows in `lines`, which begin at line `first` of the file.
+
+    Raises `ReportError`, with the line, for a row whose results do not follow from its sample.
+    """
     saved: list[list[Any]] = []
     samples: list[Sample] = []
     for number, line in enumerate(lines, start=first):

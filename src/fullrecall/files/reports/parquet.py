@@ -40,16 +40,16 @@ from fullrecall.table.part import MemoryPart, Part, Selection
 from fullrecall.table.table import Table
 
 GROUP_ROWS = 24_576
-"""The rows of a file: a constant, so that the same rows give the same files for any batch size."""
+"""The most rows of a file: a constant, so that batches of any size give the same files."""
 
 _GROUP_BYTES = 64 * 2**20
-"""The size in bytes at which a file is written, even if it has fewer rows."""
+"""The bytes of waiting rows at which a file is written, even with fewer rows than `GROUP_ROWS`."""
 
 _NO_END = "its directory has no end: the run was killed or is still running"
 
 
 class PartFile(BaseRecord):
-    """One file of a report."""
+    """One file of a report: its name, its number of rows, and the digest of its content."""
 
     name: str
     rows: int
@@ -94,7 +94,10 @@ class ParquetWriter(RowWriter):
         self._write_manifest(_NO_END)
 
     def resume(self, rows: int) -> None:
-        """Keep the files of the first `rows` rows; drop all other files."""
+        """Open the report at the path, and drop all rows after the first `rows`.
+
+        If a file has rows on both sides of this limit, the kept ones are written to a new file.
+        """
         self._folder = folder_at(self.path)
         written = _Source.at(self.path).manifest
         if written is None:
@@ -117,7 +120,7 @@ class ParquetWriter(RowWriter):
                 self._folder.remove(name)
 
     def _start(self, files: list[PartFile], rows: int) -> None:
-        """Start with the files, and the number of rows, that an earlier run wrote."""
+        """Lock the folder, and continue after the files and number of rows that it already has."""
         self._next = len(files)
         self._folder.lock()
         self._head = columns.head(self.methods)
@@ -149,7 +152,7 @@ class ParquetWriter(RowWriter):
         self._count += len(part)
 
     def _wait(self, table: pa.Table, part: Part) -> None:
-        """Keep a table of a part's rows until it is written."""
+        """Keep the table until it is written, with the sums over its rows, which `part` has."""
         self._tables.append(table)
         self._sums.append(SampleSums.of(part, self.methods))
         self._rows += table.num_rows
@@ -190,7 +193,8 @@ class ParquetWriter(RowWriter):
         """Drop the waiting rows."""
         self._tables = []
         self._sums = []
-        self._rows = self._bytes = 0  # the totals of the waiting tables, which are many in a stream
+        # Running totals over the waiting tables: a stream has too many to add them up each time.
+        self._rows = self._bytes = 0
         self._written_at = monotonic()
 
     def _write_manifest(self, stopped: str | None) -> None:
@@ -218,7 +222,9 @@ def _writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
         compression="zstd",
         use_dictionary=[f"{field.name}{_leaf(field.type)}" for field in repetitive],  # type: ignore[arg-type] # paths, too
         column_encoding={columns.ROW: "DELTA_BINARY_PACKED"},
-        store_schema=False,  # only Arrow reads that schema: other engines read the types of Parquet
+        # The types of Parquet suffice. A file with Arrow's schema was rewritten by another program:
+        # see `Files._statistics`.
+        store_schema=False,
     )
 
 
@@ -236,8 +242,9 @@ def opened(
 ) -> AnyEvaluation:
     """Return the report in files and directories; with `whole`, read and check all rows now.
 
-    Raises `ReportError` for paths without a report, files of several reports, damaged files, and
-    rows that `plan.assembled` refuses.
+    `rows` is the number of planned rows, None if unknown; see `plan.assembled`. Raises
+    `ReportError` for paths without a report, files of several reports, damaged files, and rows that
+    `plan.assembled` refuses.
     """
     sources = [_Source.at(path) for path in paths]
     if not sources:
@@ -254,7 +261,7 @@ def opened(
         proofs = proofs_of(names[0], methods, origin)
         for group in groups:
             _prove(group, methods, proofs)
-        for source in sources:  # raised last, since a row's error says more
+        for source in sources:  # last, since the error of a row is more specific than a digest's
             source.check()
     parts, stopped = assembled(groups, rows)
     report = make(methods, table=Table(methods, parts))
@@ -271,9 +278,9 @@ class _Source:
     filesystem: Any
     path: str
     files: dict[str, dict[str, str | None]]
-    """The paths of files, each with the columns that folders such as tenant=north name."""
+    """The path of each file, with the columns in its folders' names, such as tenant=north."""
     manifest: Manifest | None = None
-    """The manifest of a directory that this package wrote; None for the files of an engine."""
+    """The manifest of a directory; None for a single file, and if another program wrote it."""
 
     @classmethod
     def at(cls, path: str | Path) -> _Source:
@@ -368,14 +375,14 @@ def _groups(
 
 
 _PROVEN_AT_ONCE = 1_024
-"""The number of rows that are compared with their samples together."""
+"""The most rows that are compared with their samples at once."""
 
 
 def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) -> None:
-    """Raise `ReportError` for a row whose scores do not follow from its sample.
+    """Raise `ReportError` for scores that do not follow from their samples.
 
     The scores of the samples are computed again, turned into columns as the writer does, and
-    compared with each column of the file.
+    compared with each column of the file; so are the file's statistics.
     """
     column_of = cache(group.column)
     sums = []
@@ -414,7 +421,10 @@ def _rows_of(column: Any, rows: Integers, kind: pa.DataType) -> Any:
 def _check_cells(
     column_of: Callable[[str], Any], rows: Integers, part: MemoryPart, method: Method
 ) -> None:
-    """Raise `Contradiction` for a cell of these rows that does not follow from the samples."""
+    """Raise `Contradiction` for a saved cell that differs from the part with derived results.
+
+    `rows` are the indices of the part's rows in the saved columns.
+    """
     cells = columns.score_cells(part, 0, method)
     for end, kind in columns.SCORE_COLUMNS.items():
         name = f"{method.name}{end}"
@@ -433,7 +443,10 @@ def _check_cells(
 
 
 def _difference(saved: Any, derived: Any, name: str) -> str | None:
-    """Describe how a cell differs; return None if it does not. An empty list equals None."""
+    """Describe how a saved cell differs from the derived value; None if they agree.
+
+    Empty lists and texts equal None.
+    """
     if not saved and not derived and saved != 0.0 and derived != 0.0:
         return None
     if not name.endswith("_details") or saved is None or derived is None:

@@ -17,7 +17,7 @@ from fullrecall.scorers.result import Method
 from fullrecall.table.part import Part
 
 _WRONG = (FullrecallError, ValueError, TypeError, LookupError, RuntimeError, OSError)
-"""The errors of reading content that no run writes, including pyarrow's."""
+"""The errors, including pyarrow's, that damaged or foreign content raises when it is read."""
 
 
 @contextmanager
@@ -39,15 +39,15 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def as_line(content: object) -> str:
-    """Return plain values as one line of JSON in UTF-8.
+    """Return plain values as one line of JSON that can be encoded in UTF-8.
 
-    Raises `ReportError` for a text with the two halves of a character as two surrogates: JSON would
-    read them as the character, so that the text would come back changed.
+    Raises `ReportError` for a text in which two surrogates are the halves of a character: JSON
+    would read them as that character, so that the text would come back changed.
     """
     line = _ENCODER.encode(content)
     try:
         line.encode()
-    except UnicodeEncodeError:  # JSON input may have a lone surrogate, which UTF-8 cannot encode
+    except UnicodeEncodeError:  # JSON input may have a lone surrogate: escape it for UTF-8
         problem = changed_by_json(line)
         if problem is not None:
             raise ReportError(problem) from None
@@ -56,7 +56,7 @@ def as_line(content: object) -> str:
 
 
 def head_of(methods: Sequence[Method], version: int) -> dict[str, Any]:
-    """Return the head of a report, the first line of its file."""
+    """Return the head of a report: its kind, the version of its format, and its methods."""
     plain_methods = [plain_method(method) for method in methods]
     return {"kind": KIND, "version": version, "methods": plain_methods}
 
@@ -87,9 +87,9 @@ def parsed(text: str | bytes) -> Any:
 
 
 def mapping(text: str | bytes) -> dict[str, Any]:
-    """Return the object of a JSON text, or {} if its value is not an object.
+    """Return the object in a JSON text; {} for another value, or a text that is not JSON.
 
-    Raises the errors of `parsed`.
+    Raises `ReportError` for values that `parsed` refuses.
     """
     try:
         content = parsed(text)

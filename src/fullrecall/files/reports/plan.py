@@ -1,4 +1,4 @@
-"""Join row groups by row number: count each row once, and name missing rows."""
+"""Join row groups by row number: keep each row once, and describe missing rows."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from fullrecall.table.part import Part, Selection
 _RUNS_SHOWN = 5
 
 _LAST = np.iinfo(np.int64).max
-"""The position of rows without a number, which come last."""
+"""The number given to rows without a number, so that they are sorted last."""
 
 
 def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Part], str | None]:
-    """Return row groups as parts of one report, and a description of the missing rows, or None.
+    """Return row groups as parts of one report, and a description of problems, or None.
 
-    `rows` is the number of planned rows. A row number that occurs twice counts once. If some rows
-    have numbers, rows without a number come last, and each of them counts. Raises `ReportError` if
-    repeated rows differ in content, and if no row has a number although `rows` is given.
+    Problems are missing, unplanned, and unnumbered rows. `rows` is the number of planned rows, None
+    if unknown. Rows with the same number are kept once. If some rows have numbers, all rows without
+    one are kept, at the end. Raises `ReportError` if rows with the same number differ in content,
+    and if no row has a number although `rows` is given.
     """
     runs = _runs_apart(groups)
     if runs is not None:
@@ -43,7 +44,7 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
                 "rows=… needs numbered rows: pass position=… to the BatchScorer that scores them"
             )
         return groups, None
-    # Groups are sorted by row and name: the report does not depend on the order of its files.
+    # Sort groups by first row number and name: the report does not depend on the order of files.
     numbered.sort(key=lambda each: (int(each[1].min()), str(each[0])))
     groups = [group for group, _ in numbered]
     row_numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for _, numbers in numbered)])
@@ -59,7 +60,10 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
 
 
 def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) -> Integers:
-    """Return an order of rows without repeated rows; it does not depend on the order of files."""
+    """Return the order with one row for each repeated number; raise `ReportError` if they differ.
+
+    Rows of an order are indices over all groups, and `row_numbers` has the number of each.
+    """
     same = _repeated(row_numbers[order])
     repeats = np.concatenate([same, [False]]) | np.concatenate([[False], same])
     copies: dict[int, set[str]] = defaultdict(set)
@@ -79,13 +83,19 @@ def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) ->
 
 
 def _repeated(numbers: Integers) -> NDArray[np.bool_]:
-    """Return for each of these ascending row numbers but the last whether the next is equal."""
+    """Return for each of these sorted row numbers, except the last, whether the next is equal.
+
+    Rows without a number are not equal.
+    """
     repeated: NDArray[np.bool_] = (np.diff(numbers) == 0) & (numbers[1:] != _LAST)
     return repeated
 
 
 def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, str]]:
-    """Yield each row with a digest of its content; costs and seconds are left out."""
+    """Yield each row with a digest of its content, but for token usage and seconds.
+
+    `rows` are sorted indices over all groups.
+    """
     start = 0
     for group in groups:
         own = rows[(rows >= start) & (rows < start + len(group))]
@@ -97,7 +107,8 @@ def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, 
 
 def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
     free = dict(cells)
-    # A restarted worker pays and waits again for the same rows, so these values may differ.
+    # A restarted worker pays and waits again for the same rows: ignore usage and seconds, so that
+    # its rows are not taken for different ones.
     for name, value in cells.items():
         if name.endswith("_details") and value is not None:
             free[name] = {**json.loads(value), "usage": None}
@@ -107,9 +118,10 @@ def _without_costs(cells: dict[str, Any]) -> dict[str, Any]:
 
 
 def _runs_apart(groups: Sequence[RowGroup]) -> list[tuple[int, int]] | None:
-    """Return the first and the last row number of each group, ascending.
+    """Return the first and the last row number of each group, in ascending order.
 
-    Returns None if a group's rows are not numbered consecutively, or a number repeats.
+    Returns None if there is no group, if a group's rows are not numbered consecutively, or if the
+    ranges of two groups overlap.
     """
     runs = []
     for group in groups:
@@ -127,7 +139,9 @@ def _missing_or_unplanned(
 ) -> str | None:
     """Describe the missing, the unplanned and the unnumbered rows; return None if there are none.
 
-    `firsts` and `lasts` are the ends of the runs of numbers that were read, ascending.
+    `firsts` and `lasts` are the first and last numbers of each consecutive range of rows read,
+    ascending. `rows` is the planned total; if it is None, the largest number read is the last
+    planned one. `unnumbered` counts the rows without a number.
     """
     planned = int(lasts.max(initial=-1)) + 1 if rows is None else rows
     before = np.concatenate([[-1], np.minimum(lasts, planned - 1)])
@@ -160,7 +174,7 @@ def _runs_of(numbers: Integers) -> tuple[Integers, Integers]:
 
 
 def _in_words(firsts: Integers, lasts: Integers) -> str:
-    """Return ranges of numbers in words: "500 to 999, 2,000, and 12 more ranges"."""
+    """Return ranges of numbers in words, such as "500 to 999, 2,000, and 12 more ranges"."""
     runs = list(zip(firsts.tolist(), lasts.tolist(), strict=True))
     shown = [f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in runs[:_RUNS_SHOWN]]
     more = len(runs) - _RUNS_SHOWN

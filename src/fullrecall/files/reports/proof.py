@@ -28,7 +28,7 @@ from fullrecall.table.origin import Origin
 from fullrecall.table.part import ColumnResults, MemoryPart, Results
 
 
-class Contradiction(ReportError):  # noqa: N818 - what a reader makes a `ReportError` of
+class Contradiction(ReportError):  # noqa: N818 - caught, and raised again as a `ReportError`
     """A row's result does not follow from its sample; `row` is its index among those compared."""
 
     def __init__(self, row: int, problem: str) -> None:
@@ -50,9 +50,11 @@ class Proof:
         statuses: Sequence[str],
         saved: Sequence[Callable[[], Result]],
     ) -> MemoryPart:
-        """Return the samples with results derived from them; `saved` reads the results of the file.
+        """Return the samples with the results that are derived from them.
 
-        `statuses` are those of the file. Raises `Contradiction` for the first wrong result.
+        `statuses` are those of the file, and each function in `saved` reads one of its results: a
+        result by a judge, or of an unscored sample, is derived from the saved one, too. Raises
+        `Contradiction` for the first wrong result.
         """
         if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(statuses):
             scored = ScoredIds.of(samples)
@@ -76,9 +78,10 @@ class Proof:
     def score(
         self, samples: Sequence[Sample], saved: Sequence[Any]
     ) -> tuple[FoundColumns, Results]:
-        """Derive the results of rows, compare them with a file's plain values, and return them.
+        """Return the results that are derived from samples, as columns and objects.
 
-        Raises `Contradiction` for the first row whose result is wrong or does not follow.
+        `saved` are the file's results as plain values. Raises `Contradiction` for the first one
+        that is wrong or differs from the derived result.
         """
         statuses = [str(type(each) is dict and each.get("status")) for each in saved]
         part = self.derived(samples, statuses, [partial(self._read, each) for each in saved])
@@ -94,7 +97,7 @@ class Proof:
         return ResultRecord.read(content).as_found(self._method)
 
     def _score(self, sample: Sample) -> Result:
-        assert self._derivation.scorer is not None  # noqa: S101 - it asks nobody
+        assert self._derivation.scorer is not None  # noqa: S101 - `makes_no_requests`
         return self._derivation.scorer.score(sample)
 
 
@@ -108,7 +111,7 @@ def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Pro
 
 
 _GIVEN = frozenset({"scored", "undefined", "unjudged"})
-"""Statuses that follow from a sample; a run may leave any sample unscored."""
+"""The statuses that follow from a sample; "unscored" does not, since a run may end early."""
 
 _ABSENT = object()
 

@@ -34,7 +34,7 @@ Default = Callable[[Any], Any] | None
 """A function that converts metadata that JSON would change, or cannot hold, to plain values."""
 
 _MOST = 10**4_000
-"""The smallest whole number with more digits than Python parses."""
+"""Whole numbers from here on are refused: Python does not parse more than 4,300 digits."""
 
 _STATUSES = frozenset(Status)
 
@@ -60,7 +60,7 @@ class BaseRecord(BaseModel):
 
     @property
     def value(self) -> Any:
-        """The object that was saved."""
+        """The original object, created again from its saved form."""
         return self.original(**{name: _value(content) for name, content in self})
 
 
@@ -197,7 +197,7 @@ class ResultRecord(BaseRecord):
         return self
 
     def result(self, method: Method) -> Result:
-        """Return the saved result; `ReportError` unless its score follows from its findings."""
+        """Return the saved result; raise `ReportError` if its findings give another score."""
         result = self.as_found(method)
         score = result.score
         if self.score != score and (
@@ -253,7 +253,7 @@ def check_row(value: object, methods: Sequence[Method]) -> RowRecord:
 
 
 def row_of(value: object, methods: Sequence[Method]) -> tuple[Sample, tuple[Result, ...]]:
-    """Return a row's sample and results; do not check that these follow from the sample.
+    """Return a row's sample and results, without a check that the results follow from the sample.
 
     Raises `ReportError` for any value but a row of these methods.
     """
@@ -270,7 +270,7 @@ def row_of(value: object, methods: Sequence[Method]) -> tuple[Sample, tuple[Resu
 
 
 def sample_of(fields: dict[str, Any]) -> Sample:
-    """Return the sample of saved fields; `ReportError` for wrong fields."""
+    """Return the sample with these saved fields; raise `ReportError` for wrong fields."""
     try:
         return Sample(**fields)
     except InputError as error:
@@ -377,10 +377,10 @@ def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[
 
 
 def as_kept(value: Any, where: str, default: Default = None) -> Any:
-    """Return a value in the form that JSON restores; `default` converts values that JSON changes.
+    """Return a value as plain values that JSON restores; `default` converts values that it changes.
 
-    Raises `ReportError` with the place if JSON changes a value and `default` is None or does not
-    return a plain value.
+    With `default`, tuples become lists, and other mappings become dicts. Raises `ReportError` with
+    the place if JSON would change a value and `default` is None or does not return a plain value.
     """
     is_readable = isinstance(value, int) and abs(value) < _MOST
     is_finite = isinstance(value, float) and isfinite(value)
@@ -423,7 +423,7 @@ def _made_by(default: Callable[[Any], Any], value: object, where: str) -> Any:
 
 
 def check_retrieved(sample: Sample, result: Result) -> None:
-    """Raise `ReportError` if a result counts more contexts than its sample has."""
+    """Raise `ReportError` if a result has more retrieved contexts than its sample."""
     ids = sample.retrieved_context_ids
     if ids is not None and result.retrieved > len(ids):
         raise ReportError(

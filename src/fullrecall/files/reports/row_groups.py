@@ -50,14 +50,18 @@ class Files(ReadColumns):
     def _statistics(self, path: str) -> Statistics | None:
         metadata = self.file(path).metadata
         pairs = metadata.metadata or {}
-        # A program that changes rows by Arrow, and keeps these pairs, adds Arrow's schema.
+        # A file with Arrow's schema was rewritten by another program, so the statistics that it
+        # kept may be stale: ignore them.
         if KEY.encode() not in pairs or b"ARROW:schema" in pairs or metadata.num_row_groups != 1:
             return None
         statistics = Statistics.read(pairs[KEY.encode()], path)
         return statistics if statistics and statistics.rows == metadata.num_rows else None
 
     def heads(self, path: str) -> list[str]:
-        """Return the distinct heads of the rows of a file; a valid report has one."""
+        """Return the distinct report heads (JSON of the methods) in a file's rows.
+
+        A valid report has exactly one.
+        """
         statistics = self.statistics(path)
         if statistics is not None:
             return [statistics.head]
@@ -67,7 +71,7 @@ class Files(ReadColumns):
     def _opened(self, path: str) -> pq.ParquetFile:
         try:
             source = self._filesystem.open_input_file(path)
-            # Every row has the same head: as a dictionary it is decoded once.
+            # Every row has the same head: read the column as a dictionary, to decode it once.
             return pq.ParquetFile(source, read_dictionary=[columns.HEAD])
         except KeyError:
             problem = f"is not a saved report: it has no column {columns.HEAD!r}"
@@ -81,7 +85,10 @@ class Files(ReadColumns):
 
 
 class RowGroup(ArrowRows):
-    """The rows of a row group of a file, with the statistics that the file may have."""
+    """The rows of one row group of a file, and their statistics if the file has saved ones.
+
+    `partition` has the columns in the names of the file's folders, with their values.
+    """
 
     def __init__(
         self,
@@ -126,7 +133,7 @@ class RowGroup(ArrowRows):
         return super().id_range if self.statistics is None else self.statistics.ids
 
     def distinct(self, score: int) -> DistinctRows | None:
-        """Return the distinct findings, each with its number of rows; None if not saved."""
+        """Return the rows with distinct findings, with the number of each; None if not saved."""
         return None if self.statistics is None else self.statistics.distinct[score]
 
     def notes(self, score: int) -> Counter[str]:
@@ -139,21 +146,24 @@ class RowGroup(ArrowRows):
         return super().verdicts(score) if own is None else own.sums.verdicts[score]
 
     def unanswerable(self) -> tuple[int, int]:
-        """Return the number of unanswerable questions, and of those with an empty retrieval."""
+        """Return the numbers of unanswerable questions with a retrieval, and with an empty one."""
         own = self.statistics
         return super().unanswerable() if own is None else (own.sums.unanswerable, own.sums.empty)
 
     def retrievals(self) -> Counter[str]:
-        """Return the counts of the records; see `Part.retrievals`."""
+        """Return the counts of the samples' retrievals; see `Part.retrievals`."""
         return super().retrievals() if self.statistics is None else self.statistics.sums.retrievals
 
     def tied(self, k: int) -> int:
-        """Return the number of samples with documents of one score on both sides of rank `k`."""
+        """Return the number of samples in which ranks `k` and `k` + 1 are tied by equal scores."""
         no_ties = self.statistics is not None and not self.statistics.has_ties
         return 0 if no_ties else super().tied(k)
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        """Return columns in the types of a report, converted from the types that engines write."""
+        """Return these columns, converted from an engine's types to those of a report.
+
+        A column that only the names of folders have gets the value there in all rows.
+        """
         file = self._files.file(self.path)
         with located(f"{self.path} cannot be read"):
             # Columns are read in this thread: reading in Arrow's threads took 16 MiB more for
@@ -176,7 +186,7 @@ class RowGroup(ArrowRows):
 
     @cached_property
     def filled(self) -> AbstractSet[str]:
-        """The columns that may have a value, according to the file's footer."""
+        """The columns that may have a value, according to the file's footer and folders."""
         group = self._files.file(self.path).metadata.row_group(self._group)
         filled = set(columns.LISTS) & set(self.names)  # the footer counts an empty list as missing
         for index in range(group.num_columns):
@@ -184,8 +194,8 @@ class RowGroup(ArrowRows):
             statistics = column.statistics
             nulls = None if statistics is None else statistics.null_count
             if nulls is None or nulls < column.num_values:
-                # Columns are found by path: a user's column of mappings may have a key with the
-                # name of a score.
+                # Take the first name of the path: in a user's column of mappings, a key may have
+                # the name of a score's column.
                 filled.add(column.path_in_schema.partition(".")[0])
         types = self._files.file(self.path).schema_arrow
         filled = {name for name in filled if not pa.types.is_null(types.field(name).type)}

@@ -18,7 +18,10 @@ from fullrecall.table.origin import UNKNOWN, Origin
 from fullrecall.table.part import MemoryPart, Part
 
 MOST_SECONDS = 20.0
-"""The longest time that rows wait to be written: a killed run loses at most this much work."""
+"""The seconds after which waiting rows are written as soon as the next row comes.
+
+A killed run thus loses little work.
+"""
 
 
 class RowWriter(ABC):
@@ -27,12 +30,13 @@ class RowWriter(ABC):
     With `after`, it continues the report at its path: it keeps that many rows and drops later ones.
     `stopped` is saved as the reason why a run ended early; an error inside the context sets it.
     Raises `ReportError` if another run writes to its path. Methods raise `OSError` if a file cannot
-    be written, and `ReportError` for metadata that JSON would change or cannot hold.
+    be written, and `ReportError` for metadata that JSON would change or cannot hold, unless
+    `default` converts it.
     """
 
     stopped: str | None = None
     together = 1
-    """The number of single rows that are written together."""
+    """The number of rows that `write` collects before they are written."""
 
     def __init__(
         self,
@@ -63,12 +67,12 @@ class RowWriter(ABC):
         """Open the report at the path, and drop all rows after the first `rows`."""
 
     def add(self, part: Part) -> None:
-        """Write rows that were scored together."""
+        """Write the waiting rows, then those of a part."""
         self.settle()
         self.put(part)
 
     def write(self, sample: Sample, results: Sequence[Result]) -> None:
-        """Write one row."""
+        """Write one row, perhaps later, together with the next rows."""
         self._waiting.append((sample, results))
         late = monotonic() - self._settled_at > MOST_SECONDS
         if len(self._waiting) >= self.together or late:
@@ -84,7 +88,7 @@ class RowWriter(ABC):
 
     @abstractmethod
     def put(self, part: Part) -> None:
-        """Write rows."""
+        """Write the rows of a part."""
 
     @abstractmethod
     def finish(self) -> None:
@@ -105,7 +109,7 @@ class RowWriter(ABC):
     ) -> None:
         if error is not None:
             self.stopped = ending(error)
-        # If a write failed, closing would fail at the same rows: raise the first error.
+        # After an error, ignore a failure to write the rest, so that the first error is raised.
         with suppress(OSError) if error is not None else nullcontext():
             try:
                 if not isinstance(error, OSError):  # an `OSError` may leave half a row

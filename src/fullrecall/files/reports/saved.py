@@ -1,6 +1,6 @@
-"""Saved reports: JSON Lines for people and diffs, Parquet for size; one schema behind both.
+"""Save and load reports, as JSON Lines or Parquet.
 
-This module chooses the form by the file's name, and decides whether an existing file may be
+This module chooses the format by the file's name, and decides whether an existing file may be
 replaced.
 """
 
@@ -34,7 +34,7 @@ from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
 from fullrecall.table.origin import UNKNOWN, Origin
 
 _ENDINGS = (LATE, INTERRUPTED, OVER_BUDGET)
-"""The reasons for which a run leaves its last samples unscored."""
+"""The reasons, in the notes of unscored samples, that the run ended before it scored them."""
 
 SUFFIXES = (".jsonl", ".parquet")
 """The endings of the names of saved reports."""
@@ -57,9 +57,9 @@ def save(
     path = as_path(path)
     _check_target(path, replace=replace)
     make = _writer_class(path)
-    path = path.resolve()  # a link stays, and points to the new report
-    # Written to a temporary path, then moved, so that a run that dies while it writes leaves
-    # the old report.
+    path = path.resolve()  # replace the target of a link, not the link
+    # Write to a temporary path, then move the report: if this process dies while it writes, the old
+    # report stays.
     part = temporary_path(path)
     try:
         with make(part, report.methods, report.origin, default=default) as writing:
@@ -74,7 +74,7 @@ def save(
 def _save_at(
     report: Evaluation, address: str, *, replace: bool, default: Callable[[Any], Any] | None
 ) -> None:
-    """Write a report to an address; an existing report is removed first."""
+    """Write a report to an address; with `replace`, an existing report is removed first."""
     _check_suffix(_path_in(address))
     check_address(address, replace=replace, way_out=way_out())
     clear_address(address)
@@ -106,7 +106,10 @@ def _put_in_place(part: Path, path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a report, if there is one; keep the files of other programs."""
+    """Remove a report, if there is one.
+
+    A directory's other files stay; they make it raise `OSError`.
+    """
     path = path.resolve()
     if not path.is_dir():
         path.unlink(missing_ok=True)
@@ -131,8 +134,9 @@ def writer(
     """Return a writer for the rows of a run; with `after`, it keeps that many rows of the report.
 
     Without `after`, the path must not exist. A name that ends in ".parquet" becomes a directory of
-    complete files. `origin` is that of the report. Raises `ReportError` for another
-    suffix, for a path that exists, and while another run writes there.
+    complete files. `origin` is the corpus of the labels and the scored list. Raises `ReportError`
+    for another suffix, for a path that exists (with `after`, if it has other files), and while
+    another run writes there.
     """
     address = address_of(path)
     if address is None:
@@ -149,8 +153,8 @@ def finished(path: str | Path, methods: Sequence[Method], origin: Origin) -> Eva
 
     They end before the first row that was unscored because the run ended: by a deadline, a budget,
     an interruption, or a model that no longer answered. `stopped` is None if all rows of a complete
-    report are finished. Raises `ReportError` for the output of another run, and for a path with any
-    other file.
+    report are finished. Raises `ReportError` for a report by other methods, or of another `origin`,
+    and for a path with any other file.
     """
     if not _exists(path):
         return None
@@ -176,7 +180,7 @@ def _finished_rows(report: Evaluation) -> int:
         notes = {row: report.table.result(row, score).note for row in unscored}
         ended = (row for row in unscored if any(why in notes[row] for why in _ENDINGS))
         rows = min(rows, next(ended, rows))
-        # At the end of a stopped run, its model no longer answered.
+        # Drop the last rows of a stopped run that were not judged: its model no longer answered.
         while report.stopped is not None and NOT_JUDGED in notes.get(rows - 1, ""):
             rows -= 1
     return rows
@@ -248,7 +252,7 @@ def _is_parquet(path: str | Path) -> bool:
 
 
 def _parquet() -> Any:
-    """Return the module that reads and writes Parquet; `MissingExtraError` without pyarrow."""
+    """Return the module for reports as Parquet; raise `MissingExtraError` without pyarrow."""
     pyarrow("a report as Parquet")
     from fullrecall.files.reports import parquet
 
@@ -256,7 +260,7 @@ def _parquet() -> Any:
 
 
 def _exists(path: str | Path) -> bool:
-    """Return whether the output path exists."""
+    """Return whether a run's output path exists; raise `ReportError` for a wrong address."""
     address = address_of(path)
     if address is None:
         return os.path.lexists(as_path(path, "output"))
@@ -267,7 +271,7 @@ def _exists(path: str | Path) -> bool:
 
 
 def _check_own(path: str | Path) -> None:
-    """Raise `ReportError` unless the path has a report or an empty file."""
+    """Raise `ReportError` unless the path has a report, or an empty local file."""
     address = address_of(path)
     if address is not None:
         if not is_report(address):

@@ -10,7 +10,7 @@ from fullrecall._util.places import Place, address_of
 from fullrecall.errors import FullrecallError, ReportError
 
 KIND = "fullrecall report"
-"""The kind that the first line of a report's file names."""
+"""The value of `kind` in a report's first line and manifest."""
 
 MANIFEST = "_manifest.json"
 """The name of the file that lists a report's files; Parquet readers skip names that begin with _.
@@ -20,7 +20,7 @@ _OWN_FILE = re.compile(rf"\.?({re.escape(MANIFEST)}|part-\d{{5,}}\.parquet)")
 """The names of the files in a report's directory; a leading dot marks an unfinished file."""
 
 _COLUMN = b"fullrecall"
-"""A column that every Parquet file of a report has."""
+"""The name of a column that every Parquet file of a report has."""
 
 _LONGEST_FOOTER = 2**20
 
@@ -28,8 +28,9 @@ _BEGINNING = f'{{"kind": "{KIND}"'.encode()
 
 
 def is_report(path: str | Path, error: type[FullrecallError] = ReportError) -> bool:
-    """Return whether a file or a directory begins like a saved report.
+    """Return whether a file or a directory has the marks of a saved report.
 
+    They are the beginning of the first line, a column of a Parquet file, or a directory's manifest.
     Raises `error` if an address cannot be reached.
     """
     address = address_of(path)
@@ -42,11 +43,11 @@ def is_report(path: str | Path, error: type[FullrecallError] = ReportError) -> b
         if path.suffix == ".parquet":
             return path.is_file() and _COLUMN in _footer(path)
         if path.suffix != ".jsonl" or not path.is_file():
-            return False  # a pipe can be read only once
+            return False  # do not read a pipe, which can be read only once
         with path.open("rb") as file:
             return file.read(len(_BEGINNING)) == _BEGINNING
     except OSError:
-        return False  # the reader of the file raises the error
+        return False  # reading the file later raises the error
 
 
 def _is_report_at(place: Place) -> bool:

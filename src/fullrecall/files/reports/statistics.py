@@ -1,7 +1,7 @@
 """The statistics of a file's rows, kept in its metadata: a summary reads them instead of rows.
 
-Statistics of several files can be merged exactly. They are counts, sums of fractions, and distinct
-findings with their numbers of rows, to which the formula of each measure applies.
+Statistics of several files can be merged exactly. They are counts, exact sums, and the distinct
+findings with the number of rows that have each, from which every measure can be computed.
 """
 
 from __future__ import annotations
@@ -30,11 +30,17 @@ KEY = "fullrecall.statistics"
 _VERSION = 1
 
 _TYPES: dict[str, Any] = {"status": np.int8, "grade": np.float64, "size": np.float64, "steps": STEP}
-"""The types of columns of findings; others are `int32`."""
+"""The NumPy types of the fields of `FoundColumns` that are not `int32`."""
 
 
 class SampleSums(NamedTuple):
-    """Sums over rows for which samples and results must be read; see the methods of `Part`."""
+    """Sums over rows that can be computed only from samples and results.
+
+    - `unanswerable`: the number of unanswerable questions; `empty`: of those, the number with an
+      empty retrieval.
+    - `retrievals`: the counts that `Part.retrievals` returns.
+    - `verdicts`: for each score, the sums over its verdicts, or None if it has none.
+    """
 
     unanswerable: int
     empty: int
@@ -49,7 +55,7 @@ class SampleSums(NamedTuple):
 
     @classmethod
     def joined(cls, sums: Sequence[SampleSums]) -> SampleSums:
-        """Return the sums over all parts."""
+        """Return the sums over all rows, from the sums over the rows of each part."""
         unanswerable, empty, retrievals, verdicts = zip(*sums, strict=True)
         return cls(
             sum(unanswerable),
@@ -62,11 +68,14 @@ class SampleSums(NamedTuple):
 class Statistics(NamedTuple):
     """The statistics of the rows of a file.
 
-    - `head`: the head of the report. `first`: the number of the first row, if all are numbered
-      consecutively, else None.
-    - `ids`: the range of the IDs, None if any repeats. `has_ties`: whether any sample names tied
-      documents.
-    - `notes` and `distinct` have one item for each score.
+    - `head`: the JSON of the report's methods, as `columns.head` returns it.
+    - `rows`: the number of rows.
+    - `first`: the number of the first row, or None if the rows are not numbered consecutively.
+    - `ids`: the range of the IDs, or None if any repeats.
+    - `has_ties`: whether any run has equal scores, so that ranks are tied.
+    - `notes`: for each score, the notes of unscored rows, with the number of rows that have each.
+    - `distinct`: for each score, the rows with distinct findings, or None if there are too many.
+    - `sums`: the sums over samples and results.
     """
 
     head: str
@@ -98,9 +107,9 @@ class Statistics(NamedTuple):
 
     @classmethod
     def read(cls, text: bytes, where: str) -> Statistics | None:
-        """Parse saved statistics.
+        """Return saved statistics; None if they are of another version.
 
-        Return None for another version, raise `ReportError` for wrong ones.
+        Raises `ReportError`, which begins with `where`, if they cannot be read.
         """
         with located(f"{where}: its statistics cannot be read"):
             content = mapping(text)
@@ -119,7 +128,7 @@ class Statistics(NamedTuple):
 
 
 def _key(name: Any) -> Any:
-    """Return a key of `Part.retrievals`: a text, or the names of lists and the counted item."""
+    """Return a key of `Part.retrievals` from JSON: a text, or a tuple as in `funnel_counts`."""
     return name if isinstance(name, str) else (tuple(name[0]), name[1])
 
 
@@ -129,7 +138,10 @@ def _verdicts(sums: Iterable[str]) -> VerdictSums:
 
 
 def _plain_distinct(distinct: DistinctRows | None) -> dict[str, Any] | None:
-    """Return the columns of distinct rows that are not None; lists become values and offsets."""
+    """Return distinct rows as plain JSON values, without columns that are None.
+
+    A column of lists becomes its values and its offsets.
+    """
     if distinct is None:
         return None
     columns = distinct.columns

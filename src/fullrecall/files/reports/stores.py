@@ -24,7 +24,7 @@ class LocalFolder:
         self.path.mkdir()
 
     def lock(self) -> None:
-        """Keep other runs out; `ReportError` if another run writes here."""
+        """Keep other runs out; raise `ReportError` if one writes here. Does nothing on Windows."""
         if sys.platform == "win32":
             return
         self._descriptor = os.open(self.path, os.O_RDONLY)
@@ -73,7 +73,7 @@ class RemoteFolder(Place):
 
     @property
     def is_free(self) -> bool:
-        """Whether the folder has no file; some stores keep an empty folder."""
+        """Whether the address has no file, and no folder with files; stores may keep empty ones."""
         kind = self.kind
         return kind is None or (kind == "folder" and not self.names())
 
@@ -87,7 +87,7 @@ def folder_at(path: str | Path) -> LocalFolder | RemoteFolder:
 def check_address(address: str, *, replace: bool, way_out: str) -> None:
     """Raise `ReportError` unless a report may be written to an address.
 
-    With `replace`, a report, or an empty file, may be there.
+    With `replace`, it may have a file, or a folder with only a report's files.
     """
     place = RemoteFolder(address, ReportError)
     if place.is_free:
