@@ -1,8 +1,8 @@
-"""Measures as values; each is a formula over a scorer's findings.
+"""Measures as immutable objects; each computes a number from a scorer's findings.
 
 `Recall` is a measure, and so are `Recall @ 5`, which counts the first 5 ranks, and
-`nDCG(gain="exponential") @ 10`, which has a parameter of its own. A measure is immutable, prints as
-it is typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`.
+`nDCG(gain="exponential") @ 10`, which also sets the parameter `gain`. A measure prints as it is
+typed, and has a text form that `parse` reads: `ndcg(gain=exponential)@10`.
 """
 
 from contextlib import suppress
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from fullrecall._util import lazy
 from fullrecall.errors import ParameterError
 
-if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
+if TYPE_CHECKING:  # `lazy` reads these imports as the list of all exports
     from fullrecall.measures.budgets import CutBudget as CutBudget
     from fullrecall.measures.budgets import calls as calls
     from fullrecall.measures.budgets import seconds as seconds
@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.measures.text import parse_threshold as parse_threshold
 
 DEFAULT_KS = (1, 3, 5, 10)
-"""The ks at which a report shows recall by default."""
+"""The values of k at which a report shows recall by default."""
 
 
 def __getattr__(name: str) -> object:
@@ -56,7 +56,8 @@ def __getattr__(name: str) -> object:
         if not name.startswith("_"):
             from fullrecall.measures.text import parse
 
-            # `from fullrecall.measures import MRR` would lose the text of an `AttributeError`.
+            # Raise `ImportError` with the advice: of an `AttributeError`,
+            # `from fullrecall.measures import MRR` would not show the text.
             with suppress(ParameterError):
                 raise ImportError(f"{__name__} has no {name}: import {parse(name)!r}") from None
             if "did you mean" in str(error):

@@ -15,14 +15,14 @@ from fullrecall.errors import ParameterError
 
 Unit: TypeAlias = Literal["calls", "tokens", "seconds"]
 
-# ASCII only, since `\d` matches the digits of every script.
+# `(?a)` limits `\d` to ASCII; otherwise it matches the digits of every script.
 _FORM = r"(?a)(?P<amount>\d+(?:\.\d+)?)(?P<unit>calls?|tokens?|s|seconds?)"
 _WRITTEN = r"(?a)(?P<unit>calls|tokens|seconds)\((?P<amount>\d+(?:\.\d+)?)\)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CutBudget(ValueObject):
-    """A cut by cost.
+    """A limit on the cost, such as 3 calls, at which a measure stops counting.
 
     A context counts if at most `amount` of `unit` was spent until it was returned.
     """
@@ -47,27 +47,27 @@ Cut: TypeAlias = int | CutBudget
 
 
 def calls(most: int) -> CutBudget:
-    """Return the budget of the first `most` whole calls, in the order in which they began.
+    """Return a budget of the first `most` calls, in the order in which they began.
 
-    Raises `ParameterError` unless it is a whole number of at least 1.
+    Raises `ParameterError` unless `most` is a whole number of at least 1.
     """
     return CutBudget(check_k(most, "calls"), "calls")
 
 
 def tokens(most: int) -> CutBudget:
-    """Return the budget of the first `most` tokens, in the order in which contexts were read.
+    """Return a budget of the first `most` tokens, in the order in which contexts were read.
 
-    A context has the `tokens` of its metadata, which `Report.with_tokens` adds, or else a quarter
-    as many tokens as characters. A context that does not fit completely does not count. Raises
-    `ParameterError` unless it is a whole number of at least 1.
+    The tokens of a context are `tokens` in its metadata, which `Report.with_tokens` adds, or else
+    its characters / 4. A context that does not fit completely does not count. Raises
+    `ParameterError` unless `most` is a whole number of at least 1.
     """
     return CutBudget(check_k(most, "tokens"), "tokens")
 
 
 def seconds(most: float) -> CutBudget:
-    """Return the budget of calls that ended within `most` seconds of the retrieval's beginning.
+    """Return a budget of the calls that ended within `most` seconds after the retrieval began.
 
-    Raises `ParameterError` unless it is a number above 0.
+    Raises `ParameterError` unless `most` is a number above 0.
     """
     number = isinstance(most, (int, float)) and not isinstance(most, bool)
     if not number or not 0 < most <= float_info.max:
@@ -76,7 +76,7 @@ def seconds(most: float) -> CutBudget:
 
 
 def parse_budget(text: str) -> CutBudget | None:
-    """Parse a budget, such as `3calls`, `4000tokens` or `2s`; return None for any other text.
+    """Parse a budget, such as `3calls`, `2s` or `tokens(4000)`; return None for any other text.
 
     Raises `ParameterError` for an amount out of range.
     """
@@ -97,10 +97,10 @@ _FIRST_POWER = {"tokens": 0, "seconds": -3}
 
 
 def budgets_to(unit: Unit, most: float) -> list[CutBudget]:
-    """Return the budgets of a curve, ascending; the last one pays for `most`.
+    """Return ascending budgets for a search, up to the first one that is at least `most`.
 
     For calls, these are all whole numbers; for tokens (from 1) and seconds (from 0.001), ten round
-    numbers in each power of ten. `most` only decides where they end.
+    numbers in each power of ten, of which tokens have only the whole ones.
     """
     if unit == "calls":
         return [calls(number) for number in range(1, max(1, ceil(most)) + 1)]
@@ -118,7 +118,7 @@ def budgets_to(unit: Unit, most: float) -> list[CutBudget]:
 
 
 def check_unit(unit: object) -> Unit | None:
-    """Return `unit` if it is one, or None; raise `ParameterError` otherwise."""
+    """Return `unit` if it is a unit of budgets or None; raise `ParameterError` otherwise."""
     if unit is not None and unit not in get_args(Unit):
         raise ParameterError(f"must be {', '.join(get_args(Unit))}, or None, got {unit!r}", "unit")
     return unit  # type: ignore[return-value]  # one of them

@@ -22,24 +22,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CHARACTERS_PER_TOKEN = 4.0
-"""The characters of a token if there is no tokenizer; the usual estimate for English."""
+"""The number of characters per token if there is no tokenizer; the usual estimate for English."""
 
 ESTIMATE = f"characters / {CHARACTERS_PER_TOKEN:g}"
-"""The name of the token count if there is no tokenizer."""
+"""The name shown in place of a tokenizer's if tokens are estimated."""
 
 _UNNAMED = "the contexts' own count"
-"""The name of a tokenizer that the metadata does not name."""
+"""The name shown for a tokenizer if the metadata has `tokens` but does not name it."""
 
 _UNKNOWN = float("nan")
 
 
 @dataclass(eq=False, repr=False)
 class Costs:
-    """The cost of each context of some rows, summed up to its position.
+    """The calls, tokens and seconds spent until each context was returned, for some rows.
 
-    Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. `own_tokens` are the tokens of
-    each context alone. An unknown cost is NaN. `calls_made` is the number of calls of each row,
-    `counted_by` the number of contexts that each tokenizer counted.
+    Row i has the contexts from `offsets[i]` to `offsets[i + 1]`. `calls`, `tokens` and `seconds`
+    include the context itself; `own_tokens` has the tokens of each context without those before it.
+    An unknown cost is NaN. `calls_made` is the number of calls of each row, `counted_by` the number
+    of contexts that each tokenizer counted.
     """
 
     offsets: Integers
@@ -77,14 +78,14 @@ class Costs:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def within(self, budget: CutBudget) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return masks of the contexts that a budget pays for, and of the rows with known costs."""
+        """Return two masks: contexts within a budget, and rows whose costs are all known."""
         costs: Floats = getattr(self, budget.unit)
         unknown = count_sums(np.isnan(costs), self.offsets) > 0
         return costs <= budget.amount, ~unknown
 
 
 def _call_numbers(sample: Sample, count: int) -> Sequence[float]:
-    """Return the number of the call that returned each context."""
+    """Return the 1-based number of the call that returned each context; NaN if unknown."""
     record = sample.retrieval
     if record is None:
         return [1] * count
@@ -96,7 +97,10 @@ def _call_numbers(sample: Sample, count: int) -> Sequence[float]:
 
 
 def _first_calls(record: Retrieval, count: int) -> list[float]:
-    """Return for each context the number of the first outermost call that returned it."""
+    """Return for each context the number of the first outermost call that returned it, or NaN.
+
+    An outermost call also returns the contexts of the calls inside it.
+    """
     first: dict[tuple[str | None, str | None], int] = {}
     for number, call in enumerate(record.calls, start=1):
         for context in (c for each in call.walk() for c in each.contexts or ()):
@@ -126,24 +130,27 @@ def _counted(context: Context) -> float | None:
 
 
 def tokenizer_of(context: Context) -> str | None:
-    """Return the name of a context's tokenizer, or of the estimate; None without tokens."""
+    """Return the name of a context's tokenizer, or `ESTIMATE`; None without a count or a text."""
     if _counted(context) is not None:
         return str(context.metadata.get("tokenizer") or _UNNAMED)
     return None if context.text is None else ESTIMATE
 
 
 def _calls_made(sample: Sample, numbers: Sequence[float]) -> int:
-    """Return the number of calls made, including those that failed or returned no new context."""
+    """Return the number of calls made, at least 1.
+
+    Calls that failed or returned no new context count too.
+    """
     record = sample.retrieval
     call_counts = 0 if record is None else len(record.calls)
     return int(max([1.0, float(call_counts), *(number for number in numbers if not isnan(number))]))
 
 
 def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> Sequence[float]:
-    """Return the number of tokens read up to each context.
+    """Return the number of tokens read up to and including each context.
 
-    Lists that no step merged are read call by call, so that a context that two calls returned is
-    read twice. Any other list is read from the top.
+    The lists of several calls that no later step merged are read call by call, so a context that
+    two calls returned is read twice. Any other list is read from the top.
     """
     if sample.ranks is None:
         return list(accumulate(own))
@@ -158,7 +165,7 @@ def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> S
 
 
 def _read_by_call(sample: Sample) -> Sequence[float] | None:
-    """Return the tokens read up to each context, call by call; None if they are unknown."""
+    """Return the tokens read up to each context, call by call; None if no call returned one."""
     record, contexts = sample.retrieval, sample.retrieved_contexts
     if record is None or contexts is None or not record.calls:
         return None

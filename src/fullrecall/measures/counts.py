@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 class LeakMeasure(Measure):
     """1.0 if any of the first k contexts is forbidden, else 0.0; its mean is the leak rate.
 
-    A context is forbidden if its ID is among the sample's `forbidden_ids` or `superseded`; if
-    `answerable` is False, every context is. The measure is undefined if the sample forbids no
-    context or no retrieval was observed. It does not depend on the scorer's findings, so unscored
-    samples have a value too.
+    A context is forbidden if its ID is among the sample's `forbidden_ids` or `superseded`, or if it
+    matches one of its `forbidden_contexts`; if `answerable` is False, every context is forbidden.
+    The measure is undefined if the sample forbids no context, if the retrieval failed or was not
+    observed, or if missing texts leave open whether any context is forbidden. It does not depend on
+    the scorer's findings, so unscored samples have a value too.
     """
 
     text = "leak"
@@ -28,7 +29,8 @@ class LeakMeasure(Measure):
     def values(self, outcomes: FoundColumns) -> Floats:
         """Return 1.0 for each row that leaks, else 0.0.
 
-        Rows that cannot leak have the value `zero_division`, or NaN.
+        Rows for which the measure is undefined have the value `zero_division`, or NaN if it is
+        None; rows with unknown costs have NaN.
         """
         import numpy as np
 
@@ -52,8 +54,8 @@ class LeakMeasure(Measure):
 class JudgedMeasure(Measure):
     """The share of the first k contexts that were judged, with any grade.
 
-    Below 1, contexts that count as irrelevant may only be unjudged. Source: Judged@k of
-    ir_measures.
+    If it is below 1, some contexts that count as irrelevant were never judged. Source: Judged@k
+    of ir_measures.
     """
 
     text = "judged"
@@ -77,7 +79,7 @@ class RetrievedMeasure(Measure):
     needs_target = False
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return how many contexts there are."""
+        """Return the number of contexts of each row within k."""
         return outcomes.contexts_within(self.top).astype(float)
 
 
@@ -89,7 +91,7 @@ class RelevantMeasure(GradedMeasure):
     needs_target = False
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return how many targets there are."""
+        """Return the number of targets of each row."""
         return outcomes.targets.astype(float)
 
 
@@ -101,7 +103,7 @@ class RelevantRetrievedMeasure(GradedMeasure):
     needs_target = False
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return how many contexts support a target."""
+        """Return how many contexts of each row within k support a target."""
         return outcomes.relevant_within(self.top).counts.astype(float)
 
 

@@ -13,9 +13,9 @@ from typing import NamedTuple, TypeAlias
 class Target(NamedTuple):
     """One thing that must be found: a reference ID, a reference context, a claim, an entity.
 
-    `any_of` has its name, or the names of its alternatives. `grade` is its relevance, above 0, and
-    its gain in nDCG; it is 1.0 unless the references are graded. `size` is the number of characters
-    of a passage, else 1.0.
+    `any_of` has its ID or text, or those of its alternatives. `grade` is its relevance, above 0,
+    from which nDCG computes its gain; it is 1.0 unless the references are graded. `size` is the
+    number of characters of a passage, else 1.0.
     """
 
     any_of: tuple[str, ...]
@@ -58,12 +58,12 @@ class CreditStep(NamedTuple):
 
 
 class VerdictPart(NamedTuple):
-    """One of several verdicts on a target: for a window, or by a judge of a panel.
+    """One of several verdicts on a target: for a window or a fact, or by a judge of a panel.
 
     `label` is the verdict's label, or "". `evidence` has the indices of the items in the finding's
-    evidence on which it rests; `together` is True if it needs all of them. `vote` counts the judges
-    of a panel from 1; 0 for a single judge. `fact` is the judged fact of a compound target, empty
-    for a verdict on the whole target.
+    evidence on which it rests; `together` is True if it needs all of them. `vote` is the 1-based
+    number of the judge in a panel; 0 for a single judge. `fact` is the judged fact of a compound
+    target, empty for a verdict on the whole target.
     """
 
     label: str
@@ -80,9 +80,10 @@ class Finding(NamedTuple):
     target. `ranks` are the 1-based ranks of all contexts that support the target, ascending, which
     may be more than those that raised its credit. `evidence` is in rank order. `verdict` is a
     judge's label, empty without a judge; `agreement` is the share of a panel that gave it, or None.
-    `unverified` is the part of the credit that rests on quotes that were not verified, in [0, 1];
-    `contested` is the reason why a verdict was judged separately. `parts` are the verdicts of which
-    this one consists; empty for a single verdict whose contexts are each enough. `support` is the
+    `unverified` is the part of the credit that rests on quotes that were not verified, in [0, 1].
+    `contested` is the reason why the verdict is in doubt, such as contexts that manipulate the
+    judge, or "". `parts` are the verdicts from which `verdict` was combined; empty for a single
+    verdict for which any one of its contexts is enough. `support` is the
     probability that the contexts support the target, if the judge estimates one; `referred` is True
     if the second judge of a cascade decided.
     """
@@ -100,10 +101,7 @@ class Finding(NamedTuple):
     referred: bool = False
 
     def credit_at(self, k: int | None = None) -> float:
-        """Return the credit earned within the first `k` ranks, in [0, 1].
-
-        Within all ranks for None.
-        """
+        """Return the credit earned within the first `k` ranks (None: all ranks), in [0, 1]."""
         credit = 0.0
         for rank, reached in self.steps:
             if k is not None and rank > k:
@@ -117,7 +115,7 @@ class Finding(NamedTuple):
         return self.steps[-1].rank if self.steps and self.steps[-1].credit >= 1.0 else None
 
     def found_at(self, k: int | None = None) -> bool:
-        """Return whether the target is found in full within the first `k` ranks."""
+        """Return whether the target is found in full within the first `k` ranks (None: all)."""
         return self.rank is not None and (k is None or self.rank <= k)
 
 

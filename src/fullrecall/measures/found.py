@@ -42,7 +42,7 @@ SCORED, UNDEFINED, UNSCORED, UNJUDGED = range(4)
 """The codes of the statuses in a column."""
 
 _EVERYWHERE = 2**31 - 1
-"""A cut beyond all positions."""
+"""A last position that counts, for None as k: it is beyond the positions of all contexts."""
 
 
 STEP = np.dtype([("position", np.int32), ("credit", np.float64)])
@@ -66,12 +66,12 @@ class FoundColumns:
     - `supports`: for each target, the positions that support it, or a function that returns them on
       demand; None means only `first`.
     - `steps`: the rises of each target's credit; None means one from 0 to 1 at `first`.
-    - `grade`, `size`: those of each target; None means that all are 1.0.
+    - `grade`, `size`: the grade and the size of each target; None means that all are 1.0.
     - `ranks`: the rank of each position of a row, empty if the position is the rank; None means
       empty for all rows.
     - `samples`: the samples' columns that measures read; None if the samples are not known.
-    - `findings`: a function that returns the findings of a row by rank, for measures that count
-      objects.
+    - `findings`: a function that returns the findings of a row by rank, for measures that read
+      `Finding` objects.
     - `judged`: a function that returns the judgments; None means those of the samples.
     """
 
@@ -95,7 +95,7 @@ class FoundColumns:
         ranks: Sequence[tuple[int, ...] | None],
         statuses: Sequence[int],
     ) -> FoundColumns:
-        """Return the columns of findings that were made one by one; trivial columns are None."""
+        """Return the columns of `Finding` objects; a column of default values only is None."""
         every = [finding for row in findings for finding in row]
         offsets = offsets_of(map(len, findings))
         first = [finding.rank or 0 for finding in every]
@@ -172,7 +172,7 @@ class FoundColumns:
         )
 
     def _of_targets(self, targets: Integers) -> dict[str, Any]:
-        """Return the columns of these targets; support is read only when it is needed."""
+        """Return the columns of these targets; `supports` is computed only when it is read."""
         return {
             "supports": None
             if self.supports is None
@@ -215,7 +215,7 @@ class FoundColumns:
 
     @property
     def _alone(self) -> Lists:
-        """The positions at which targets are found in full; a missed target has none."""
+        """For each target, the position from which it is found in full; none for a missed one."""
         hits = self.first.values > 0
         return Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
 
@@ -228,7 +228,7 @@ class FoundColumns:
 
     @property
     def supports_follow(self) -> bool:
-        """Whether no target has a supporting position other than the one at which it is found."""
+        """Whether `supports` adds nothing to `first`: no target has another supporting position."""
         return all(map(np.array_equal, self.supporting, self._alone))
 
     @cached_property
@@ -244,8 +244,8 @@ class FoundColumns:
         """The distinct positions of each row that support any target, ascending."""
         support = self.supporting
         rows = np.repeat(self.row_of_target, support.counts)
-        # Encode each pair as one number: NumPy would sort pairs as records, with a call per
-        # comparison.
+        # Encode each row and position as one number, because NumPy sorts pairs slowly, with a call
+        # for each comparison.
         width = int(support.values.max(initial=0)) + 1
         keys = distinct(rows * width + support.values)
         rows, positions = keys // width, keys % width
@@ -289,7 +289,7 @@ class FoundColumns:
         return np.where(united, self.ranks.values[indices], positions)
 
     def level(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the last position that has the same rank as each of these positions."""
+        """Return, for each of these positions, the last position with the same rank."""
         if self.ranks is None or not len(self.ranks.values):
             return positions
         last = self.ranks.up_to(rows, self.rank_of(rows, positions))
@@ -310,7 +310,7 @@ class FoundColumns:
 
     def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
         """Return each row's sum of its targets' credits within the first `k` ranks, weighted."""
-        # Count whole credits: summing floats for each row takes longer.
+        # If all credits are 0 or 1, count them, which takes less time than summing floats.
         if self.steps is None and weights is None:
             return self.found_within(k).astype(np.float64)
         credits_ = self.credits(k)
@@ -345,7 +345,10 @@ class FoundColumns:
         return ranks
 
     def placed(self, row: int, findings: Findings) -> list[Finding]:
-        """Return a row's findings with the positions of these columns in place of ranks."""
+        """Return a row's findings with steps and ranks replaced by positions of these columns.
+
+        Their evidence is left out.
+        """
         start = int(self.first.offsets[row])
         return [
             finding._replace(
@@ -363,7 +366,10 @@ class FoundColumns:
         return shares.clip(max=1.0)
 
     def counted(self, k: int | None, count: Callable[[int, int], float]) -> Floats:
-        """Return `count(row, contexts)` for each row with a target, 0 for the other rows."""
+        """Return `count(row, contexts)` for each row with a target, 0 for the other rows.
+
+        `contexts` is the number of the row's contexts within the first `k` ranks.
+        """
         values, contexts = np.zeros(len(self)), self.contexts_within(k)
         for row in np.flatnonzero(self.targets).tolist():
             values[row] = count(row, int(contexts[row]))
@@ -374,7 +380,8 @@ class FoundColumns:
     ) -> Floats:
         """Return the values, with `otherwise` (NaN if it is None) for rows without a target.
 
-        Unjudged rows get NaN. If no target is needed, only rows without a result get NaN.
+        Unjudged rows get NaN. If no target is needed, unscored and unjudged rows get NaN, and all
+        other rows keep their values.
         """
         if not needs_target:
             return np.where(self.status <= UNDEFINED, values, np.nan)
@@ -407,7 +414,10 @@ class FoundColumns:
         return Lists(rises * hits / contexts, self.offsets_of_rows(rows))
 
     def _above(self, rows: Integers, positions: Integers) -> tuple[Integers, Integers]:
-        """Return how many relevant contexts, and all contexts, rank no lower than each position."""
+        """Return the numerator and the denominator of the precision at each position.
+
+        These are the numbers of relevant contexts and of all contexts that rank at least as high.
+        """
         level = self.level(rows, positions)
         return self.relevant.up_to(rows, level), level
 
@@ -421,7 +431,7 @@ class FoundColumns:
         return (positions > 0) & (positions <= self._limit(k))
 
     def _limit(self, k: int | None) -> Integers | int:
-        """Return the last position that counts for each target."""
+        """Return the last position that counts for each target within the first `k` ranks."""
         if k is None:
             return _EVERYWHERE
         return k if self.ranks is None else self.cut(k)[self.row_of_target]

@@ -16,14 +16,14 @@ from fullrecall.measures.lists import (
 )
 
 _LARGEST_POWER = 512
-"""The largest grade of a row after scaling, so that its power of 2 is finite."""
+"""The largest exponent of 2 that is computed, so that powers are finite."""
 
 
 def discounted_gains(outcomes: FoundColumns, k: int | None, gain: str) -> tuple[Lists, Lists]:
     """Return the DCG terms of the contexts within `k`, and those of the ideal ranking.
 
     The `gain` of a target is "linear" or "exponential" in its grade. The ideal ranking has the
-    largest gain first, and each missing target at its own rank.
+    largest gain first, and each missing target at a rank of its own.
     """
     worths = outcomes.weights("grade") if gain == "linear" else exponential_grades(outcomes)
     rows, positions, gains = _gains(outcomes, worths)
@@ -40,7 +40,8 @@ def added_gains(outcomes: FoundColumns, k: int | None, worths: Floats) -> tuple[
 def exponential_grades(outcomes: FoundColumns, top: float | None = None) -> Floats:
     """Return (2^grade - 1) / 2^`top` of each target.
 
-    If `top` is None, each row has its own exponent, so that powers of very large grades are finite.
+    If `top` is None, it is 0, or in a row with grades above 512 the highest grade - 512, so that
+    all powers are finite.
     """
     grades = outcomes.weights("grade")
     lowered = np.full(len(grades), 0.0 if top is None else float(top))
@@ -76,7 +77,7 @@ def _ideal(
 
 
 def _gains(outcomes: FoundColumns, worths: Floats) -> tuple[Integers, Integers, Floats]:
-    """Return the row, the position, and the gain of each context that adds a gain, in order."""
+    """Return row, position and gain of each context that raises a credit, by row and position."""
     targets, positions = outcomes.rising.rows, outcomes.rising.values["position"]
     gains = worths[targets] * rises_of(targets, outcomes.rising.values["credit"])
     rows = outcomes.row_of_target[targets]

@@ -1,4 +1,4 @@
-"""The measures that a caller passes, as values or texts."""
+"""Convert the measures that a caller passes, as objects or as texts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
 def as_shares(values: Iterable[object]) -> tuple[Measure, ...]:
     """Return measures with values in [0, 1], parsed if given as text.
 
-    Raise `ParameterError` for counts.
+    Raises `ParameterError` for counts, and as `as_measures` does.
     """
     measures = as_measures(values)
     for measure in measures:

@@ -38,7 +38,7 @@ class Judgments:
             known.append(references is not None)
             grades.append(list(grade_of.values()))
             ids = enumerate(sample.retrieved_context_ids or (), start=1)
-            # Each judged document is removed from the mapping at its first position.
+            # Remove each document at its first position, so that a second copy is not placed.
             placed.append([(n, grade_of.pop(name)) for n, name in ids if name in grade_of])
         lists = Lists.of(placed, _PLACED), Lists.of(grades, np.float64)
         return cls(np.array(known, np.bool_), *lists)
@@ -49,7 +49,7 @@ class Judgments:
         return Lists(self.placed.values["position"], self.placed.offsets)
 
     def irrelevant(self, min_grade: float | None) -> tuple[Lists, Lists]:
-        """Return the positions of retrieved irrelevant contexts, and all irrelevant grades.
+        """Return the positions of irrelevant contexts, and all irrelevant grades, retrieved or not.
 
         Grades from 0 to below `min_grade` are irrelevant; for None, only grade 0. As in trec_eval,
         grades below 0 are not judgments.

@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# `numpy.typing` would be loaded for these two alone: they are its `NDArray`s.
+# These equal `NDArray[...]`, and are written out because `numpy.typing` takes time to load.
 Floats: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
 Integers: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[np.signedinteger[Any]]]
 
@@ -78,12 +78,12 @@ class Lists(NamedTuple):
         return products
 
     def up_to(self, rows: Integers, numbers: Integers) -> Integers:
-        """Return how many values of each of these rows are at most its number.
+        """Return, for each of `rows`, how many of its values are at most its one of `numbers`.
 
         The values of each row must ascend.
         """
-        # Encode each pair of row and number as one number: NumPy compares pairs with a call for
-        # each.
+        # Encode each pair of row and number as one number, because NumPy compares pairs slowly,
+        # with a call for each.
         width = int(max(self.values.max(initial=0), numbers.max(initial=0))) + 1
         keys = self.rows * width + self.values
         ends: Integers = np.searchsorted(keys, rows * width + numbers, side="right")
@@ -125,7 +125,7 @@ def narrow(numbers: Integers) -> Integers:
 
 def count_sums(flags: NDArray[Any], offsets: Integers, kind: Any = np.int64) -> NDArray[Any]:
     """Return the sum of each row's whole numbers, or the number of its true flags."""
-    # Fresh memory costs more than the additions: one array, of 4 bytes for a count if they suffice.
+    # Allocating memory takes longer than adding, so use one array, of 4-byte counts if they fit.
     is_small = flags.dtype == np.bool_ and len(flags) < 2**31
     sums = np.zeros(len(flags) + 1, np.int32 if is_small else kind)
     np.cumsum(flags, out=sums[1:])
@@ -192,7 +192,7 @@ def powers(exponents: Floats) -> Floats:
 
 
 def rises_of(targets: Integers, credits_: Floats) -> Floats:
-    """Return how far each credit is above the previous credit of the same target."""
+    """Return how far each credit is above the previous credit of the same target, at first 0."""
     rises = credits_.copy()
     same = targets[1:] == targets[:-1]
     rises[1:][same] -= credits_[:-1][same]

@@ -22,7 +22,7 @@ _OWN = "fullrecall.measures"
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Measure(ValueObject):
-    """Base of all measures, which compute a number in [0, 1] from findings.
+    """Base of all measures, which compute a number from findings; it is in [0, 1] unless a count.
 
     To define a measure, subclass it with a `text` and a `count`. A subclass becomes a frozen
     dataclass, whose annotated fields are parameters.
@@ -42,7 +42,8 @@ class Measure(ValueObject):
 
     - `k`: count the first `k` ranks only, or the contexts that a budget pays for, such as
       `calls(3)`; None counts all retrieved contexts.
-    - `zero_division`: the value if there is nothing to count; None leaves it undefined.
+    - `zero_division`: the value if there is nothing to count, such as no target; None leaves it
+      undefined.
 
     Raises `ParameterError`, naming the parameter, for a value out of range. The definition of a
     class raises it for a name that is missing, malformed or taken, and for a `count` with other
@@ -71,7 +72,7 @@ class Measure(ValueObject):
     """Whether a lower mean is better."""
 
     def __init_subclass__(cls) -> None:
-        # A user's measure is a value too, hashed and compared by its parameters.
+        # Make a subclass a frozen dataclass too, so that it is compared by its parameters.
         dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
         if "__eq__" in vars(cls) and not vars(cls)["__hash__"]:
             cls.__hash__ = Measure.__hash__  # type: ignore[method-assign]
@@ -86,7 +87,7 @@ class Measure(ValueObject):
 
     @cached_property
     def _hash(self) -> int:
-        # The hash is computed once, since values of measures are looked up by it.
+        # The hash is computed once, because dicts by measure are read very often.
         return super().__hash__()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -99,23 +100,26 @@ class Measure(ValueObject):
             check_share(self.zero_division, "zero_division")
 
     def count(self, findings: Findings, retrieved: int) -> float:
-        """Return the value for at least one finding; `retrieved` counts the contexts.
+        """Return the value of a sample with at least one finding and `retrieved` contexts.
 
-        Users' own measures define this; the measures of this package define `formula` instead.
+        Measures that users define implement this; those of this package implement `formula`.
         """
         raise NotImplementedError
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the value of each row that has a target; other rows are ignored."""
+        """Return the value of each row.
+
+        The caller ignores rows without a target, unless the measure needs no target.
+        """
         from fullrecall.measures.own import values_of
 
         return values_of(self, outcomes)
 
     def values(self, outcomes: FoundColumns) -> Floats:
-        """Return the value of each row in [0, 1].
+        """Return the value of each row, in [0, 1] unless the measure is a count.
 
-        A row without a target has the value `zero_division`, or NaN. The value is also NaN if it is
-        unknown which contexts a budget pays for.
+        If the measure needs a target, a row without one has the value `zero_division`, or NaN. The
+        value is also NaN if it is unknown which contexts are within a budget.
         """
         if isinstance(self.k, CutBudget):
             from fullrecall.measures.paid import within
@@ -130,14 +134,11 @@ class Measure(ValueObject):
         return counted.defined(values, self.zero_division, needs_target=self.needs_target)
 
     def counted(self, outcomes: FoundColumns) -> FoundColumns:
-        """Return the columns that this measure counts: all columns, unless it has a `min_grade`."""
+        """Return the columns of the targets that count: all targets, unless `min_grade` is set."""
         return outcomes
 
     def countable(self, findings: Findings) -> Findings:
-        """Return the findings that this measure counts.
-
-        A measure without a `min_grade` counts all of them.
-        """
+        """Return the findings of the targets that count: all, unless `min_grade` is set."""
         return findings
 
     def __matmul__(self, k: Cut) -> Self:
@@ -221,7 +222,8 @@ class Measure(ValueObject):
 class Threshold(ValueObject):
     """A bound that a mean must reach, such as `Recall @ 10 >= 0.9`, or not exceed (`<=`).
 
-    It has no truth value, so `and` between two thresholds, which would drop one of them, raises.
+    It has no truth value: `and` between two thresholds would drop one of them, so it raises
+    `ParameterError`.
     """
 
     measure: Measure

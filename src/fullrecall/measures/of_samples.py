@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 class Forbidden(NamedTuple):
     """The forbidden contexts of some rows.
 
-    - `forbids`: whether a row can leak, since it forbids a context or is unanswerable.
-    - `at_stake`: whether a row can leak, and its retrieval shows whether it does.
+    - `forbids`: whether a row forbids a context; an unanswerable question forbids every context.
+    - `at_stake`: whether, in addition, it is known if a forbidden context was returned.
     - `unanswerable`: whether no document answers the question; `empty`: whether no context was
       returned.
-    - `positions`: the 1-based positions of its forbidden contexts, ascending; `ranks`: their ranks.
+    - `positions`: the 1-based positions of the forbidden contexts that were returned, ascending;
+      `ranks`: their ranks.
     """
 
     forbids: NDArray[np.bool_]
@@ -59,8 +60,8 @@ class Forbidden(NamedTuple):
 def forbidden_positions(sample: Sample) -> Sequence[int] | None:
     """Return the 1-based positions of the forbidden contexts, ascending, or None.
 
-    The result is None if the sample forbids no context, if no retrieval was observed, or if it is
-    unknown, because of a missing text, whether any context is forbidden.
+    The result is None if the sample forbids no context, if the retrieval failed or was not
+    observed, or if it is unknown, because of a missing text, whether any context is forbidden.
     """
     if not sample.forbids or not sample.has_retrieval or sample.retrieval_error is not None:
         return None
@@ -81,12 +82,14 @@ def forbidden_positions(sample: Sample) -> Sequence[int] | None:
 def holds(context: Context, forbidden: Context) -> bool | None:
     """Return whether a retrieved context is a forbidden one, or has a part of it.
 
-    - They have the same ID.
-    - Both have offsets: their ranges in the same document overlap.
-    - Otherwise, without white space, the context has all of the forbidden text, or 32 consecutive
-      characters of it; see `fullrecall.samples.prompts.read_in`.
+    The first case that applies decides:
 
-    The result is None if a missing text leaves this unknown.
+    - They have the same ID: True.
+    - Both have offsets: whether their ranges in the same document overlap.
+    - The forbidden context has only an ID, and the retrieved one has another ID: False.
+    - A text is missing: None, since the answer is unknown.
+    - Otherwise: whether, without white space, the context has all of the forbidden text, or 32
+      consecutive characters of it; see `fullrecall.samples.prompts.read_in`.
     """
     if forbidden.id is not None and context.id == forbidden.id:
         return True
@@ -150,9 +153,9 @@ class OneSample(SampleColumns):
         self._sample = sample
 
     def samples(self) -> Iterable[Sample]:
-        """Return the sample."""
+        """Return a list of the single sample."""
         return [self._sample]
 
     def sample(self, row: int) -> Sample:
-        """Return the sample."""
+        """Return the single sample, for any row."""
         return self._sample

@@ -1,4 +1,4 @@
-"""Check a user's own measures: their classes, and their values."""
+"""Measures that users define: check their classes, and compute and check their values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 def check_class(kind: type[Any]) -> None:
-    """Raise `ParameterError` for a measure that could not be saved, parsed, or computed."""
+    """Raise `ParameterError` for a measure class that could not be saved, parsed, or computed."""
     text = getattr(kind, "text", None)
     if not isinstance(text, str) or not _NAME.fullmatch(text):
         raise ParameterError(
@@ -44,12 +44,12 @@ def check_class(kind: type[Any]) -> None:
 
 
 def _checked(measure: Any, value: object) -> float:
-    """Return the value of a user's own measure; raise `ParameterError` if it is out of range."""
+    """Return a value of `count` as a float; raise `ParameterError` if it is out of range."""
     # Accept NumPy's numbers, although not all of them are Python floats.
     is_number = isinstance(value, (int, float)) or hasattr(value, "__float__")
     number = float(value) if is_number else nan  # type: ignore[arg-type]
     most, range_ = (inf, "of at least 0") if measure.is_count else (1.0, "from 0 to 1")
-    # Sums of floats may exceed their range by a rounding error.
+    # Sums of floats may exceed their range by a rounding error, which is cut off below.
     if not (isfinite(number) and -_ROUNDING <= number <= most + _ROUNDING):
         raise ParameterError(
             f"{type(measure).__name__}.count must return a number {range_}, got {value!r}"
@@ -58,7 +58,7 @@ def _checked(measure: Any, value: object) -> float:
 
 
 def values_of(measure: Any, outcomes: FoundColumns) -> Floats:
-    """Return the value of `count` for each row that has a target, within the measure's cut."""
+    """Return the value of `count` within the measure's k for each row with a target, else 0."""
     findings_of = outcomes.findings
     assert findings_of is not None  # noqa: S101 - results and tables have them
     reads_sample = "sample" in inspect.signature(measure.count).parameters
@@ -74,7 +74,10 @@ def values_of(measure: Any, outcomes: FoundColumns) -> Floats:
 
 
 def _within(finding: Finding, k: int) -> Finding:
-    """Return a finding with the ranks and the credit within the first `k` ranks."""
+    """Return a finding as if only the first `k` ranks had been retrieved.
+
+    If any of its ranks is beyond `k`, its parts are left out.
+    """
     if not finding.ranks or finding.ranks[-1] <= k:
         return finding
     return finding._replace(

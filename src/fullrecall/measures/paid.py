@@ -1,4 +1,7 @@
-"""Findings within a budget: only the contexts that it pays for count."""
+"""Findings within a budget: contexts beyond it are treated as if they had not been retrieved.
+
+A context is paid for if it is within the budget.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,12 @@ if TYPE_CHECKING:
 
 
 def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDArray[np.bool_]]:
-    """Return the columns of the contexts that a budget pays for, and a mask of rows of known cost.
+    """Return columns with only the contexts within a budget, and a mask of rows with known costs.
 
-    The contexts keep their order, and their ranks are those in a list of only these contexts. A
-    target that one context finds is found by any paid context that supports it. Other credit counts
-    if all contexts on which it rests are paid for.
+    The contexts keep their order, and have the positions of a list of only these contexts; their
+    ranks in their own calls stay. If the first context that supports a target finds it in full, any
+    supporting context within the budget finds it. For all other targets, a rise of credit counts
+    only if all contexts on which it rests are within the budget.
     """
     paid, support = _Paid.of(outcomes, budget), outcomes.supporting
     moved = paid.moved(outcomes.row_of_target[support.rows], support.values)
@@ -55,7 +59,7 @@ def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDA
 
 
 def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: CutBudget) -> Floats:
-    """Return 1.0 for each row whose budget pays for a forbidden context, else 0.0.
+    """Return 1.0 for each row with a forbidden context within the budget, else 0.0.
 
     A row with unknown costs has NaN.
     """
@@ -65,14 +69,14 @@ def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: CutBudget) ->
 
 
 def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Findings:
-    """Return a row's findings with the positions of these columns in place of ranks."""
+    """Return a row's findings as these columns have them: by rank, and without evidence."""
     placed = outcomes.placed(row, findings)
     ranks = [] if outcomes.ranks is None else outcomes.ranks.of_row(row)
     return by_rank(placed, ranks) if ranks else placed
 
 
 def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
-    """Return the judgments of the paid contexts."""
+    """Return the judgments with only the paid contexts placed, at their new positions."""
     placed = judgments.placed.values.copy()
     placed["position"] = paid.moved(judgments.placed.rows, placed["position"])
     left = Lists(placed, judgments.placed.offsets).kept(placed["position"] > 0)
@@ -81,7 +85,10 @@ def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
 
 @dataclass(frozen=True)
 class _Paid:
-    """The new position of each context among those that are paid for; 0 if it is not paid for."""
+    """The new position of each context among those that are paid for; 0 if it is not paid for.
+
+    `is_known` says of each row whether the costs of its contexts are known.
+    """
 
     positions: Lists
     is_known: NDArray[np.bool_]
@@ -113,21 +120,21 @@ class _Paid:
         return count_sums(is_left, offsets)
 
     def ranks(self, ranks: Lists) -> Lists:
-        """Return the ranks of the contexts that are paid for."""
+        """Return the given ranks without those of contexts that are not paid for."""
         return ranks.kept(self.moved(ranks.rows, ranks.nth) > 0)
 
 
 def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: Lists) -> Lists:
-    """Return the credit steps that each target still earns by the paid contexts.
+    """Return the rises of each target's credit that the paid contexts still earn.
 
-    `gone` marks the supporting contexts that are not paid for; `left` has the new positions of all
-    other supporting contexts.
+    `gone` marks the supporting contexts that are not paid for; `left` has the new positions of the
+    supporting contexts that are paid for.
     """
     steps, support = outcomes.rising, outcomes.supporting
     credits_ = steps.values["credit"]
     moved = paid.moved(outcomes.row_of_target[steps.rows], steps.values["position"])
     is_kept = (moved > 0) & (_unpaid_support(steps, support, gone) == 0)
-    # Credits are cumulative, so a lost rise is missing from all later credits of its target.
+    # Credits are cumulative, so subtract each lost rise from all later credits of its target.
     lost = np.where(is_kept, 0.0, rises_of(steps.rows, credits_))
     sums = np.concatenate([[0.0], np.cumsum(lost)])
     credits_ = credits_ - (sums[1:] - sums[steps.offsets[:-1]][steps.rows])
@@ -144,9 +151,9 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
 
 
 def _unpaid_support(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
-    """Return for each step how many of its contexts are not paid for.
+    """Return for each rise of credit how many of the contexts on which it rests are not paid for.
 
-    A step rests on the contexts that support its target, from the step before it to its own.
+    These are the supporting contexts ranked after the target's previous rise, up to this one.
     """
     positions = Lists(steps.values["position"], steps.offsets)
     passed = positions.up_to(support.rows, support.values - 1)  # the number of earlier steps

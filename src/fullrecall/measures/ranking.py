@@ -1,4 +1,4 @@
-"""Measures of the order: how high the relevant contexts rank."""
+"""Measures that depend on the order: how high the relevant contexts rank."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RRMeasure(GradedMeasure):
     plain = True
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the reciprocal of the first relevant rank."""
+        """Return the reciprocal of the first relevant rank within k, else 0.0."""
         within = 1.0 * (outcomes.relevant_count(self.top) > 0)
         return outcomes.share(within, outcomes.first_relevant)
 
@@ -35,9 +35,9 @@ class RRMeasure(GradedMeasure):
 class APMeasure(GradedMeasure):
     """The mean over targets of the precision at the rank where each was found.
 
-    With one context for each target this is the average precision of Manning et al. (2008), eq.
-    8.8, over all targets, found or not; its mean is MAP. A target that earns its credit in steps
-    contributes the precision at each step, times the rise.
+    A target that is not found within k contributes 0. With one context for each target this is the
+    average precision of Manning et al. (2008), eq. 8.8; its mean is MAP. A target that earns its
+    credit in several steps contributes, for each, the precision there times the rise of credit.
 
     - `denominator`: "targets" divides by all targets, as trec_eval's map_cut does; "k" divides by
       the number of targets that k contexts can hold, if that is smaller, as Spark's
@@ -83,9 +83,10 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
       2^grade - 1, as in reval, and as ranx and ir_measures offer (Burges et al., "Learning to
       rank using gradient descent", ICML 2005).
 
-    A context gains the gains of the targets that it is the first to support, discounted by
-    log2(rank + 1). The ideal is the best order of these gains, with each missing target at its own
-    rank, cut at k. If several lists were merged, each rank has as many places as there were lists.
+    For each target whose credit a context raises, the context adds the target's gain times the
+    rise, discounted by log2(rank + 1). The ideal is the best order of these gains, with each
+    missing target at a rank of its own, cut at k. If several lists were merged, each rank of the
+    ideal has as many places as there were lists.
     With one context for each target and one list this is nDCG of Järvelin and Kekäläinen,
     "Cumulated gain-based evaluation of IR techniques", TOIS 20(4), 2002.
     """
@@ -101,8 +102,7 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
 
     def formula(self, outcomes: FoundColumns) -> Floats:
         """Return the discounted gain over that of the ideal order."""
-        # Gains belong to contexts, not to targets: a context that supports two targets has one
-        # rank.
+        # The ideal orders contexts, not targets: two targets of one context share one rank.
         row: Any = outcomes
         if isinstance(row, FoundRow):
             added, ideal = row.discounted_gains(self.top)
@@ -148,19 +148,20 @@ class RBPMeasure(GradedMeasure):
         check_share(self.p, "p", whole=False)
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the expected utility per context that is read."""
+        """Return the expected number of relevant contexts read over that of all contexts read."""
         weights = outcomes.rank_weights(self.top, lambda rank: self.p ** (rank - 1))
         return ((1 - self.p) * weights.sums).clip(max=1.0)
 
 
 class ERRMeasure(Measure):
-    """The expected reciprocal rank at which a reader stops.
+    """The expected reciprocal rank of the context at which a reader stops.
 
     - `max_grade`: the highest grade on the scale. A reader stops at a context of grade g with the
       probability (2^g - 1) / 2^max_grade.
 
     Source: Chapelle et al., "Expected reciprocal rank for graded relevance", CIKM 2009; gdeval's
-    err with the scale of 0 to 4. Reading it raises `ParameterError` for a higher grade.
+    err with the scale of 0 to 4. Reading a value raises `ParameterError` if a target has a grade
+    above `max_grade`.
     """
 
     max_grade: float = 4.0
@@ -172,7 +173,7 @@ class ERRMeasure(Measure):
         check_positive(self.max_grade, "max_grade")
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the sum of each context's chance to be the last one read, over its rank."""
+        """Return the sum of (the probability that the reader stops at a context) / its rank."""
         from fullrecall.measures.gains import added_gains, exponential_grades
 
         highest = outcomes.weights("grade").max(initial=0.0)
@@ -187,7 +188,11 @@ class ERRMeasure(Measure):
 
 
 class InterpolatedPrecisionMeasure(GradedMeasure):
-    """The highest precision at any rank at which at least this share of targets is found."""
+    """The highest precision at any rank within k at which recall is at least the given share.
+
+    - `recall`: the share, as relevant contexts so far over targets; it is rounded to a whole number
+      of targets as trec_eval's iprec_at_recall does.
+    """
 
     recall: float = 0.0
 
@@ -198,7 +203,7 @@ class InterpolatedPrecisionMeasure(GradedMeasure):
         check_share(self.recall, "recall")
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the highest precision at or after the rank where enough targets are found."""
+        """Return the highest precision at or after the rank where recall reaches the share."""
         needed = (self.recall * outcomes.targets + 0.9).astype(int)
         precisions = outcomes.precisions(self.top)
         return precisions.kept(precisions.nth >= needed[precisions.rows]).maxima

@@ -20,10 +20,10 @@ class RecallMeasure(GradedMeasure):
     """The share of the targets' credit that the first k contexts earn.
 
     - `weight`: the weight of a target: "equal" (1 each, the default), its "grade", or its "size",
-      the characters of a passage.
-    - `denominator`: "targets" divides by all targets; "k" divides by at most k, so that 1.0 can be
-      reached with more than k targets; by at most k times the number of lists, if several lists
-      were merged.
+      the number of characters of a passage.
+    - `denominator`: "targets" divides by all targets; "k" divides by at most k, or at most k times
+      the number of lists if several were merged, so that 1.0 can be reached with more than k
+      targets.
 
     Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval" (2008), eq. 8.2,
     generalized from sets of documents to partial credit and weighted targets.
@@ -46,12 +46,13 @@ class RecallMeasure(GradedMeasure):
         """Return the weighted mean of the credits."""
         if self.denominator == "targets" or self.top is None:
             return recall(outcomes, self.top, self.weight)
-        # For example, 5 contexts hold at most 5 of 20 targets, so recall@5 could not exceed 0.25.
+        # Divide by the targets that k contexts can hold. If a sample has 20 targets, recall@5 over
+        # all of them could not exceed 0.25.
         return outcomes.share(outcomes.credit_sums(self.top), outcomes.attainable(self.top))
 
 
 def recall(outcomes: FoundColumns, k: int | None, weight: Weight = "equal") -> Floats:
-    """Return the mean credit of the targets within the first `k` ranks, by their weight."""
+    """Return each row's weighted mean of the targets' credits within the first `k` ranks."""
     weights = None if weight == "equal" else getattr(outcomes, weight)
     whole = outcomes.targets if weights is None else outcomes.sums(weights)
     return outcomes.share(outcomes.credit_sums(k, weights), whole)

@@ -19,7 +19,8 @@ class PrecisionMeasure(GradedMeasure):
     """The share of the first k contexts that support a target.
 
     - `denominator`: "retrieved" divides by the number of contexts, at most k; "k" always divides by
-      k, as trec_eval's P_k does; by k times the number of lists, if several lists were merged.
+      k, as trec_eval's P_k does, or by k times the number of lists if several were merged. Without
+      a k, both divide by the number of contexts.
     """
 
     denominator: Denominator = "retrieved"

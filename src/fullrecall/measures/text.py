@@ -41,34 +41,36 @@ SPELLINGS: dict[str, Measure] = {
     "num_ret": Retrieved,
     "num_rel": Relevant,
     "num_rel_ret": RelevantRetrieved,
-    "map_at": AP,  # mteb, which calls trec_eval
+    "map_at": AP,  # mteb, which computes its measures with trec_eval
     "mrr_at": RR,
     # ranx
     "mrr": RR,
     "hit_rate": Hit,
     "hits": RelevantRetrieved,
     "ndcg_burges": nDCG(gain="exponential"),
-    # Spark, whose metrics end in At or AtK
+    # Spark, whose metrics end in At or AtK, such as precisionAt; `_named` ignores the K
     "precision_at": Precision(denominator="k"),
     "recall_at": Recall,
     "ndcg_at": nDCG,
     "mean_average_precision": AP,
     "mean_average_precision_at": AP(denominator="k"),
+    # Common words for these measures
     "perfect": AllFound,
     "leak_rate": Leak,
 }
-"""The measure for each name in another tool."""
+"""The measure for each name that it has in other tools."""
 
-# These stay texts until a measure is parsed, since many programs never compile the patterns.
+# The patterns are texts, so that programs that never parse a measure do not compile them.
 _FORM = r"(?P<name>[\w.-]+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?"
 
 _CUT_NAME = r"(?P<name>.+?)_(?P<k>\d+)"
 """A name with k in trec_eval: `P_5`."""
 
 _LEVEL = r"-l(\d+)$"
-"""The least grade in ranx, as in `recall@5-l2`."""
+"""The lowest grade that counts, as ranx writes it: `recall@5-l2`."""
 
-_SHARE = r"(?i)iprec(?:_at_recall_|@)(?P<recall>[\d.]+)|rbp(?P<p>\.\d+)"  # trec_eval; ranx
+# A parameter within a name, as in iprec_at_recall_0.1 of trec_eval, and rbp.95 of ranx.
+_SHARE = r"(?i)iprec(?:_at_recall_|@)(?P<recall>[\d.]+)|rbp(?P<p>\.\d+)"
 
 
 def parse(text: str) -> Measure:
@@ -153,7 +155,7 @@ def _parameters(measure: Measure, inside: str) -> dict[str, Any]:
 
 
 def parse_cut(text: str) -> Cut:
-    """Parse a k: a number of contexts, or a budget.
+    """Return the k that a text gives: a number of contexts, or a budget.
 
     Raises `ParameterError` for any other text.
     """
