@@ -1,4 +1,4 @@
-"""Scores of batches of samples, for any engine that moves them; the ledger on a Redis server."""
+"""Scores of batches of samples, for any engine that moves them, and a ledger on a Redis server."""
 
 from __future__ import annotations
 

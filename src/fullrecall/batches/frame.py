@@ -1,4 +1,4 @@
-"""Tables that engines pass to their workers, returned with more columns."""
+"""The tables that engines pass to their workers, and the same tables with columns of scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def batch_frame(batch: Any) -> nw.DataFrame[Any]:
 
 
 def with_scores(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], scores: pa.Table) -> Any:
-    """Return a table of the batch's kind with the `kept` columns of its frame, and the scores."""
+    """Return a table of the batch's kind: the `kept` columns of its `frame`, and the scores."""
     import narwhals as nw
     import pyarrow as pa
 
@@ -36,7 +36,7 @@ def with_scores(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], score
     if frame.implementation.is_pandas():
         import pandas as pd
 
-        # Without Arrow's types, a missing number would be NaN, and a list an object.
+        # Keep Arrow's types: pandas's own would turn a missing number into NaN, a list into object.
         columns: Any = scores.to_pandas(types_mapper=pd.ArrowDtype)
         columns.index = nw.maybe_get_index(frame)
         return pd.concat([own.to_native(), columns], axis=1) if kept else columns
@@ -50,7 +50,7 @@ def with_scores(batch: Any, frame: nw.DataFrame[Any], kept: Sequence[str], score
 
 
 def misspelled(column: str, fields: Iterable[str]) -> str | None:
-    """Return the field whose name a column's name resembles, or None if there is none.
+    """Return the first field whose name a column's name resembles; None if there is none.
 
     One letter in five may differ: `retrived_ids` is a misspelled `retrieved_ids`, but `question_id`
     is not a misspelled `question`.

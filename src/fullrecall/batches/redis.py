@@ -1,11 +1,12 @@
 """The ledger on a Redis server, for the workers of many machines.
 
-Each change is one script that runs on the server, in one step. If the connection breaks before the
-answer comes, the client sends the command again: it finds its own token and changes nothing.
+The server makes each change by one script, in one step. If the connection breaks before the reply
+comes, the client sends the command again; the script then finds that its change was made, and
+changes nothing.
 
-An answer reported as kept is on the server. Whether it survives the server's end depends on the
-server's settings (`appendonly yes`). If a server without such settings restarts, it has lost the
-account of a job with a budget, and the workers' scripts too: the job ends.
+An answer reported as kept is on the server. Whether it survives a restart of the server depends on
+the server's settings. Unless these are `appendonly yes` and `appendfsync always`, a restart may
+lose the last changes to a job's account, so a job with a budget ends when the server restarts.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from fullrecall.run.address import Address
 from fullrecall.run.ledger import AccountLostError, Ledger
 
 _KEEP_SECONDS = 7 * 24 * 3_600
-"""The seconds for which a server keeps an account that no worker changes."""
+"""The seconds for which a server keeps an account that no worker uses."""
 
-_PATIENCE = 10.0  # seconds to wait for the server
-_PROBING = 1.0  # seconds to wait for a server that was lost before
+_PATIENCE = 10.0  # seconds to wait for the server's reply
+_PROBING = 1.0  # seconds to wait for the reply of a server that did not answer before
 _RETRIES = 5  # retries of a command and its connection; a restart may take ten seconds
-_VERSION = 7  # the oldest supported Redis; earlier versions keep scripts over a restart
+_VERSION = 7  # the oldest supported Redis: earlier ones keep scripts, so a restart goes unnoticed
 
 _LEASE = """
 local holder = redis.call('GET', KEYS[2])
@@ -126,8 +127,8 @@ _NUMBERS = ("LONG_ANSWER", "ANSWER_AT_MOST", "ANSWER")
 
 
 @lru_cache(maxsize=8)
-def _client(url: str, pid: int, *, probes: bool = False) -> Any:  # noqa: ARG001 - a fork's own
-    """Return a client of a server; with `probes`, it does not retry."""
+def _client(url: str, pid: int, *, probes: bool = False) -> Any:  # noqa: ARG001 - one for a process
+    """Return a client of a server; with `probes`, it waits only a second and does not retry."""
     redis = imported("redis", "redis", "redis", "a store on a server")
     from redis.backoff import ExponentialBackoff
     from redis.retry import Retry
@@ -147,7 +148,10 @@ def _client(url: str, pid: int, *, probes: bool = False) -> Any:  # noqa: ARG001
 
 
 class RedisLedger(Ledger):
-    """A ledger on the server at `url`; raises `StoreError` if it cannot be reached."""
+    """A ledger on the Redis server at `url`.
+
+    Raises `ParameterError` for any other address, and `StoreError` if the server cannot be reached.
+    """
 
     threads = 4
 
@@ -165,7 +169,7 @@ class RedisLedger(Ledger):
             raise StoreError(f"the store {self.path} cannot be reached: {error}") from None
 
     def get(self, key: str) -> str | None:
-        """Return the saved answer to a request; None if there is none or the server is lost."""
+        """Return the saved answer to a request; None if there is none, or if the server is lost."""
         self.check_open()
         kept: str | None = self.tried(lambda: self._client.get(name_of(key)), None)
         return kept
@@ -180,7 +184,7 @@ class RedisLedger(Ledger):
         return str(self._step(_KEEP, key, value))
 
     def _step(self, script: str, key: str, *arguments: object) -> Any:
-        # Sent as text, not as a digest: a server that restarts forgets scripts.
+        # Send the script's text, not its digest: a server forgets its scripts when it restarts.
         return self._client.eval(script, 2, *_names(key, "lease"), *arguments)
 
     def _open_account(self) -> None:
@@ -197,7 +201,7 @@ class RedisLedger(Ledger):
             outcome: dict[str, Any] = json.loads(
                 self._client.evalsha(self._spending, 2, *names, *values)
             )
-        except NoScriptError:  # loaded first, and again after a restart
+        except NoScriptError:  # load the script at the first call, and after a server's restart
             self._tell()
             return self._spend(rule, arguments)
         if "lost" in outcome:
@@ -205,8 +209,9 @@ class RedisLedger(Ledger):
         return outcome
 
     def _tell(self) -> None:
-        """Load the rules into the server as a script with the ID of the server's current run."""
-        # Ask for the run again after loading: a later run must not get an earlier run's script.
+        """Load the rules into the server, as a script with the ID of the server's current run."""
+        # Ask for the ID again after loading: if the server restarted meanwhile, load the script
+        # anew, since it has the ID of the earlier run.
         life = self._life()
         while True:
             numbers = {name: getattr(spending, name) for name in _NUMBERS}
@@ -217,12 +222,15 @@ class RedisLedger(Ledger):
                 return
 
     def _life(self) -> str:
-        """Return the ID of the server's current run; "" if the server keeps all data."""
+        """Return the ID of the server's current run; "" if the server loses no data by a restart.
+
+        Raises `StoreError` for a version of Redis that is too old.
+        """
         server = self._client.info("server")
         if int(server["redis_version"].split(".")[0]) < _VERSION:
             raise StoreError(f"a budget needs Redis {_VERSION}, got {server['redis_version']}")
         settings = {}
-        # A hosted server may not tell its settings: assume that it may lose data.
+        # A hosted server may refuse to show its settings: then assume that it may lose data.
         with suppress(Exception):
             settings = self._client.config_get("append*")
         durable = settings.get("appendonly"), settings.get("appendfsync")
@@ -232,14 +240,17 @@ class RedisLedger(Ledger):
         _client(self._url, os.getpid(), probes=True).ping()
 
     def _disconnect(self) -> None:
-        """Do nothing: all ledgers on one server share their connections."""
+        """Leave the connections open: all ledgers on one server share them."""
 
 
 def name_of(key: str) -> str:
-    """Return the name of a record on a server; the part in braces chooses a cluster's node."""
+    """Return the name of a key's record on the server.
+
+    The part in braces chooses the node of a cluster, so that a record and its companion share one.
+    """
     return f"fullrecall:{{{key}}}"
 
 
 def _names(key: str, beside: str) -> list[str]:
-    """Return the name of a record, and that of its companion, which ends in `beside`."""
+    """Return the names of a key's record and of its companion; the latter ends in `beside`."""
     return [name_of(key), f"{name_of(key)}:{beside}"]

@@ -1,8 +1,8 @@
-"""Data sets beyond one machine: scores beside each batch, for any engine that moves batches.
+"""Scores of data sets beyond one machine: an engine's workers score the samples batch by batch.
 
 Ray Data's `map_batches`, Spark's `mapInArrow` and Dask's `map_partitions` call a `BatchScorer` in
-their workers; docs/scale.md has a job of each. The engine writes the results as Parquet anywhere,
-and `Report.open` reads them.
+their workers; docs/scale.md has an example of each. The engine writes the results as Parquet files
+to any place, and `Report.open` reads them.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ class BatchScorer:
 
     Called with a data frame or table of pandas, polars, Arrow or any library that narwhals reads,
     it returns a table of the same kind with the same rows. Columns with a sample's fields get the
-    names of `Sample`, all other columns stay as they are, and each score adds its columns, those of
-    a saved report (docs/scale.md lists them). `Report.open` reads the table once it is written as
-    Parquet. A row that is not a sample is unscored, with the reason.
+    names of `Sample`, all other columns stay as they are, and each scorer adds the columns that it
+    has in a saved report (docs/scale.md lists them). `Report.open` reads the table once it is
+    written as Parquet. A row that is not a sample is unscored, with the reason.
 
     - `position`: a column of distinct whole numbers >= 0 that is not a field of a sample: number
       the rows from 0 when you write the data set. It is returned as `row`. `Report.open` sorts the
@@ -60,14 +60,15 @@ class BatchScorer:
       a number is unscored. Default: none, so that rows have the order of the files, and missing
       rows are not noticed.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.read.read`.
-    - `max_concurrency`, `timeout`, `retries` are those of `evaluate`, and so is `deadline`. All
-      hold for one batch: up to `max_concurrency` requests for each worker may be open at once.
+    - `max_concurrency`, `timeout`, `deadline`, `retries`: as in `evaluate`, but for one batch. Each
+      worker may have up to `max_concurrency` open requests.
     - `store`: a file on a disk that the workers of one machine share, or, for workers on several
-      machines, the URL of a Redis server: `redis://host:6379/0`. No worker asks again for an answer
-      that another has paid for. The server's password is read from REDIS_PASSWORD, here and in the
-      workers.
-    - `budget`: the most that all workers may spend together, until this scorer is made anew, and
-      how fast; `spent` returns their spending so far. It needs a store that all workers share.
+      machines, the URL of a Redis server: `redis://host:6379/0`. No worker sends a request again
+      whose answer is in the store. The server's password is read from REDIS_PASSWORD, here and in
+      the workers.
+    - `budget`: the most that all workers together may spend, and how fast; a new `BatchScorer`
+      begins a new account. `spent` returns the spending so far. It needs a store that all workers
+      share.
     - `view`: which list of a sample's record is scored, as in `evaluate`.
     - `corpus`: the documents that the retriever searched, as in `evaluate`; read here, once, and
       sent to the workers as a `CorpusIndex` that keeps all its texts. If no sample has spans, pass
@@ -75,8 +76,8 @@ class BatchScorer:
 
     Raises `ParameterError` for an argument out of its range, and `MissingExtraError` without
     pyarrow. Calls, `schema` and `meta` raise `InputError` for a column that has the name of a
-    score's column or looks like a misspelled field; calls raise it for a wrong position too. These
-    are errors of the data set, not of a row.
+    score's column or looks like a misspelled field. Calls also raise it if the `position` column is
+    missing, or holds a value that is not a whole number >= 0.
     """
 
     scorers: Sequence[Scorer] | Scorer
@@ -105,26 +106,26 @@ class BatchScorer:
         self._given  # noqa: B018
         if self.budget is not None:
             checked(self.budget, scorers)
-            # Workers must find the account there, or they send nothing.
+            # Open the account now: workers that do not find it send no requests.
             with self._shared.open() as ledger:
                 ledger.open_account()
 
     def __call__(self, batch: Any) -> Any:
         """Return a batch with its scores, as a table of the same kind.
 
-        Raises errors of a store or a model that end the run; engines then retry the batch.
+        Raises the errors of a store or a model that end a run; engines then retry the batch.
         """
         frame = batch_frame(batch)
         plan = self._plan(frame.columns)
         return with_scores(batch, frame, plan.left_out, self._scored(frame, plan))
 
     def over(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield each batch with its scores; Spark's `mapInArrow` calls this."""
+        """Yield each batch with its scores; pass this method to Spark's `mapInArrow`."""
         for batch in batches:
             yield self(batch)
 
     def schema(self, data: Any) -> Any:
-        """Return the resulting columns for a Spark data frame."""
+        """Return the columns of the scored table of a Spark data frame, as a Spark schema."""
         from pyspark.sql.pandas.types import from_arrow_schema
         from pyspark.sql.types import StructType
 
@@ -132,7 +133,7 @@ class BatchScorer:
         return StructType([*own, *from_arrow_schema(self._schema)])
 
     def meta(self, data: Any) -> Any:
-        """Return the resulting columns for a Dask data frame, as the empty frame it needs."""
+        """Return the columns of the scored table of a Dask data frame, as an empty frame."""
         return self(data.head(0, npartitions=-1) if not hasattr(data, "_meta") else data._meta)  # noqa: SLF001
 
     @property
@@ -159,7 +160,7 @@ class BatchScorer:
 
     @property
     def _options(self) -> EvaluateOptions:
-        """The options of `evaluate`, without those that workers get with their job."""
+        """The options with which a worker evaluates a batch; it shows no progress."""
         limits = {each.name: getattr(self, each.name) for each in fields(Limits)}
         return EvaluateOptions(Limits(**limits), view=self.view, corpus=self.corpus, progress=False)
 
@@ -179,9 +180,10 @@ class BatchScorer:
         return Given.of(None, None, self.rename)
 
     def _plan(self, names: Sequence[str]) -> ReadPlan:
-        """Return the plan of a batch's columns without the position and the user's own columns.
+        """Return the plan of a batch's columns, in which the user's other columns are left out.
 
-        Raises `InputError` for an own column with the name of a score's, or of a misspelled field.
+        Raises `InputError` if one of these has the name of a report's column, or looks like a
+        misspelled field. The position is no part of the plan.
         """
         given, reserved = self._given, self._schema.names
         plan = named_plan([name for name in names if name != self.position], given)
@@ -200,7 +202,7 @@ class BatchScorer:
         return plan
 
     def _positions(self, frame: nw.DataFrame[Any]) -> list[int | None]:
-        """Return the number of each row, None for a row without one."""
+        """Return the number of each row in `position`; None for a row without a number."""
         if self.position is None:
             return [None] * len(frame)
         if self.position not in frame.columns:
@@ -210,14 +212,14 @@ class BatchScorer:
             )
         cells = [None if is_missing(cell) else cell for cell in frame[self.position].to_list()]
         for number, cell in enumerate(cells, start=1):
-            # A gap in a column may have made its whole numbers floats.
+            # Accept whole floats: a missing number may have turned all of a column into floats.
             if cell is not None and (not isinstance(cell, (int, float)) or cell < 0 or cell % 1):
                 problem = f"{self.position} must hold whole numbers >= 0, got {cell!r}"
                 raise InputError(problem, line=number, field=self.position)
         return [None if cell is None else int(cell) for cell in cells]
 
     def _scored(self, frame: nw.DataFrame[Any], plan: ReadPlan) -> pa.Table:
-        """Return the columns of a batch's samples and scores."""
+        """Return a table of a batch's samples and their scores, in the order of the batch."""
         import numpy as np
         import pyarrow as pa
 
@@ -246,7 +248,10 @@ class BatchScorer:
         positions: Sequence[int | None],
         bad: dict[int, tuple[Sample, str]],
     ) -> Iterator[Sample]:
-        """Yield the samples; put the readable fields of a bad row into `bad`, with the reason."""
+        """Yield the samples; put each row that is not a sample into `bad`.
+
+        `bad` gets the row's ID, question and group, as far as they can be read, and the reason.
+        """
         others = (*plan.left_out, self.position)
         ours = [name for name in frame.columns if name not in others]
         unnumbered = InputError(f"{self.position} is missing: number each row")
@@ -266,7 +271,7 @@ class BatchScorer:
 
 
 def _left_of(cells: Mapping[Any, Any], plan: ReadPlan) -> Sample:
-    """Return the ID, question and group of a row that is not a sample, if they are texts."""
+    """Return a sample with the ID, question and group of a bad row, as far as they are readable."""
     paths = {name: path_of(plan.fields[name]) for name in _LEFT if name in plan.fields}
     values = {name: path.value(cells) for name, path in paths.items()}
     texts: Any = {name: str(v) for name, v in values.items() if isinstance(v, (str, int))}

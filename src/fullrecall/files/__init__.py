@@ -1,1 +1,1 @@
-"""Files and frames of any tool as samples, documents and saved reports."""
+"""Read the files and frames of any tool as samples, documents and saved reports."""

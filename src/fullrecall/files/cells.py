@@ -1,4 +1,4 @@
-"""Convert the cells of rows to the form of their field: one value, or a list."""
+"""Convert the cells of rows to the form that their field has: one value, or a list."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SEPARATORS = (";", "|", "\n", ",")
 _LONGEST_ID = 200
 _FEWEST_WORDS = 4
 _NOTHING = frozenset({"null", "none", "nan", "na", "n/a", "nat", "<na>"})
-"""Words that tables write for a missing value; they are never IDs."""
+"""The words that tables have in place of a missing value; they are never IDs."""
 
 _LONGEST_PYTHON = 1 << 20
 """The most characters of a list in Python's notation; longer texts are not parsed."""
@@ -39,9 +39,10 @@ _PLACE = re.compile(r"\S:[^\W\d_]")
 
 
 def has_mark(text: str) -> bool:
-    """Return whether a text has a mark of IDs: a file's ending, a URL, `::`, or `§`.
+    """Return whether a text has a mark of IDs: a file's ending, a URL, `::`, or `§` and a number.
 
     A colon inside a word (`Act 12:annex III`) is also a mark, unless the text ends like a sentence.
+    A text of more than 200 characters has none.
     """
     if len(text) > _LONGEST_ID:
         return False
@@ -50,7 +51,10 @@ def has_mark(text: str) -> bool:
 
 
 def opened(value: Any) -> Any:
-    """Parse a text that is a list or object in JSON or Python's notation; return other values."""
+    """Return the list or object that a text holds as JSON, or the list in Python's notation.
+
+    Any other value is returned as it is.
+    """
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:
@@ -62,7 +66,7 @@ def opened(value: Any) -> Any:
 def items_of(value: Any) -> list[Any]:
     """Return the items of a list, or of a list written as text; any other value is one item.
 
-    Hugging Face stores a list of objects as an object of lists; it is read as a list of objects.
+    An object of equally long lists, as Hugging Face stores a list of objects, gives these objects.
     """
     value = opened(value)
     if isinstance(value, str):
@@ -73,7 +77,7 @@ def items_of(value: Any) -> list[Any]:
 
 
 def is_parallel(value: Any) -> bool:
-    """Return whether a value is an object of two or more lists of one length."""
+    """Return whether a value is an object of two or more lists that are equally long."""
     if not isinstance(value, Mapping) or len(value) < 2:  # noqa: PLR2004 - one list is a list
         return False
     return all(isinstance(each, list) for each in value.values()) and (
@@ -82,7 +86,11 @@ def is_parallel(value: Any) -> bool:
 
 
 def cell_of(field: str, column: str, value: Any) -> Any:
-    """Return a cell in the form of a field; None for a missing cell."""
+    """Return a cell in the form of a field: a list, a truth value, a text, or the cell itself.
+
+    A blank text in a field of lists gives None. In a field of one text, a list of one item gives
+    the item, and a number, a date or a boolean gives its text.
+    """
     if field in _LISTS:
         return _listed(field, column, value)
     if field in TRUTHS and isinstance(value, str):
@@ -100,7 +108,7 @@ def _sole(value: Any) -> Any:
 
 
 def _listed(field: str, column: str, value: Any) -> Any:
-    """Return the list or object that a cell of a list field holds."""
+    """Return the list or object that a cell of a list field holds; None for a blank text."""
     if isinstance(value, str):
         return _list_cell(column, field, value) if value.strip() else None
     if field in ID_FIELDS and isinstance(value, list) and column != field:
@@ -115,16 +123,17 @@ def _is_context(field: str, value: Any) -> bool:
 
 
 def parts_of(item: Any) -> list[Any]:
-    """Split an item such as `D1:5; D2:8` into its IDs; return any other item as a list of one."""
+    """Split an item such as `D1:5; D2:8` into its IDs; any other item is the only part."""
     if isinstance(item, str) and _SEVERAL.search(item) and "," not in item:
         return _separated_ids(item) or [item]
     return [item]
 
 
 def _list_cell(column: str, field: str, cell: str) -> object:
-    """Return the list that a text holds, in JSON, in Python's notation, or as separated IDs.
+    """Return the list that a text holds in JSON or Python's notation, or as IDs with a separator.
 
-    Raises `InputError` for a text that may mean several lists.
+    A text may also be one ID or one passage. Raises `InputError` for any other text, such as one
+    that may mean several lists.
     """
     text, why = cell.strip(), "write the list as JSON"
     if text[:1] in ("[", "{"):
@@ -145,20 +154,23 @@ def _list_cell(column: str, field: str, cell: str) -> object:
 
 
 def _is_one_id(text: str) -> bool:
-    """Return whether a text with blanks is a single ID, such as a title or a file name."""
+    """Return whether a text with blanks is one ID, such as a title: it has no separator.
+
+    A comma does not count as a separator in a text with a mark of IDs, such as a file's ending.
+    """
     separators = ";|\n" if has_mark(text) else ";|\n,"
     return not set(separators) & set(text) and text.lower() not in _NOTHING
 
 
 def _is_one_text(text: str) -> bool:
-    """Return whether a text is one passage or claim: it is long, or has no separator."""
+    """Return whether a text is one passage or claim: it has at least 4 words, or no separator."""
     if len(text.split()) >= _FEWEST_WORDS:
         return True
     return not any(each in text for each in _SEPARATORS) and text.lower() not in _NOTHING
 
 
 def _bracketed(text: str) -> object:
-    """Return the JSON value or Python list in a text; raise `InputError` for neither."""
+    """Return the JSON value or Python list in a text; raise `InputError` for any other text."""
     try:
         return parsed(text)
     except InputError:
@@ -169,10 +181,11 @@ def _bracketed(text: str) -> object:
 
 
 def _python_list(text: str) -> list[object] | None:
-    """Return the list in Python's notation, as pandas writes it to CSV; None for any other text.
+    """Return the list that a text holds in Python's notation; None for any other text.
 
-    NumPy prints arrays without commas, so that Python would join their texts, and it shortens long
-    arrays with dots. Therefore a list is accepted only if Python prints it as the same text.
+    Pandas writes lists to CSV so. NumPy prints arrays without commas, so that Python would join
+    their texts, and shortens long arrays with dots. Therefore a list is accepted only if Python
+    prints it as the same text.
     """
     if len(text) > _LONGEST_PYTHON:
         return None
@@ -184,10 +197,10 @@ def _python_list(text: str) -> list[object] | None:
 
 
 def _separated_ids(text: str) -> list[str]:
-    """Split a text with one kind of separator into IDs; return [] for an ambiguous text.
+    """Split a text with one kind of separator into IDs; return [] if that is ambiguous.
 
-    IDs have no white space, unless each part looks like a file name. A text without a separator is
-    one ID.
+    A text without a separator is one part. Parts with white space are IDs only if all parts have
+    the mark of a file or URL.
     """
     separators = [separator for separator in _SEPARATORS if separator in text]
     if len(separators) > 1:
@@ -197,7 +210,7 @@ def _separated_ids(text: str) -> list[str]:
     if any(len(name) > _LONGEST_ID or name.lower() in _NOTHING for name in ids):
         return []
     marked = [bool(_FILE.search(name.lower())) for name in ids]
-    # "Gibbs, Josiah.pdf" is one file.
+    # A comma may be part of a file's name, as in "Gibbs, Josiah.pdf".
     may_be_one = separators == [","] and any(marked)
     are_ids = all(marked) or not (may_be_one or any(len(name.split()) > 1 for name in ids))
     return ids if are_ids else []

@@ -1,4 +1,4 @@
-"""Columns of a file: the words of their names, and the forms of their values."""
+"""Columns of a file: the words in their names, and the forms of their values."""
 
 from __future__ import annotations
 
@@ -33,27 +33,30 @@ _ID_LIKE = re.compile(r"(?=.*\d)(?=.*[^\W\d_])(?:\w+[-_:/.#])+\w+|[a-z]+(?:[-_][
 _NUMBERED = re.compile(
     r"([^\W\d]+[-_:/.#])\d+|(?=.*\d)[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}"
 )
-"""An ID that consists of a name and a number, or is random."""
+"""An ID that is a name and a number, such as `doc_14`, or a random UUID."""
 
 _NUMBERED_NAME = re.compile(r"(.{,100}[^\W\d_])[\s_.-]{,3}(\d{1,3})")
-"""A column of a list that a spreadsheet spread over `gold_1`, `gold_2` and `gold_3`."""
+"""The name of a numbered column: spreadsheets spread a list over `gold_1`, `gold_2`, `gold_3`."""
 
 
 def looks_gold(name: str) -> bool:
-    """Return whether a column's name is that of references."""
+    """Return whether a column has a name for references, such as `gold_ids`."""
     words = roles_of(name)
     return bool(words & usual.GOLD) and not words & usual.OTHERS
 
 
 def asks(name: str) -> bool:
-    """Return whether a name is that of a question: `question`, `Customer query`, `user_prompt`."""
+    """Return whether a name means a question: `question`, `Customer query`, `user_prompt`."""
     words = roles_of(name)
     others = usual.OTHERS | usual.DOCUMENTS | {"id", "ids", "has", "is"}
     return snake(name) in usual.QUESTIONS or bool(words & usual.ASKED and not words & others)
 
 
 class ColumnValues:
-    """A column, or a part of one, with its path, the words of its name, and its values."""
+    """A column with its path, the words of its name, its values, and the items of its values.
+
+    A key of a column's objects is a column too; `above` is then the column of the objects.
+    """
 
     def __init__(
         self, path: str, name: str, values: list[Any], above: ColumnValues | None = None
@@ -71,12 +74,12 @@ class ColumnValues:
 
     @property
     def each(self) -> str:
-        """The path of the items: with `[]` if the column has lists."""
+        """The path of the column's items: its path, with `[]` if the column has lists."""
         return f"{self.path}[]" if self.has_lists else self.path
 
     @property
     def has_lists(self) -> bool:
-        """Whether any value of the column is a list."""
+        """Whether any value of the column is a list, or an object of equally long lists."""
         values = map(opened, self.values)
         return any(isinstance(value, (list, tuple)) or is_parallel(value) for value in values)
 
@@ -87,7 +90,7 @@ class ColumnValues:
 
     @property
     def are_grades(self) -> bool:
-        """Whether all values are objects that map documents' IDs to grades."""
+        """Whether all values of the column are objects of numbers, such as grades by ID."""
         if not self.are_objects:
             return False
         grades = [grade for value in self.values for grade in value.values()]
@@ -97,14 +100,15 @@ class ColumnValues:
     def is_by_id(self) -> bool:
         """Whether the column's objects have IDs as keys.
 
-        IDs are numbers, keys of grades, or keys that never repeat.
+        Keys count as IDs if all are numbers, if all values are grades, or if no key of several
+        objects occurs twice.
         """
         keys = [key for value in self.values if isinstance(value, Mapping) for key in value]
         numbered = bool(keys) and all(map(is_number, keys))
         return numbered or self.are_grades or (1 < len(self.values) <= len(keys) == len(set(keys)))
 
     def parts(self) -> list[ColumnValues]:
-        """Return a column for each key of the column's objects."""
+        """Return a column for each key that the column's objects have."""
         objects = [item for item in self.items if isinstance(item, Mapping)]
         names = dict.fromkeys(key for each in objects for key in each if isinstance(key, str))
         return [
@@ -131,7 +135,7 @@ class ColumnValues:
 
     @property
     def are_numbers(self) -> bool:
-        """Whether the column's items are numbers."""
+        """Whether the column has items, and all of them are numbers, or numbers as texts."""
         return bool(self.items) and not self.are_flags and all(map(is_number, self.items))
 
     @cached_property
@@ -150,12 +154,12 @@ class ColumnValues:
 
 
 def has_value(value: Any) -> bool:
-    """Return whether a path found a value other than an empty list."""
+    """Return whether a value is neither None nor an empty list."""
     return value is not None and not (isinstance(value, list) and not value)
 
 
 def given_values(values: Sequence[Any]) -> list[Any]:
-    """Return the values that are not missing, with texts of lists and objects parsed."""
+    """Return the values that are neither missing nor empty texts; lists in texts are parsed."""
     given = (value for value in values if not is_missing(value))
     return [opened(value) for value in given if not isinstance(value, str) or value]
 
@@ -173,14 +177,17 @@ def is_number(item: object) -> bool:
 
 
 def form_of(item: object) -> str:
-    """Return the form of an item: "ids", "texts", or "" for a short text that may be either."""
+    """Return the form of an item: "ids", "texts", or "" for a short text that may be either.
+
+    Items other than texts, such as numbers, are IDs.
+    """
     if not isinstance(item, str):
         return "ids"
     words = item[:_LOOKED_AT].split()
     unspaced = len(_UNSPACED.findall(item[:_LOOKED_AT]))
-    if unspaced and not has_mark(item):  # The text is written without blanks between words.
+    if unspaced and not has_mark(item):  # Words cannot be counted: there are no blanks.
         return "texts" if ends_sentence(item) or unspaced >= _FEWEST_UNSPACED else ""
-    if ends_sentence(item) and len(words) >= _FEWEST_WORDS:  # The text may name a file.
+    if ends_sentence(item) and len(words) >= _FEWEST_WORDS:  # even if it mentions a file
         return "texts"
     if has_mark(item) or (len(words) == 1 and len(item) <= 200):  # noqa: PLR2004 - an ID's length
         return "ids"
@@ -193,12 +200,12 @@ def ends_sentence(item: object) -> bool:
 
 
 def is_id_like(item: object) -> bool:
-    """Return whether an item looks like an ID, as answers rarely do: `doc-14`."""
+    """Return whether an item looks like an ID, such as `doc-14`; answers rarely do."""
     return isinstance(item, str) and bool(_ID_LIKE.fullmatch(item))
 
 
 def are_numbered(items: Sequence[Any]) -> bool:
-    """Return whether items are IDs of one series (`doc_1`, `doc_14`), and not all are equal."""
+    """Return whether items are IDs of one series (`doc_1`, `doc_14`) or UUIDs, not all equal."""
     found = [_NUMBERED.fullmatch(item) if isinstance(item, str) else None for item in items]
     names = {each and each[1] for each in found}
     return len(set(items)) > 1 and all(found) and len(names) == 1
@@ -209,8 +216,8 @@ def with_lists(
 ) -> dict[str, ColumnValues]:
     """Return the columns; each series numbered from 0 or 1 becomes one column of lists.
 
-    Numbered columns of lists are not joined, since each may come from another run; nor are
-    questions and turns.
+    Numbered columns stay separate if they hold lists, since each may come from another run, if they
+    are questions or turns, or if a column already has their common name.
     """
     found = dict(columns)
     for name, members in _groups(columns).items():
@@ -223,7 +230,7 @@ def with_lists(
 
 
 def _groups(columns: Mapping[str, ColumnValues]) -> dict[str, list[str]]:
-    """Group the names of numbered columns by their common name, in the order of their numbers."""
+    """Return the names of the columns to join, by their common name, in the order of numbers."""
     numbered: dict[str, dict[int, str]] = {}
     for name in columns:
         if match := _NUMBERED_NAME.fullmatch(name):

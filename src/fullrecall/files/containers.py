@@ -1,6 +1,7 @@
 """Files and folders as rows: JSON, YAML, CSV, TSV and Parquet, each read by one generator.
 
-A folder has partitions: files in folders such as kind=faq, which name columns.
+A folder is read as partitions: a file below a folder `kind=faq` has the column `kind`, with the
+value `faq` in each row.
 """
 
 from __future__ import annotations
@@ -52,9 +53,10 @@ def kind_of(name: str) -> str | None:
 def rows_of_file(path: str, kind: str, left_out: AbstractSet[str] = frozenset()) -> FileRows:
     """Return the rows of a file of a kind; Parquet is read without the columns in `left_out`.
 
-    Raises `InputError`, with the line but without the path, after all rows before it.
+    Raises `InputError`, with the line but without the path, at the first row that cannot be read,
+    after all rows before it.
     """
-    if kind == "parquet":  # Raise at the call, before the first row.
+    if kind == "parquet":  # Raise for a missing pyarrow now, not at the first row.
         pyarrow("reading Parquet")
     return KINDS[kind](path, left_out)
 
@@ -77,13 +79,13 @@ def json_lines(path: str, _: object = None, *, limit: int | None = None) -> Line
 
 
 def _json(path: str, _: object) -> FileRows:
-    """Yield the objects of a JSON file: of its array, its only object, or one on each line.
+    """Yield the objects of a JSON file: those of its array, its only object, or one on each line.
 
     Exporters of spans and Hugging Face's `to_json` write JSON Lines into a `.json` file.
     """
     limit = text_files.MAX_TEXT_LENGTH
     is_file = address_of(path) is not None or Path(path).is_file()
-    if is_file and _begins_with_object(path, limit):  # a pipe can be read only once
+    if is_file and _begins_with_object(path, limit):  # looked at twice, unlike a pipe
         yield from json_lines(path, limit=limit)
         return
     text = whole_text(path)
@@ -122,7 +124,7 @@ def _csv(path: str, _: object, delimiter: str | None = None) -> FileRows:
     """Yield the rows of a CSV file with a header; a blank cell is None."""
     with closing(csv_records(path, delimiter)) as records:
         line, header = next(records, (0, []))
-        # A title above a spreadsheet's table is alone in its row.
+        # Skip a title above a spreadsheet's table: its row has no other cell that is not blank.
         while len(header) - sum(not cell.strip() for cell in header) == 1 < len(header) - 1:
             line, header = next(records, (line, []))
         header = [column.strip() for column in header]
@@ -160,7 +162,7 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
         nonlocal size
         for _, text in source:
             size += len(text)
-            if size > limit:  # a quote that is never closed includes all that follows
+            if size > limit:  # after a quote that is never closed, the rest is one cell
                 raise too_long(limit, begins)
             yield text
 
@@ -169,7 +171,8 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
         if first is None:
             return
         source = chain([first], rest)
-        # Spreadsheets in many European locales write semicolons.
+        # Take the delimiter that the first line has most often: spreadsheets in many European
+        # locales write semicolons.
         usual = max((",", "\t", ";", "|"), key=first[1].count)
         reader = csv.reader(lines(), delimiter=delimiter or usual, strict=True)
         try:
@@ -185,8 +188,8 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
 def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
     """Yield the numbered rows of a Parquet file, without the columns that are left out.
 
-    The file is read in pieces. By default pyarrow reads each column of a row group at once, and a
-    row group may be the whole file.
+    The file is read in small pieces to save memory: by default pyarrow reads each column of a row
+    group at once, and a row group may be the whole file.
     """
     pa = pyarrow("reading Parquet")
     if path == STANDARD_INPUT:
@@ -194,11 +197,11 @@ def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
     rows_before = 0
     try:
         with (
-            _binary(path) as opened,  # closed even if it is not Parquet
+            _binary(path) as opened,  # opened here, to close it even if it is not Parquet
             pa.parquet.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False) as file,
         ):
             header = [name for name in file.schema_arrow.names if name not in left_out]
-            # Columns are read in this thread, which takes 16 MiB less for 100,000 rows.
+            # Read the columns in this thread, not in several: 100,000 rows take 16 MiB less.
             groups = (file.metadata.row_group(n) for n in range(file.metadata.num_row_groups))
             size = sum(group.total_byte_size for group in groups) // max(1, file.metadata.num_rows)
             together = max(1, min(_BATCH_BYTES // max(1, size), _BATCH_ROWS))
@@ -213,7 +216,7 @@ def _parquet(path: str, left_out: AbstractSet[str]) -> FileRows:
 
 
 def _binary(path: str) -> Any:
-    """Open a file of bytes for Arrow to read."""
+    """Open a file, or the file at an address, as bytes that Arrow can read."""
     if address_of(path) is not None:
         return Place(path, InputError).open()
     return pyarrow("reading Parquet").OSFile(path, "rb")
@@ -235,7 +238,7 @@ KINDS: Mapping[str, Callable[[str, AbstractSet[str]], FileRows]] = MappingProxyT
 
 
 class Partition(NamedTuple):
-    """A file, and the columns that its folders name."""
+    """A file, and the columns that the names of its folders give: `kind=faq` gives `kind`."""
 
     path: str
     columns: dict[str, str | None]
@@ -244,7 +247,9 @@ class Partition(NamedTuple):
 def partitions(folder: str, kind: str | None) -> tuple[str, list[Partition]]:
     """Return the kind of the files in a folder, and each file with its columns.
 
-    Raises `InputError` unless all are of one kind, and are Parquet or in folders that name columns.
+    Files of unknown kinds are ignored; with `kind`, so are all files of other kinds. Raises
+    `InputError` if no file is left, if the files are of several kinds, or if files other than
+    Parquet are outside folders that name columns.
     """
     found = [(name, kind_of(name)) for name in _files(folder)]
     chosen = [(name, own) for name, own in found if own is not None and kind in (None, own)]
@@ -262,7 +267,7 @@ def partitions(folder: str, kind: str | None) -> tuple[str, list[Partition]]:
 
 def rows_of_partitions(parts: list[Partition], kind: str, left_out: AbstractSet[str]) -> FileRows:
     """Return the rows of all files, with the columns that their folders name."""
-    if kind == "parquet":  # Raise at the call, before the first row.
+    if kind == "parquet":  # Raise for a missing pyarrow now, not at the first row.
         pyarrow("reading Parquet")
     return _rows(parts, kind, left_out)
 
@@ -277,7 +282,10 @@ def _rows(parts: list[Partition], kind: str, left_out: AbstractSet[str]) -> File
 
 
 def _files(folder: str) -> list[str]:
-    """Return the names of the files in a folder, relative to it; hidden ones are left out."""
+    """Return the paths of the files in a folder, relative to it, without hidden ones.
+
+    A file is hidden if its name, or that of a folder, begins with `.` or `_`.
+    """
     if address_of(folder) is None:
         paths = (each.relative_to(folder) for each in Path(folder).rglob("*") if each.is_file())
         names = sorted(path.as_posix() for path in paths)

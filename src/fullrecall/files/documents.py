@@ -46,7 +46,9 @@ _NAMES = {
 _FIELDS = frozenset({"text", "id", "score", "metadata", "source", "start", "end"})
 
 ENDINGS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm", ".jsonl")
-"""The endings of files that are read from a folder; each line of a `.jsonl` file is one document.
+"""The endings of the files that are read from a folder.
+
+Each line of a `.jsonl` file is one document, any other file is one document.
 """
 
 
@@ -61,7 +63,7 @@ class Documents:
     origin: Any
 
     def __iter__(self) -> Iterator[Document]:
-        # fingerprints instead of texts, since a corpus may be larger than memory
+        # Keep fingerprints instead of texts, since a corpus may be larger than memory.
         fingerprints: dict[str, int] = {}
         for document in _read(self.origin):
             fingerprint = hash(document.text)
@@ -75,12 +77,13 @@ class Documents:
 def documents_of(origin: DocumentsLike | Documents) -> Documents:
     """Return `Documents` read from a folder, a file, a mapping or an iterable.
 
-    - A folder: its `.txt`, `.md`, `.rst`, `.html` and `.jsonl` files, also in folders below it;
-      the path within the folder is the ID. A single file's ID is its name.
+    - A folder: its `.txt`, `.md`, `.rst`, `.html` and `.jsonl` files, also in folders below it. A
+      file's path within the folder is its ID; the ID of a single file is its name. Each line of a
+      `.jsonl` file is a document.
     - A mapping from IDs to texts.
     - An iterable of texts, mappings, `Context`s, LangChain or LlamaIndex documents, or anything
-      with an `id` and a `text`. A text without an ID gets one from its content. An
-      iterator is kept in memory.
+      with an `id` and a `text`. Without an ID, a document's ID is its source, or a digest of its
+      text. The documents of an iterator are kept in memory.
 
     Raises `InputError` for a path that does not exist or has no documents, and for any other
     value.
@@ -144,13 +147,13 @@ def is_page(name: str) -> bool:
 
 
 def html_text(page: str) -> str:
-    """Return the visible text of an HTML page, with a blank line where a block ends.
+    """Return the visible text of an HTML page, with a blank line between blocks.
 
     Scripts, styles and the head are left out. Raises `MissingExtraError` without beautifulsoup4.
     """
     soups = imported("bs4", "beautifulsoup4", "html", "Reading HTML")
     whole = soups.BeautifulSoup(page, "html.parser")
-    soup = whole.body or whole  # also read a head that was never closed
+    soup = whole.body or whole  # a head that is never closed contains the body
     for element in soup(("script", "style", "template", "noscript", "head")):
         element.decompose()
     for element in soup(_BLOCKS):
@@ -161,7 +164,10 @@ def html_text(page: str) -> str:
 
 
 def _document(entry: Any, position: str) -> Document:
-    """Return an entry as a document; its ID is its own, its source, or a digest of its text."""
+    """Return an entry as a document.
+
+    Without an ID, its source (with the page, if there is one) or a digest of its text is the ID.
+    """
     try:
         context = context_of(entry)
         own = entry.get("source") if isinstance(entry, Mapping) else getattr(entry, "source", None)

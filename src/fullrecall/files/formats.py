@@ -14,13 +14,15 @@ RawRow: TypeAlias = Mapping[str, Any]
 class Format(NamedTuple):
     """The columns in which a tool writes samples.
 
-    - `needs`: the columns by which a row is recognized, where one of several names joined by `|` is
-      enough.
-    - `fields`: the path of each field; if several are joined by ` | `, the first in the row counts.
+    - `needs`: the columns by which a row is recognized, separated by blanks; of several names
+      joined by `|`, one is enough.
+    - `fields`: the path of each field; of several paths joined by ` | `, the first at which a row
+      has a value counts.
     - `left_out`: columns that are not kept as metadata, such as all distractor paragraphs.
-    - `writes`: the path at which `write` puts each field; None if the tool reads no such file.
-    - `constants`: columns that each written row has.
-    - `groups`: whether the tool can hold reference IDs as lists of alternatives.
+    - `writes`: the path at which `write` puts each field; None if `write` does not write the
+      format.
+    - `constants`: columns that each written row has, with their values.
+    - `groups`: whether the format can hold reference IDs as lists of alternatives.
     """
 
     needs: str
@@ -143,9 +145,11 @@ ragas: user_input synthesizer_name
   user_input reference reference_contexts reference_context_ids > *
   retrieved_contexts retrieved_context_ids response > *
 """
-"""A table of formats. A format begins with its name and its `needs`. Each line below it has a path
-that is read (<), written (>) or both (=), where `*` is the field's name, or another part (:).
-Formats are tried in this order.
+"""The formats, in the order in which they are tried.
+
+The first line of a format has its name and its `needs`. Each line below it has fields and the path
+at which they are read (`<`), written (`>`) or both (`=`); `*` in a path is the field's name. A line
+with `:` has another part of `Format`.
 """
 
 

@@ -1,4 +1,4 @@
-"""Rows in memory: lists of dicts, data frames of any library, Hugging Face, ragas."""
+"""Read rows in memory: lists of dicts, data frames of any library, Hugging Face, ragas."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def from_rows(
 
 
 def _explained(samples: Iterator[T]) -> Iterator[T]:
-    """Yield samples of a Dask frame; explain the error if Dask turned its lists into texts."""
+    """Yield samples of a Dask frame; if Dask turned its lists into texts, the error explains it."""
     try:
         yield from samples
     except InputError as error:
@@ -56,7 +56,7 @@ def _explained(samples: Iterator[T]) -> Iterator[T]:
 
 
 def without_absent_keys(value: object) -> object:
-    """Return the value of an Arrow cell without the keys that only other rows have.
+    """Return the value of an Arrow cell, without keys whose value is None.
 
     Arrow stores a mapping as a struct of every key that *any* row has: a row's `{"d1": 3}` comes
     back as `{"d1": 3, "d2": None}`.
@@ -90,8 +90,8 @@ def rows_of(rows: Any) -> Iterator[object]:
         rows = rows.samples
     if _is_hugging_face(rows):
         form = getattr(rows, "format", None)
-        # A dataset's format may make it return tables, frames or tensors; reset it. Keep a user's
-        # own transform, since it may create the columns that are read.
+        # A dataset's format may make it return tables, frames or tensors: reset the format. Keep a
+        # transform that the user has set, since it may create the columns that are read.
         if isinstance(form, Mapping) and form.get("type") not in (None, "custom"):
             rows = rows.with_format(None)
     if not isinstance(rows, Iterable):
