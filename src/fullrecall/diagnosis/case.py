@@ -19,7 +19,10 @@ from fullrecall.table.row import Row
 
 
 class Wanted(NamedTuple):
-    """An item that would have been a match, as an ID, a text with its offsets, or both."""
+    """An item that would have been a match, as an ID, a text with its offsets, or both.
+
+    `id` is set if the item is matched by ID. `own_id` is the ID of an item that is matched by text.
+    """
 
     label: str
     id: str | None = None
@@ -37,7 +40,8 @@ class Wanted(NamedTuple):
 
     def _is_in(self, context: Context) -> bool:
         if self.id is not None:
-            # An item with an ID matches by ID alone: an equal text is a near duplicate.
+            # An item with an ID matches by ID alone: an equal text under another ID is a near
+            # duplicate.
             return context.id == self.id
         return self.share_of(self.parts_in([context]).values()) == 1.0
 
@@ -62,6 +66,7 @@ class Wanted(NamedTuple):
 class SearchScope:
     """The sources that a diagnosis searches.
 
+    `retriever` is asked for `deep_k` contexts. `ids` are the other IDs of expected documents.
     `texts` describes how the retrieved texts differ from those of the corpus. `deep_lists` has the
     deeper lists that the retriever returned, by the position of the row.
     """
@@ -77,10 +82,10 @@ class SearchScope:
 
 
 class Examined:
-    """One sample with misses, and the lists that are computed for it, each once.
+    """One sample, and the lists that rules derive from it; each list is computed once.
 
     `retrieved` is the whole list, with bare IDs as contexts. `problem` is the failure of the
-    retriever when it was asked for more.
+    retriever when it was asked for a deeper list, else "".
     """
 
     def __init__(self, position: int, row: Row, search: SearchScope) -> None:
@@ -118,7 +123,7 @@ class Examined:
         if inquiry is None or sample.user_input is None:
             return None
         retrieval = inquiry.ask(sample)
-        # a list is incomplete if a call failed
+        # if a call failed, the list is incomplete and is not used
         if retrieval.contexts is None or retrieval.error is not None:
             self.problem = f"the retriever failed: {retrieval.error or 'it returned nothing'}"
             return None
@@ -132,8 +137,8 @@ class Examined:
 class Case:
     """A missed target, an item that would have been a match, and the sources to search.
 
-    `k` is the number of contexts that count. If a judge decided (`judged`), the item is unknown,
-    since only a judge knows which context supports a claim.
+    `k` is the number of contexts that count; None if all count. If a judge decided (`judged`), the
+    item is unknown, since only a judge knows which context supports a claim.
     """
 
     examined: Examined
@@ -181,10 +186,10 @@ class Case:
 
     @cached_property
     def alike(self) -> tuple[str, float, int] | None:
-        """The retrieved text within k that is most similar to the item's; equal texts come first.
+        """The most similar text within k, as (difference, similarity, rank), or None.
 
-        The tuple has the difference, the similarity, and the rank; None if no text has as many
-        letters in common as a near duplicate.
+        A text is similar if it has as many letters in common with the item as a near duplicate. The
+        difference is a fact in which both differ, or ""; a text without a difference comes first.
         """
         text = self.wanted.text
         if not text.strip():

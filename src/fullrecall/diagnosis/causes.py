@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 
 class Cause(StrEnum):
-    """The cause of a miss, ordered from the nearest miss to the farthest."""
+    """The cause of a miss, ordered from the nearest miss to the farthest.
+
+    In the descriptions, "it" is the missed item.
+    """
 
     JUDGED_UNSUPPORTED = "judged_unsupported"
     """Support was retrieved, but the judge denied it, or its quotes were not verified."""
@@ -104,8 +107,9 @@ class Diagnosed(NamedTuple):
     """One missed target with its cause.
 
     `sample` is the row's label, `score` the scorer's name with its k. `detail` is one sentence on
-    the evidence of the cause. `rank` is the item's rank beyond k, in the list or the deeper list.
-    For other causes, it is the rank of the context that shows the cause, or None.
+    the evidence of the cause. `rank` is the item's rank beyond k, in the recorded list or in the
+    deeper list that the retriever returned. For other causes, it is the rank of the context that
+    shows the cause, or None.
     """
 
     sample: str

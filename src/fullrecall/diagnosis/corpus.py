@@ -61,12 +61,13 @@ class Corpus:
         return ids[0] if len(ids) == 1 else None
 
     def holders(self, passage: Passage) -> list[Held]:
-        """Return contexts that together have all parts of a passage that are in the corpus.
+        """Return contexts that together have all parts of a passage that the corpus has.
 
-        If one context has the whole passage, only this one is returned. Otherwise, those that share
-        most with it come first, then those that add missing parts; a line that occurs on every page
-        adds only one context. Last are neighboring chunks with a part that a border cut off,
-        however short: the passage continues at their start, or begins at their end.
+        Contexts of the passage's document are searched first, then those that share most with it. A
+        context is returned only if it adds a missing part, so a line that occurs on every page adds
+        only one. Last, the neighbors of these contexts are searched for parts that a border cut
+        off, however short. The search ends when the whole passage is found. The contexts are in the
+        order of the corpus.
         """
         if not self.contexts:
             return []
@@ -100,7 +101,7 @@ class _PassageSearch:
         return total(self.covered) == self.passage.length
 
     def look(self, numbers: Iterable[int], *, edges: bool = False) -> None:
-        """Add the contexts that have uncovered parts.
+        """Add the contexts that have parts of the passage that are not covered yet.
 
         `edges` also accepts parts shorter than a run.
         """
@@ -165,7 +166,7 @@ class _Blocks:
                     numbers.append(number)
 
     def sharing(self, characters: str) -> dict[int, list[CharacterRange]]:
-        """Return the texts that may share a run, each with all common blocks."""
+        """Return the texts that may share a run, by number, with the ranges of common blocks."""
         intervals: dict[int, list[CharacterRange]] = {}
         for size in sorted(self._sizes):
             for at in range(len(characters) - size + 1):

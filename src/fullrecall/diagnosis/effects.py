@@ -101,7 +101,8 @@ class Change:
     def per_context(self) -> tuple[bool, float]:
         """A sort key: the larger key is the more worthwhile change.
 
-        It is (True, gain) for a change that adds no context, else (False, gain per added context).
+        It is (True, gain) for a change that adds at most 0.05 contexts per question, else (False,
+        gain per added context).
         """
         more = 0.0 if self.cost is None else self.cost.contexts_after - self.cost.contexts_before
         return (True, self.gain) if more <= _FREE else (False, self.gain / more)
@@ -156,11 +157,12 @@ RetrievedLists: TypeAlias = Sequence[Sequence[Context] | None]
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed change, with the recall of every row after it, by the index of the score.
+    """A proposed change, with the recall that each row would have.
 
-    A row whose value cannot be computed has None and is left out. `lists` has the contexts that
-    each row would have, or None if they are unknown; `lists` itself is None if the change does not
-    affect the retrieved contexts.
+    `after` has the recall of each row after the change, by the index of the score. A row whose
+    recall cannot be computed has None and is left out. `lists` has the contexts that each row would
+    have, or None if they are unknown; `lists` itself is None if the change does not affect the
+    retrieved contexts.
     """
 
     kind: ChangeKind
@@ -179,10 +181,11 @@ Rescore: TypeAlias = Callable[[Row, Sequence[Context]], "float | None"]
 class Baseline:
     """The recorded recall of every row, with which changes are compared.
 
-    `labels` has the labels of the scores whose headline is recall, by score index; `k` is the
-    number of contexts that count, or a budget; `values` has recall by score index and row, `lists`
-    the contexts that count. `rescored` has functions that score another list, by the index of each
-    score that has one.
+    - `k`: the number of contexts that count, or a budget; None if all count.
+    - `labels`: the labels of the scores whose main measure is recall, by score index.
+    - `values`: the recall of each row within `k`, by score index.
+    - `lists`: the contexts within `k` of each row.
+    - `rescored`: functions that score another list, by the index of each score that has one.
     """
 
     def __init__(self, report: Evaluation, k: Cut | None) -> None:
@@ -210,7 +213,7 @@ class Baseline:
     def over(self, lists: RetrievedLists) -> dict[int, list[float | None]]:
         """Return the recall of each row over other lists, by the index of each score in `rescored`.
 
-        A row keeps its value if the list is the recorded one, or is unknown.
+        A row keeps its recorded value if its list is the recorded one, or is unknown.
         """
         return {
             score_index: [
@@ -231,7 +234,7 @@ class Baseline:
             yield None if contexts is None else _within(contexts, row.sample, k)
 
     def cuts(self, unit: Unit | None) -> list[Cut]:
-        """Return each k, or budget of a unit, up to one that holds all retrieved contexts."""
+        """Return all ks, or all budgets of a unit, up to one that holds all retrieved contexts."""
         cuts = (cuts_of(self._table, score_index, unit) for score_index in self.labels)
         return max(cuts, key=len, default=[])
 
@@ -266,8 +269,9 @@ class Baseline:
             Totals.of(values, due=due, groups=self._table.group_codes)
             for values in (gains, np.where(np.isnan(gains), np.nan, before))
         )
-        # More contexts, or more spellings of an ID, cannot lower recall, unless the retriever has
-        # changed since the recording.
+        # More contexts, or more spellings of an ID, cannot lower recall, so the interval may assume
+        # gains of at least 0. A negative gain shows that the retriever has changed since the
+        # recording.
         adds = proposal.kind not in {ChangeKind.DROP_DUPLICATES, ChangeKind.EARLIER_STAGE}
         cannot_lose = adds and not (gains < 0).any()
         confidence = 1 - (1 - CONFIDENCE) / proposals
@@ -301,7 +305,7 @@ _DIGITS = 12
 
 
 def _within(contexts: Sequence[Context], sample: Sample, k: Cut | None) -> Sequence[Context]:
-    """Return the contexts within `k`.
+    """Return the contexts within `k` ranks, or within a budget; all if `k` is None.
 
     If there are no ranks, the position in the list is the rank.
     """
@@ -369,7 +373,7 @@ def _by_scorer(
 
 
 _NEAR = 0.01
-"""The difference from the recall of whole lists at which a larger k is enough."""
+"""A larger k is enough if its recall is at most this much below that of whole lists."""
 
 DeepLists = Mapping[int, Sequence[Context]]
 """The deeper lists that the retriever returned, by the position of the row."""
@@ -385,7 +389,7 @@ def proposals(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
 
 
 def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
-    """Yield ever larger ks within the lists, until recall nearly equals that of whole lists."""
+    """Yield ever larger ks, or budgets, until recall nearly equals that of the whole lists."""
     k = baseline.k
 
     def proposal(larger: Cut) -> Proposal:
@@ -399,7 +403,10 @@ def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
 
 
 def _current_and_larger(baseline: Baseline) -> list[Cut]:
-    """Return the current k and larger ones, up to one that holds all retrieved contexts."""
+    """Return the current k and larger ones, up to one that holds all retrieved contexts.
+
+    Returns [] if k is None, since all contexts count already.
+    """
     k = baseline.k
     if isinstance(k, CutBudget):
         cuts = [cut for cut in baseline.cuts(k.unit) if isinstance(cut, CutBudget)]
@@ -411,8 +418,8 @@ def _current_and_larger(baseline: Baseline) -> list[Cut]:
 def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
     """Yield proposals to retrieve more contexts than the lists have, from the deeper lists.
 
-    It yields none unless each deeper list begins with the recorded one. Then a row without a miss,
-    which has no deeper list, keeps its recall.
+    Yields none unless each deeper list begins with the recorded one. Rows without a deeper list
+    keep their recall: they have no miss, and their lists would only become longer.
     """
     whole = list(baseline.lists_at(None))
     # A retriever with a random or fused order may return a longer list with another beginning.
@@ -431,7 +438,7 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
         deeper = (deep_lists.get(position) for position in range(len(whole)))
         lists = [None if contexts is None else contexts[:larger] for contexts in deeper]
         action, after = f"retrieve {larger} contexts in place of {k}", baseline.over(lists)
-        # Up to the longest list, this is a larger k within the lists.
+        # Up to the longest recorded list, this is the larger k that `_larger_k` proposes.
         return Proposal(ChangeKind.LARGER_K, action, after, lists if larger > longest else None)
 
     if k:

@@ -32,7 +32,7 @@ from fullrecall.scorers.spans import Passage, squeezed
 from fullrecall.stats.evaluation import Evaluation, check_evaluation
 
 _FALSE_ALARMS = 0.01
-"""The largest expected share of groups that are in no list only by chance."""
+"""The largest expected number of groups that are in no list only by chance."""
 
 _NAMED = 3
 """The most groups of documents that a change names."""
@@ -49,7 +49,7 @@ _PART = "are a later part of their text"
 _BORDER = re.compile(r"[/\\#?]|::")
 
 _REPLACED = frozenset({Cause.NEVER_RETRIEVED, Cause.LOOKALIKE, Cause.NEAR_DUPLICATE})
-"""Causes that are replaced if the document was not searched."""
+"""Causes that `NOT_SEARCHED` replaces if no list has anything of the document."""
 
 
 def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> str:
@@ -62,7 +62,7 @@ def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -
                 break
     single = [(own_id, *of) for own_id, of in texts.items() if len(of) == 1]
     hows = Counter(_change(corpus, own_id, text) for own_id, text in single)
-    if hows.pop(_PART, 0):  # The index has chunks, and some chunks begin their documents.
+    if hows.pop(_PART, 0):  # The index has chunks; a beginning is then a first chunk.
         del hows[_BEGINNING]
     how, count = hows.most_common(1)[0] if hows else ("", 0)
     if not how or count * 2 < len(texts):
@@ -75,7 +75,7 @@ def _change(corpus: Corpus, own_id: str, text: str) -> str:
 
     letters, indexed = squeezed(text), squeezed(corpus.by_id[own_id].text or "")
     if letters == indexed or corpus.of_text(text) is not None:
-        return ""  # The text belongs to another ID, so it was not changed.
+        return ""  # The text is unchanged, or it belongs to another ID.
     if indexed.startswith(letters):
         return _BEGINNING
     if letters in indexed:
@@ -217,11 +217,12 @@ def diagnose(
         check_cut(k)
     check_k(deep_k, "deep_k")
     size, of = len(report), described(report)
-    # Causes are shares, which a sample of 20,000 estimates within 0.7 points (95%).
+    # A draw of 20,000 samples estimates the share of each cause within 0.7 points (95%).
     if size > _MOST:
         report = report.drawn(_MOST)
     inquiry = None if retriever is None else Inquiry(retriever, deep_k)
-    # A retriever may leave reference cycles behind; everything else here creates none.
+    # Only a retriever may leave reference cycles behind, so without one, switch garbage collection
+    # off.
     with nullcontext() if inquiry else uncollected():
         indexed = Corpus(() if corpus is None else corpus)
         search = SearchScope(

@@ -42,7 +42,7 @@ def ranked_too_low(case: Case) -> Explained | None:
         return None
     detail = f"at rank {rank} of the list, beyond k = {k}"
     found = Explained(Cause.BEYOND_K, detail, rank)
-    if sample.ranks is None:  # in merged lists, a rank is not a position
+    if sample.ranks is None:  # `copies` are positions, which are not ranks in merged lists
         found = _behind_copies(case, found, case.examined.copies)
     for stage in sample.stages if found.cause is Cause.BEYOND_K else ():
         stage_rank = case.wanted.rank_in(stage.contexts)
@@ -183,7 +183,8 @@ def _alike(case: Case) -> Explained | None:
 def split_across_chunks(case: Case) -> Explained | None:
     """Return a cause if no chunk has the whole text, but several have it together."""
     wanted, has_texts = case.wanted, case.corpus.has_texts
-    # A scorer that counts characters credits the retrieved parts; some parts are missing.
+    # A scorer that counts characters credits parts in several chunks, so a miss means that a part
+    # was not retrieved, not that the text is split.
     if not has_texts and "min_run" in case.result.method.parameters:
         return None
     if wanted.passage is None or wanted.id in case.corpus.by_id:

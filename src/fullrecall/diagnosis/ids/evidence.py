@@ -171,7 +171,7 @@ def _in_fields(
     for position, own_ids in missing.items():
         for rank, context in enumerate(contexts[position], start=1):
             if not context.metadata and context.source not in own_ids:
-                continue  # most contexts
+                continue  # true of most contexts
             for path, value in id_fields(context):
                 key = position, value
                 if value in own_ids and value != context.id and key not in aliases:
@@ -193,7 +193,7 @@ IdNames: TypeAlias = Callable[[Row, Context], Iterable[str]]
 def id_proposals(baseline: Baseline, ids: IdEvidence, corpus: Corpus) -> Iterator[Proposal]:
     """Yield proposals: one spelling of IDs, IDs from another field, or IDs of documents."""
     written: dict[str, list[str]] = defaultdict(list)
-    document_of: dict[str, str] = {}  # only for IDs in matches
+    document_of: dict[str, str] = {}  # has only the IDs of matches
     for match in chain.from_iterable(ids.matches.values()):
         if match.part is None:
             written[match.retrieved].append(match.reference)
@@ -236,7 +236,10 @@ def _in_field(path: str) -> IdNames:
 def _renaming(
     baseline: Baseline, kind: ChangeKind, action: str, names: IdNames
 ) -> Iterator[Proposal]:
-    """Yield the proposal of recall by ID after renaming contexts, if any score is by ID."""
+    """Yield the proposal to give contexts the IDs of `names`, with the recall of scores by ID.
+
+    Yields none if no score is by ID.
+    """
     lists = [
         None
         if contexts is None

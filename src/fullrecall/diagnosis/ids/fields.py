@@ -17,12 +17,13 @@ from fullrecall.samples.sample import Sample
 from fullrecall.stats.estimates import Rewrite
 
 _FEW_SAMPLES = 10
-"""The fewest samples for a test of chance; with fewer, it is enough that every reference is found.
+"""The fewest samples for a test of chance; with fewer, it is enough that every reference is found
+by a word or a long number.
 """
 
 _FEW_WORDS = 5
-"""The fewest references for a pool of names: two lists of rivers share two of three rivers by
-chance.
+"""The fewest words among the references that prove that both sides name the same documents: two
+unrelated lists of rivers may share two of three names.
 """
 
 _LONG_NUMBER = 5
@@ -119,8 +120,8 @@ def rewrite_of(
         {*ids, *(name for name, own in matches.items() if any(m.retrieved in ids for m in own))}
         for ids in lists
     ]
-    # Only these matches prove that both sides name the same documents: a bare number may follow any
-    # name, and a part of an ID may be in many IDs.
+    # Only whole IDs that are not bare numbers prove that both sides name the same documents: a bare
+    # number may follow any name, and a part of an ID may be in many IDs.
     lettered = {
         name
         for name, match in pairs.items()
@@ -162,7 +163,7 @@ _FORMS = {
 
 
 class _Fit(NamedTuple):
-    """How many of all references a rewrite finds in their own samples, and the mean recall."""
+    """The number of references that a rewrite finds, that of all, and the mean recall (`gain`)."""
 
     hits: int
     references: int
@@ -177,11 +178,11 @@ class _Fit(NamedTuple):
 def _found_by(
     names: Sequence[AbstractSet[str]], references: Sequence[Groups], pool: AbstractSet[str]
 ) -> _Fit | None:
-    """Return the references that the names of each sample find; None if that may be chance.
+    """Return how many references the `names` of their samples find; None if that may be chance.
 
-    Chance is excluded if samples find their own references more often than those of other samples.
-    It is also excluded if the `pool` of all names has the references, since both are then IDs of
-    the same documents.
+    `names` has, for each sample, the retrieved IDs after a rewrite. Chance is excluded if samples
+    find their own references more often than those of other samples. It is also excluded if the
+    `pool` of all names has the references, since both are then IDs of the same documents.
     """
     samples = [pair for pair in zip(names, references, strict=True) if pair[1]]
     if not samples or (_is_chance(samples) and not _has_references(pool, references)):
@@ -193,10 +194,11 @@ def _found_by(
 
 
 def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> bool:
-    """Return whether `pool` has at least half of all references, and not as small numbers.
+    """Return whether `pool` has at least half of the references, and not by chance.
 
-    Unrelated whole numbers coincide often in a dense `pool`: page numbers from 1 to 20 include
-    every reference from 1 to 14.
+    If some references are words, only words count, and there must be at least five. Unrelated whole
+    numbers coincide often in a dense `pool`: page numbers from 1 to 20 include every reference from
+    1 to 14.
     """
     needed = {own_id for groups in references for group in groups for own_id in group}
     words = {own_id for own_id in needed if not own_id.isdigit()}

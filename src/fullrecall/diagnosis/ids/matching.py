@@ -68,7 +68,10 @@ _SPELLINGS: dict[str, Callable[[str], str]] = {
 
 
 def _spelling(ours: str, theirs: str) -> Iterator[str]:
-    """Yield the differences in spelling of two IDs, or of their common parts."""
+    """Yield the differences in spelling of two IDs, or of their common parts.
+
+    A kind of spelling differs if the texts still differ when all other kinds are made equal.
+    """
     for name in _SPELLINGS:
         texts = [ours, theirs]
         for other, normalize in _SPELLINGS.items():
@@ -132,7 +135,10 @@ Groups: TypeAlias = Sequence[Sequence[str]]
 
 
 class _RewriteRule(NamedTuple):
-    """A rule: the parts that are cut off the IDs of each side, and the form to compare them in."""
+    """A rule: the parts to cut off the IDs of each side, and the form in which to compare them.
+
+    `fewest` is the number of references that must match; it is 1 for a certain rule.
+    """
 
     reference: IdCut = WHOLE
     retrieved: IdCut = WHOLE
@@ -165,8 +171,8 @@ _RULES = [
     _RewriteRule(by="any order", fewest=FEWEST),
     *_either([("", EXTENSION), (PATH, ""), (PATH, EXTENSION), ("", NUMBER)], FEWEST),
 ]
-"""More certain rules come first. One ID proves a certain rule, since no other document has that
-name.
+"""More certain rules come first. One match proves a certain rule, since no other document has such
+a name.
 """
 
 
@@ -175,7 +181,7 @@ def matches_of(
     references: Sequence[Groups],
     indexed: Iterable[str] = (),
 ) -> dict[str, list[IdMatch]]:
-    """Return the matches of each reference without a retrieved ID, by its IDs.
+    """Return the matches of each reference of which no ID was retrieved, by reference ID.
 
     Matches by more certain rules come first, even if the reference's own sample did not retrieve
     them. `retrieved_ids` and `references` have one item for each sample, in the same order;
@@ -188,14 +194,15 @@ def matches_of(
     own_lists, direct = _missing(retrieved_ids, references)
     if not own_lists:
         return {}
-    # A corpus without any retrieved ID may spell IDs as the references do.
+    # A corpus without any retrieved ID may spell IDs as the references do, so leave out the
+    # references' own IDs, which would match themselves.
     others = dict.fromkeys(indexed)
     if retrieved.keys().isdisjoint(others):
         others = {own_id: None for own_id in others if own_id not in own_lists}
     available = _Ids({**retrieved, **others}, Template.of(retrieved, own_lists))
     missing = _Ids(own_lists, Template.of(own_lists, retrieved))
-    # The words of a template are learned, so matches without them must recur too. With few
-    # references, fewer than three may have been retrieved.
+    # The words of a template are learned from the IDs, so even certain matches without them must
+    # recur: for three references, or for fewer if there are few references.
     of_template = min(FEWEST, len(own_lists) // MANY)
     least_certain = of_template if available.has_template or missing.has_template else 0
     matches: dict[str, list[IdMatch]] = {}
@@ -204,7 +211,8 @@ def matches_of(
         is_usual = missing.is_usual(rule.reference, own_lists)
         if not is_certain and not (is_usual and available.is_usual(rule.retrieved, retrieved)):
             continue
-        # A reference that occurs unchanged among the available IDs was not renamed.
+        # A reference that occurs unchanged among the available IDs was not renamed, so look for no
+        # other match.
         settled = set() if is_certain and rule.part else matches.keys() | available.words.keys()
         added, lost = _matches_by(rule, available, missing, settled)
         fitting = sum(
@@ -215,7 +223,8 @@ def matches_of(
         if fitting >= least and (is_certain or lost * 4 <= lost + len(added)):
             for reference, of in added.items():
                 matches.setdefault(reference, []).extend(of)
-    # If numbers begin elsewhere, equal numbers name different documents.
+    # If numbers begin at 0 on one side and at 1 on the other, equal numbers name different
+    # documents. So these matches replace those of the rules.
     numbered: dict[str, list[IdMatch]] = defaultdict(list)
     for match in _numbered_otherwise(retrieved_ids, references, available, missing):
         numbered[match.reference].append(match)
@@ -226,7 +235,7 @@ def matches_of(
 def _missing(
     retrieved_ids: Sequence[Collection[str | None]], references: Sequence[Groups]
 ) -> tuple[dict[str, set[str | None]], int]:
-    """Return the retrieved IDs for each missing reference, and the number of references found."""
+    """Return the IDs retrieved with each missing reference, and the number of found ones."""
     own_lists: dict[str, set[str | None]] = defaultdict(set)
     direct = 0
     for ids, groups in zip(map(set, retrieved_ids), references, strict=True):
@@ -274,7 +283,7 @@ def _numbered_otherwise(
 
 
 def _is_usual_step(step: int, seen: Mapping[frozenset[int], int]) -> bool:
-    """Return whether the numbers this far from the targets' are retrieved most often."""
+    """Return whether numbers `step` above the targets' are retrieved significantly most often."""
     for other in _STEPS:
         ours = sum(count for steps, count in seen.items() if step in steps and other not in steps)
         theirs = sum(count for steps, count in seen.items() if other in steps and step not in steps)
@@ -319,7 +328,7 @@ class _Ids:
 
 
 def tail(hits: int, count: int, share: float) -> float:
-    """Return Hoeffding's bound on the chance of `hits` of `count` events of mean `share`."""
+    """Return Hoeffding's bound on the chance of >= `hits` of `count` events of mean `share`."""
     seen = hits / count
     if seen <= share:
         return 1.0
@@ -331,9 +340,10 @@ def tail(hits: int, count: int, share: float) -> float:
 def _matches_by(
     rule: _RewriteRule, available: _Ids, references: _Ids, settled: AbstractSet[str]
 ) -> tuple[dict[str, list[IdMatch]], int]:
-    """Return the matches by a rule for each reference, and how many references it would merge.
+    """Return the matches by a rule for each reference, and how many references it leaves ambiguous.
 
-    References that are `settled` are left out.
+    A reference is ambiguous if, after the cuts, it equals another reference or several available
+    IDs, unless these name parts of one document. References that are `settled` are left out.
     """
     ours = references.by_key(rule.reference, rule.by)
     theirs = available.by_key(rule.retrieved, rule.by)

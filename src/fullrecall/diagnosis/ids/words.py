@@ -100,7 +100,7 @@ class Words(NamedTuple):
         return self.key if by == "words" else "|".join(sorted(self.keys))
 
     def moved(self, step: int) -> str:
-        """Return the key with `step` added to its last number; "" without a number."""
+        """Return the key with `step` added to its last number; "" for one word or no number."""
         at = next((at for at in reversed(range(len(self.keys))) if self.keys[at].isdigit()), None)
         if at is None or len(self.keys) < 2:  # noqa: PLR2004 - a number alone counts nothing
             return ""
@@ -108,7 +108,7 @@ class Words(NamedTuple):
         return self._replace(keys=(*self.keys[:at], number, *self.keys[at + 1 :])).key
 
     def cores(self, cut: IdCut) -> Iterator[Words]:
-        """Yield the words that remain after a cut, for each place at which the ID can be cut so."""
+        """Yield the words that remain after a cut, for each place at which it fits the ID."""
         (before, after), text, spans = cut, self.text, self.spans
         starts, ends = [0], [len(spans)]
         if before:
@@ -164,14 +164,20 @@ FEWEST = 3
 
 
 class Template(NamedTuple):
-    """The words that all IDs of one side have, and almost no ID of the other side has."""
+    """The words that all IDs of one side have, and almost no ID of the other side has.
+
+    `first` has their places from the beginning of the ID, `last` from its end.
+    """
 
     first: Places = frozenset()
     last: Places = frozenset()
 
     @classmethod
     def of(cls, ours: Iterable[str], theirs: Iterable[str]) -> Template:
-        """Return the words that all of `ours` have and `theirs` lack."""
+        """Return the words that all of `ours` have and `theirs` lack.
+
+        There are none if either side has fewer than three IDs.
+        """
         own = [words_of(own_id).keys for own_id in ours]
         other = [words_of(own_id).keys for own_id in theirs]
         if len(own) < FEWEST or len(other) < FEWEST:
@@ -180,8 +186,8 @@ class Template(NamedTuple):
         has_more = len(own) >= MANY and min(map(len, own)) > min(map(len, other))
 
         def is_theirs(word: str) -> bool:
-            # A number may be a chapter or a version, so only its position and the words around it
-            # count.
+            # Both sides may share a number by chance. It belongs to the template only if there are
+            # at least MANY own IDs, all with more words than the shortest ID of the other side.
             return not has_more if word.isdigit() else counts[word] * 10 > len(other)
 
         def fixed(lists: Sequence[tuple[str, ...]], others: Sequence[tuple[str, ...]]) -> Places:
