@@ -1,4 +1,4 @@
-"""The built-in judge: whether contexts support a claim, by its words, numbers and names alone."""
+"""Judges without a language model: the built-in one compares words, numbers and names."""
 
 from __future__ import annotations
 

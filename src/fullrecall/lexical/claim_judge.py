@@ -24,7 +24,8 @@ class Best(NamedTuple):
 class Judged(NamedTuple):
     """The results of judging a claim by each context alone, and by a pair of contexts together.
 
-    `pair` has two ascending indices; it is empty if no pair was tried or useful.
+    `alone` has the best part of each context. `pair` has the ascending indices of two contexts, and
+    `together` their joint support; they are () and 0.0 without a pair that supports the claim.
     """
 
     alone: Sequence[Best]
@@ -32,13 +33,13 @@ class Judged(NamedTuple):
     together: float = 0.0
 
     def verdict(self, threshold: float) -> Verdict:
-        """Return the verdict, which cites every context that is enough alone, or else the pair."""
+        """Return a verdict that cites each context at or above `threshold`, or else the pair."""
 
         def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
             return tuple(Citation(index, self.alone[index].quote) for index in indices)
 
-        # Cite all of these contexts, not only the best one: the target is found at each of their
-        # ranks.
+        # Cite all of these contexts, not only the best one: each rank has one that supports the
+        # target.
         enough = [index for index, best in enumerate(self.alone) if best.support >= threshold]
         support = max((best.support for best in self.alone), default=0.0)
         if enough:
@@ -49,14 +50,14 @@ class Judged(NamedTuple):
 
 
 def _order(verdict: Verdict) -> tuple[int, float]:
-    """Return the sort key of the verdicts on several facts; the first of them decides."""
+    """Return a sort key: supported verdicts first, then those without a label; by support."""
     return ("supported", None, "not_supported").index(verdict.label), -(verdict.support or 0.0)
 
 
 class ClaimJudge(FactByFact):
-    """A judge of claims only, which splits texts by their form.
+    """Base of the judges that judge claims, but cannot judge questions.
 
-    It cannot judge questions. Subclasses judge the claims; `called` is their name in messages.
+    It splits texts by their form. Subclasses judge the claims; `called` is their name in messages.
     """
 
     called: ClassVar[str]
@@ -77,7 +78,7 @@ class ClaimJudge(FactByFact):
         kind: SplitKind,
         question: str | None = None,  # noqa: ARG002 - the protocol's
     ) -> Flow[Sequence[str]]:
-        """Return the facts of the text, or its questions, sentence by sentence."""
+        """Return the facts of a text of claims, or the sentences of a text of questions."""
         yield from ()
         return facts_of(text) if kind == "claims" else sentences(text)
 
@@ -95,8 +96,8 @@ class ClaimJudge(FactByFact):
     ) -> Flow[Sequence[Verdict]]:
         """Return one verdict per context.
 
-        A context is relevant if it supports a fact of the reference. Raises `JudgeError` without a
-        reference.
+        A context is relevant if it supports a statement of the reference. Raises `JudgeError`
+        without a reference.
         """
         del question
         if reference is None:

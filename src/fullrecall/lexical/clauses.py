@@ -43,11 +43,12 @@ _ENDS_SUBJECT = _PLACING | {"and", "that", "which", "who"}
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 # the most words of a sentence that is split; in a longer one, "and" may join any parts
 _MOST_WORDS = 18
-_FEWEST = 4  # the fewest words of a compound
+_FEWEST = 4  # the fewest words of a sentence that is split
 _MOST_BEFORE_VERB = 6  # the most words of a second subject
-_LED = 2  # words after an article that may precede its noun
-_FEWEST_VERB = 4  # the fewest letters of a verb, as in "used"
-_NEAR_DUMMY = 5  # the words after "it" among which a word shows that "it" refers to nothing
+_LED = 2  # an article among this many words before "and" shows that "and" joins adjectives
+_FEWEST_VERB = 4  # the fewest letters of a verb that is recognized by its ending, as "used" is
+# among this many words from "it" on, a word of `_DUMMY` shows that "it" refers to nothing
+_NEAR_DUMMY = 5
 _DUMMY = frozenset(("to", "that", "raining", "snowing", "seems", "likely"))
 _PAIR_OF_SUBJECTS = re.compile(r"the \w+ and the \w+$", re.IGNORECASE)
 _PASSIVE = re.compile(r"(.+ (?:is|are|was|were) \w+) by (.+)")
@@ -59,7 +60,7 @@ _DESCRIBED = re.compile(r"([^,]+), ([^,]+), ([^,].*)")
 def facts_of(text: str) -> list[str]:
     """Return the facts that a text states, in order; headings and questions state no facts.
 
-    A text of headings alone is returned as its sentences, because it must claim something.
+    A text of headings or questions alone is returned part by part, so that a claim is never lost.
     """
     return resolved(
         [fact for part in _with_lead_in(parts(text)) for fact in paused(_facts(part, text))]
@@ -72,9 +73,13 @@ def facts_of_claim(claim: str) -> list[str]:
 
 
 def _with_lead_in(all_parts: list[TextPart]) -> Iterator[str]:
-    """Yield the parts that state something; a list item is added to a lead-in that needs it."""
+    """Yield the parts that state something, and each command of a block of code.
+
+    A list item follows its lead-in if that ends in a verb ("The plans are:"). A single command
+    follows the lead-in of its block, other commands follow "Run".
+    """
     if len(all_parts) == 1 and all_parts[0].role != "command":
-        yield all_parts[0].text  # most claims
+        yield all_parts[0].text  # the case of most claims
         return
     stating = stating_parts(all_parts)
     lead_in = ""
@@ -114,14 +119,14 @@ def resolved(claims: Sequence[str]) -> list[str]:
 
 
 def _own_subject(words: Sequence[str]) -> str:
-    """Return the subject of a claim; "" if it is a pronoun."""
+    """Return the subject of a claim; "" if there is none, or a pronoun or "there" begins it."""
     verb = _verb_at(words)
     subject = _subject(words, verb) if verb else ""
     return "" if subject.partition(" ")[0].lower() in _PRONOUNS | {"there"} else subject
 
 
 def _with_subject(words: Sequence[str], subject: str) -> list[str]:
-    """Return words with their initial pronoun replaced by a subject."""
+    """Return words with their initial pronoun, but not a dummy "it", replaced by `subject`."""
     first = words[0].lower()
     near = {word.strip(",.").lower() for word in words[1:_NEAR_DUMMY]}
     if first in _PERSONAL and (first != "it" or _DUMMY.isdisjoint(near)):
@@ -136,7 +141,7 @@ def _facts(sentence: str, text: str) -> list[str]:
     if bare.startswith("(") and bare.endswith(")"):
         bare = bare[1:-1]
     facts = _parted(_THEN.sub(lambda match: match[1].upper(), bare, count=1))
-    # Most sentences are one fact in any language; only those of several facts need their language.
+    # Detect the language only of a sentence that the rules split, since they split few sentences.
     is_read = facts == [sentence] or language_among(sentence, [text]) in ("en", None)
     return facts if is_read else [sentence]
 
@@ -155,7 +160,8 @@ def predicate_of(claim: str) -> str:
 def agent_and_act(clause: str) -> tuple[str, str]:
     """Return the agent of a clause, and its act.
 
-    The agent is the subject, or the words after a passive's "by".
+    The agent is the subject, or the words after a passive's "by"; the act is the rest. Without a
+    verb, the agent is "".
     """
     passive = _PASSIVE.match(clause)
     if passive:
@@ -166,7 +172,11 @@ def agent_and_act(clause: str) -> tuple[str, str]:
 
 
 def _parted(sentence: str, rules: Sequence[_SplitRule] = ()) -> list[str]:
-    """Return the parts into which the rules split a sentence; a simple sentence stays whole."""
+    """Return the parts into which the first rule that applies splits a sentence.
+
+    Each part is split further. A sentence stays whole if no rule applies, and if it has fewer than
+    4 or more than 18 words.
+    """
     words = sentence.split()
     if not _FEWEST <= len(words) <= _MOST_WORDS:
         return [sentence]
@@ -184,7 +194,7 @@ def _sentence(text: str) -> str:
 
 
 def _clauses(body: str) -> list[str]:
-    """Return the clauses that semicolons, "while" or "whereas" separate."""
+    """Return the clauses that semicolons, "while" or "whereas" separate; [] if one is no clause."""
     match = _WHILE.fullmatch(body)
     pieces = [piece for piece in match.groups() if piece] if match else body.split("; ")
     return pieces if all(map(_is_clause, pieces)) else []
@@ -197,9 +207,10 @@ def _is_clause(text: str) -> bool:
 
 
 def _described(body: str) -> list[str]:
-    """Return the description of a name or subject, between commas, as a sentence.
+    """Return two sentences: the description of a name or subject, and the rest of the sentence.
 
-    The sentence without its description is returned, too.
+    A description is between commas after the subject ("Rome, founded by Romulus, grew"), or after
+    ", who" at the end. Returns [] for a sentence without one.
     """
     before, _, told = body.partition(", who ")
     named = list(takewhile(lambda word: word[:1].isupper(), reversed(before.split())))
@@ -223,15 +234,16 @@ def _described(body: str) -> list[str]:
 
 
 def _is_participle(words: Sequence[str]) -> bool:
-    """Return whether words begin with a participle, as "founded in 1998" does."""
+    """Return whether words begin with a participle: "founded in 1998", but not "merged with"."""
     first = words[0].lower()
     return (first.endswith("ed") or first in _past_forms()) and words[1:2] != ["with"]
 
 
 class _Joint(NamedTuple):
-    """The place between two facts; `shares` means that the second fact has no subject of its own.
+    """The place between two facts: the first ends before word `end`, the second begins at `start`.
 
-    `auxiliary` is the verb that the next fact shares: "was" of "was built and opened".
+    `shares` is true if the second fact has no subject, and so shares that of the sentence.
+    `auxiliary` is the verb that it also shares: "was" of "was built and opened".
     """
 
     end: int
@@ -241,7 +253,10 @@ class _Joint(NamedTuple):
 
 
 def _joined(body: str) -> list[str]:
-    """Return the facts that "and" joins: clauses, or verbs with their objects and a subject."""
+    """Return the facts that "and" joins: clauses, or verbs with objects that share a subject.
+
+    Returns [] for a sentence that must stay whole.
+    """
     words = body.split()
     verb = _verb_at(words)
     joints = _joints(words, verb) if verb and "and" in words else []
@@ -253,7 +268,8 @@ def _joined(body: str) -> list[str]:
     ends = [joint.end for joint in joints[1:]] + [len(words)]
     pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
     first = words[: joints[0].end]
-    # The words after the last verb may be the object of all verbs: "wrote and produced the film".
+    # A verb without an object may share that of the last verb ("wrote and produced the film"), so
+    # split only if it is intransitive.
     alone = [p[-1] for p in pieces if len(p) == 1] + ([first[-1]] if len(first) == verb + 1 else [])
     if not {word.rstrip(",") for word in alone} <= _INTRANSITIVE:
         return []
@@ -269,7 +285,11 @@ def _joined(body: str) -> list[str]:
 
 
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
-    """Return the joints of a sentence, without those whose parts may not be facts."""
+    """Return the joints of a sentence: at each "and", and at the commas of a list that it ends.
+
+    A joint is left out if an earlier word may also govern the words after it: a conjunction such as
+    "that" or, if the second fact has no subject, any word of `_UNSURE`.
+    """
     joints: list[_Joint] = []
     listed: list[_Joint] = []  # joints at commas, which form a list if an "and" ends it
     bare_words = [word.lower().strip(",;()\"'") for word in words]
@@ -297,7 +317,7 @@ def _may_reach(word: str) -> bool:
 
 
 def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | None:
-    """Return the joint of a fact that ends at `end` and one that begins at `start`, or None."""
+    """Return the joint before the fact that begins at word `start`; None if none begins there."""
     if _has_own_subject(words, start):
         return _Joint(end, start)
     at = start + (words[start] in _ADVERBS or words[start].endswith("ly"))
@@ -310,13 +330,13 @@ def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | No
         return shared if _is_past(word) else None
     if following.strip(",.").lower() in _PREPOSITIONS | {""}:
         return shared._replace(auxiliary=_auxiliary(words[verb : verb + 3]))
-    # Near an article, the word is an adjective: "the old and abandoned house".
+    # Do not split near an article, where the word is an adjective: "the old and abandoned house".
     is_led = any(w.lower() in _ARTICLES for w in words[max(0, end - _LED) : end])
     return None if is_led else shared
 
 
 def _auxiliary(words: Sequence[str]) -> str:
-    """Return a passive's auxiliary: "was" of "was built", "has been"; empty for an active verb."""
+    """Return the auxiliary of a passive verb: "was" of "was built", "has been"; "" if active."""
     if words[1:2] in (["been"], ["be"]):
         return " ".join(words[:2])
     return words[0] if words[0] in _BE and words[1:2] != ["born"] else ""
@@ -327,7 +347,10 @@ def _begins_object(word: str) -> bool:
 
 
 def _has_own_subject(words: Sequence[str], start: int) -> bool:
-    """Return whether a pronoun, or a short phrase with an article or a name, has its own verb."""
+    """Return whether a clause with its own subject and verb begins at the word `start`.
+
+    Its subject begins with a pronoun, an article or a name.
+    """
     word = words[start]
     if word.lower() not in _PRONOUNS | _ARTICLES and not word[:1].isupper():
         return False
@@ -340,7 +363,7 @@ def _has_own_subject(words: Sequence[str], start: int) -> bool:
 
 
 def _subject(words: Sequence[str], verb: int) -> str:
-    """Return the words before the first verb; empty if they are more than a subject."""
+    """Return the words before the first verb, without an adverb; "" if they are no mere subject."""
     subject = words[: verb - words[verb - 1].endswith("ly")]
     bare_words = [word.lower().strip(",") for word in subject]
     is_led = "," in "".join(subject) and bare_words[0] not in _PREPOSITIONS  # "However, his"
@@ -348,18 +371,18 @@ def _subject(words: Sequence[str], verb: int) -> str:
 
 
 def _items(body: str) -> list[str]:
-    """Return the facts of a list that "and" ends: of subjects, objects or adjectives."""
+    """Return the facts of a list of subjects, objects or adjectives that "and" ends, or []."""
     governed = _UNSURE | word_set("governing")
     head, joined, last = body.rpartition(" and ")
     chunks = head.rstrip(",").split(", ")
     first, items = chunks[0].split(), [*chunks[1:], last]
-    is_date = any(map(str.isdigit, items[:-1]))  # "on May 4, 1990 and in Rome"
+    is_date = any(map(str.isdigit, items[:-1]))  # no list: "on May 4, 1990 and in Rome"
     if not joined or " and " in head or is_date or not governed.isdisjoint(body.split()):
         return []
     verb = _verb_at(first)
     if not verb:
         return _of_subjects([*chunks, last])
-    # "and" between two may be part of a name: only "is fast and cheap" is split
+    # "and" between two items may be part of a name, so split only adjectives: "is fast and cheap"
     if len(items) == 1:
         is_bare = first[verb] in _BE and verb == len(first) - 2
         is_plain = all(word.isalpha() and word.islower() for word in (first[-1], last))
@@ -374,7 +397,8 @@ def _items(body: str) -> list[str]:
 def _of_subjects(chunks: Sequence[str]) -> list[str]:
     """Return a statement about several subjects as one statement for each subject.
 
-    Two subjects are split only if they have the form "the lobby and the gym".
+    Two subjects are split only if they have the form "the lobby and the gym". Returns [] for a
+    statement that is not split.
     """
     words = chunks[-1].split()
     verb = _verb_at(words)
@@ -389,9 +413,10 @@ def _of_subjects(chunks: Sequence[str]) -> list[str]:
 
 
 def _shared(first: Sequence[str], item: Sequence[str]) -> str:
-    """Return the words that list items share: up to the verb, or to a preposition before an item.
+    """Return the beginning of `first`, the part up to a list's first comma, that all items share.
 
-    Then the word after the preposition has the form of the item.
+    It ends with the last preposition before a word of the same kind as the first word of `item`,
+    or, without one, with the verb.
     """
     verb = _verb_at(first)
     for at in range(len(first) - 2, verb, -1):
@@ -430,7 +455,7 @@ def _is_past(word: str) -> bool:
 
 
 def _is_present(word: str, following: str) -> bool:
-    """Return whether a word is a verb in -s: "encrypts the", but not "metrics of"."""
+    """Return whether the following word shows that a word in -s is a verb: "encrypts the"."""
     if not (len(word) >= _FEWEST_VERB and word.endswith("s") and word.isalpha() and word.islower()):
         return False
     is_placed = following.lower() in _PLACING and is_known_verb(word)

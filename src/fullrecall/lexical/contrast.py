@@ -1,4 +1,7 @@
-"""Find differences between a claim and an English text: opposites, other words, amounts, agents."""
+"""Find differences between a claim and an English text.
+
+They are opposites, and other words, amounts, items or agents in the place of the claim's.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,11 @@ from fullrecall.lexical.words.tokens import Word, alike, read_words, stem
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis")
 _LEAST = 4  # the fewest letters of a word that a prefix negates
-_WITHIN = 3  # the claim and the text share one of this many words beside an opposite
-_MOST = 60  # the most words of a claim that may have an opposite
+_WITHIN = 3  # of this many words on each side of two opposites, one must be equal
+_MOST = 60  # the most words of a claim that are compared
 _SHORT = 15  # the most words of a claim in which one other word decides
-_EQUAL = 2  # the fewest equal words beside a place, except at the beginning of both texts
-_LONGEST_NAME = 4  # the most words of a part that has a name
+_EQUAL = 2  # the fewest equal words beside a difference, except at the beginning of both texts
+_LONGEST_NAME = 4  # the most words that are compared as one name
 _CODE = re.compile("`[^`]++(?:`|$)")
 _NOT = re.compile(
     r"\b(?:(?:does|do|did|is|are|was|were) )?not (?=\w)|\bnot |(?:(?<=\bcan)not|n['\u2019]t)(?= )",
@@ -37,7 +40,7 @@ _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
 
 @remembered_words(65_536)
 def opposite_keys(written: str) -> frozenset[str]:
-    """Return the keys of a word's opposites: those listed, and those made by a negating prefix."""
+    """Return the keys of a word's opposites: listed ones, and the word with or without a prefix."""
     keys = set(opposites().get(stem(written), ()))
     if written in word_set("not negated") or len(written) < _LEAST:
         return frozenset(keys)
@@ -53,7 +56,7 @@ def opposite_keys(written: str) -> frozenset[str]:
 def states_opposite(claim: str, text: str) -> bool:
     """Return whether a text has an opposite of a claim's word, near another word of the claim.
 
-    Either both of the opposites are denied, or neither is.
+    The pair counts only if both words are denied or neither is.
     """
     claimed, stated = read_words(claim), {word.key: word for word in reversed(read_words(text))}
     claim_keys = {word.key for word in claimed}
@@ -79,10 +82,11 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
 
 
 def states_other_word(claim: str, text: str, *, of_names: bool = True) -> bool:
-    """Return whether a text has another name in a name's place; in a short claim, another word.
+    """Return whether a text has another name where the claim has a name.
 
-    A place is recognized by equal words beside it: the Basic plan and the Pro plan, a fixed rate
-    and a variable one. Names are compared only with `of_names`; numbers have rules of their own.
+    For a claim of up to 15 words that differs in one word only, this may also be another word. Two
+    places correspond if equal words are beside them: "the Basic plan", "the Pro plan". Names are
+    compared only with `of_names`.
     """
     claimed, stated = read_words(claim)[:_MOST], read_words(text)[: 2 * _MOST]
     found = {word.key for word in stated}
@@ -99,10 +103,11 @@ def states_other_word(claim: str, text: str, *, of_names: bool = True) -> bool:
         is_name = any(word.start in named for word in absent) and len(own) <= _LONGEST_NAME
         if is_name and len(other) <= len(own) and any(word.start in others for word in other):
             return True
-        # The text may have other words before the first place, or after the last one.
+        # Compare the word next to the equal words: the text may have more words before the claim's
+        # first word, or after its last one.
         beside = other[-1:] if own[0] is claimed[0] else other[:1]
         if is_but_one and absent and any(_exclude(own[0], word) for word in beside):
-            # A word after a number is a unit.
+            # A word after a number is a unit, which other rules compare.
             return not claimed[max(0, claimed.index(own[0]) - 1)].is_number
     return False
 
@@ -137,7 +142,10 @@ def _replaced(
 
 
 def _exclude(word: Word, other: Word) -> bool:
-    """Return whether two words in the same position have different meanings."""
+    """Return whether two words in the same position have different meanings.
+
+    They do if both are numbers, or both are content words that are neither synonyms nor alike.
+    """
     if word.is_number or other.is_number:
         return word.is_number and other.is_number
     if not (word.tells and other.tells):
@@ -147,7 +155,10 @@ def _exclude(word: Word, other: Word) -> bool:
 
 
 def states_other_amount(claim: str, text: str) -> bool:
-    """Return whether the amounts differ: all or none against some, many against few."""
+    """Return whether a text has another amount than a claim.
+
+    "All" and "none" differ from "some" or "few" in the text, and "many" differs from "few".
+    """
     rest = _NOT_ALL.sub(" some ", text)
     claimed, stated = ({word.written for word in read_words(each)} for each in (claim, rest))
     return any(
@@ -182,7 +193,10 @@ def states_other_item(claim: str, text: str) -> bool:
 
 
 def _names_item(part: str) -> bool:
-    """Return whether a part of a sentence begins with an item of its own."""
+    """Return whether a part of a sentence may begin with an item.
+
+    It does not if it begins with a preposition, a pronoun or a verb.
+    """
     word = part.partition(" ")[0]
     shares = word_set("prepositions") | word_set("personal")
     return word.lower() not in shares and not (word.islower() and is_known_verb(word))
@@ -234,7 +248,7 @@ def _telling(text: str) -> set[str]:
 
 
 def in_amounts_of(claim: str, texts: Iterable[str]) -> str:
-    """Return a claim with the amounts and times as texts write them: 0.25 seconds for 250 ms."""
+    """Return a claim with amounts and times written as in the texts: 0.25 seconds for 250 ms."""
     for number in reversed(numbers(claim)):
         stated = [each for text in texts for each in numbers(text)] if number.unit else []
         same = next((each.text for each in stated if is_equal(number, each)), "")
@@ -244,10 +258,10 @@ def in_amounts_of(claim: str, texts: Iterable[str]) -> str:
 
 
 def in_words_of(claim: str, contexts: Sequence[ParsedText]) -> str:
-    """Reword a claim in the words of its contexts, with negated opposites and equal amounts.
+    """Return a claim with amounts written as in its contexts, and one word replaced if possible.
 
-    A word that no context has is replaced: "eager" by "not lazy", "unavailable" by "not available",
-    "does not include" by "excludes".
+    The first word that no context has is replaced by its negated opposite, if one has that: "eager"
+    by "not lazy", "unavailable" by "not available", "does not include" by "excludes".
     """
     claim = in_amounts_of(claim, [context.text for context in contexts])
     for word in read_words(claim)[:_MOST]:

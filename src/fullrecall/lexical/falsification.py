@@ -1,7 +1,7 @@
 """Make one detail of true claims false; a careful judge does not support the result.
 
-The claims are the user's own, which the contexts support; each edit changes one word or two. So no
-labels are needed, and every false claim that a judge still supports is an error of a known kind.
+The claims are the user's own, which the contexts support; each edit changes or adds a few words. So
+no labels are needed, and each false claim that a judge still supports is an error of a known kind.
 
 For a kind with a rule in the judge, the errors show how well the rule works. Most kinds have no
 rule, and the errors show how carefully the judge reads.
@@ -76,10 +76,10 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
 def edits() -> Mapping[str, Edit]:
     """Return the edits that make a claim false, by kind; an edit returns None if it does not apply.
 
-    - number: a number that is in no context; number elsewhere: a number from another statement.
-    - month: a month that is in no context; name: a name from another claim; role: two names
-      exchanged; opposite: the opposite of a word; rival: another word of the same kind; negation: a
-      "not" added or removed.
+    - number: a number that is in no context; number elsewhere: another number of the contexts.
+    - month: a month that is in no context; name: a name of another claim that is in no context.
+    - role: two names exchanged; negation: a "not" added or removed.
+    - opposite: the opposite of a word; rival: another word of the same kind, such as a weekday.
     - the edits in `falsifications.json`: words added inside, before or after the claim, or
       exchanged, such as units and scales.
     """
@@ -113,7 +113,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     number = chance.choice(own)
     present = [other for text in (claim.text, *claim.contexts) for other in numbers(text)]
     for _ in range(_TRIES):
-        # Keep leading digits above 0: "07" for "17" would have another form.
+        # Draw no 0: a number such as "07" would have another form than "17".
         drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
         if not any(may_stand_for(new, present) for new in numbers(drawn)):
             return claim.replaced(number.start, number.end, drawn)
@@ -121,7 +121,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 
 
 def _number_elsewhere(claim: _ClaimToEdit, chance: random.Random) -> str | None:
-    """Exchange a number for another one of the same sort from the contexts; None without one."""
+    """Replace a number by another one of the same sort from the contexts; None without one."""
     own = numbers(claim.text)
     pairs = [
         (number, other)
@@ -155,9 +155,10 @@ def _name(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 def _renamed(
     claim: _ClaimToEdit, own: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> str | None:
-    """Return the claim with one of `own` replaced by one of `others`; None if there is none.
+    """Return the claim with one of `own` replaced by one of `others`; None if either is empty.
 
-    The new name has as many words, if any has. Names of the claim are not used.
+    The new name has as many words as the old one, if possible. Names that share a word with the
+    claim are not used.
     """
     others = [name for name in others if not _shares(name, claim.text)]
     if not own or not others:
@@ -224,7 +225,10 @@ def _exchanged(
 
 
 def _names(text: str) -> list[str]:
-    """Return each name of a text once, as written, without names that are part of another."""
+    """Return each name of a text once, as written.
+
+    Names of one or two letters, and names that are part of another one, are left out.
+    """
     listed = list(dict.fromkeys(name.text for name in names(text) if len(name.text) > 2))  # noqa: PLR2004
     return [name for name in listed if not any(name != other and name in other for other in listed)]
 

@@ -4,10 +4,10 @@ Coverage is weighted by the rarity of words (`words.frequencies`). The features 
 collection and tested on another (`docs/judges.md`). The length of the contexts is not a feature: a
 context supports a claim regardless of other contexts.
 
-A regression lets a hundred matching words outweigh a single wrong one. So some rules decide without
-weights (`differing_detail`): a number, month or command that no context has, a "not" on one side
-only, an opposite, another amount, item or agent, and one other word in an otherwise equal
-sentence.
+A regression lets a hundred matching words outweigh a single wrong one. So rules also look for a
+detail that differs (`differing_detail`), which lowers the support whatever the features are: a
+number, a month or code that no context has, a "not" on one side only, an opposite, another name,
+amount, item or agent, or one other word in an otherwise equal sentence.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _CODE = re.compile("`([^`]++)`")
 _NEAR = 12  # words; over this distance, closeness falls to 1/e
 _PLACES = 12  # the most places of a word that are used for distances
 _ABOUT = 0.3  # the share of a claim's weight that a sentence must cover to have the same subject
-_HALF = 0.5  # the share of its words that a sentence must deny
-_MOST_CLOSEST = 6  # the most sentences that are compared if they share equally much
+_HALF = 0.5  # the share of the words denied by a sentence that must be in the claim
+_MOST_CLOSEST = 6  # the most sentences that are compared if several share the most weight
 
 
 def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
@@ -57,9 +57,9 @@ def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
 def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
     """Return the closeness, in [0, 1], of the claim's content words in a context.
 
-    Each word is paired with the next two. A pair that is as close as in the claim counts 1, a pair
-    that is further apart counts less. Words that do not occur are ignored; without any pair the
-    result is 0.5.
+    Each word is paired with the next two. A pair counts 1 if it is at most one word further apart
+    than in the claim, and less the further apart it is. Pairs that no context has are ignored;
+    without any pair the result is 0.5.
     """
     weight = close = 0.0
     for gap in (1, 2):
@@ -76,10 +76,11 @@ def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
 
 
 def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
+    """Return the smallest distance, in words, of two words in a context; None if none has both."""
     distances = (
         abs(here - there)
         for places in match.places
-        # otherwise, a frequent word would take quadratic time
+        # read only the first places: a frequent word would take quadratic time
         for here in places.get(unit, ())[:_PLACES]
         for there in places.get(other, ())[:_PLACES]
     )
@@ -87,7 +88,7 @@ def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
 
 
 def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> bool:
-    """Return whether the claim differs from the contexts in a detail that decides alone."""
+    """Return whether a detail of the claim differs from the contexts, by the rules listed above."""
     coded = {word.key for code in _CODE.findall(claim.text) for word in read_words(code)}
     if not all(any(key in passage.places for passage in contexts) for key in coded):
         return True
@@ -105,9 +106,14 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 
 
 def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
-    """Return the clauses that share the most words with a claim, if they have its subject."""
+    """Return the clauses closest to a claim.
+
+    The weight of the words that a text shares with the claim's predicate counts. Each sentence with
+    the most weight gives its clause with the most weight.
+    """
     said = {word.key for word in read_words(predicate_of(claim.text))}
-    # Use the words in the claim's order: the order of a set differs between processes.
+    # Add weights in the claim's order: the order of a set, and with it the last bits of a sum,
+    # differ between processes.
     worth = {key: claim.words[at[0]].weight for key, at in claim.places.items() if key in said}
     weight_of: defaultdict[str, float] = defaultdict(float)
     for passage in contexts:
@@ -138,10 +144,11 @@ def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
 
 
 def _is_denied(claim: ParsedText, sentence: str) -> bool:
-    """Return whether either the claim or the sentence that covers most of it is a denial, not both.
+    """Return whether only one of the claim and `sentence`, which covers most of it, is a denial.
 
-    A sentence denies the claim if half of the words that it denies are in the claim. If the claim
-    has a denial too, one such word is enough, or another form of denial: "failed to", "a myth".
+    If the claim has no denial, the sentence denies it if at least half of the words that it denies
+    are in the claim. If the claim has one, the sentence agrees if it denies one word of the claim,
+    or has another form of denial ("failed to", "a myth").
     """
     denied = denied_keys(sentence)
     shared = denied.intersection(word.key for word in claim.words)

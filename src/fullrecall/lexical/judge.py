@@ -30,9 +30,10 @@ class LexicalJudge(ClaimJudge):
     is answered.
 
     It judges only English, because it was not measured on other languages. A claim in another
-    language, or one that only a context in another language may support, is unscored.
+    language, or one that only a context in another language may support, gets no verdict.
 
-    `rules` are the kinds of false claims for which it has a rule.
+    `threshold` is the lowest support of a supported claim, in (0, 1]. `rules` names the kinds of
+    false claims for which the judge has a rule (see `fullrecall.lexical.falsified`).
     """
 
     threshold: float = 0.5
@@ -87,7 +88,11 @@ def _unmeasured(reason: str) -> Verdict:
 
 
 def _may_tell(claim: str, context: str) -> bool:
-    """Return whether a context in another language may have the same subject as the claim."""
+    """Return whether a context in another language may be about the same thing as the claim.
+
+    It may if both share a number or capitalized word, if the claim has neither, and if only one of
+    them is in Latin script.
+    """
     told = [word for word in read_words(claim) if word.is_number or word.is_capitalised]
     has_own = bool(names(claim)) or any(word.written[0].isdigit() for word in told)
     if not has_own or is_in_latin(claim) != is_in_latin(context):

@@ -1,4 +1,4 @@
-"""The English rules of this package, which the judges use through a port."""
+"""The English rules of this package, which judges get from `fullrecall.judge.language`."""
 
 from fullrecall.judge.language import Language
 from fullrecall.lexical.clauses import facts_of_claim
@@ -10,7 +10,7 @@ from fullrecall.lexical.words.numbers import numbers
 
 
 class English(Language):
-    """The rules of this package, in the form of `Language`."""
+    """The rules of this package as an implementation of `Language`."""
 
     facts = staticmethod(facts_of_claim)
     mentions = staticmethod(mentions)

@@ -1,8 +1,8 @@
 """Decide whether two texts say the same, and how similar texts differ.
 
-Comparing letters is not enough: "valid for 36 months" and "valid for 24 months" share 97 % of them.
-Facts are compared first: numbers, names, negations, and words that exclude each other (monthly,
-annual). Only texts that agree in all of these are compared letter by letter.
+Comparing letters is not enough: "valid for 36 months" and "valid for 24 months" share nearly all of
+them. So texts with similar letters must also agree in their facts: numbers, names, negations, and
+words that exclude each other (monthly, annual).
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ _ENDS = 24
 
 
 class Facts(NamedTuple):
-    """The facts of a text that must agree if another text says the same, as keys of words."""
+    """The facts of a text that must agree if another text says the same.
+
+    `denials` is their number; the other fields are keys of words.
+    """
 
     numbers: frozenset[str]
     names: frozenset[str]
@@ -37,7 +40,7 @@ class Facts(NamedTuple):
 
 
 def similarity(text: str, other: str) -> float:
-    """Return the similarity of two texts, in [0, 1]; 0.0 if they are not near duplicates.
+    """Return the similarity of two texts, in [0, 1]; 0.0 if it is below `NEAR_DUPLICATE`.
 
     This is RapidFuzz's `ratio` of the texts in lower case, without punctuation.
     """
@@ -48,7 +51,7 @@ def similarity(text: str, other: str) -> float:
 
 
 def difference(text: str, other: str) -> str:
-    """Return how two similar texts differ, such as "24 for 36"; "" if no fact differs."""
+    """Return how two similar texts differ: "other numbers: 24 for 36"; "" if no fact differs."""
     ours, theirs = facts(text), facts(other)
     for kind, own, compared in (
         ("numbers", ours.numbers, theirs.numbers),
@@ -62,8 +65,8 @@ def difference(text: str, other: str) -> str:
     from rapidfuzz import fuzz
 
     missing, added = sorted(ours.words - theirs.words), sorted(theirs.words - ours.words)
-    # Words that exclude each other are listed for English only. In other languages, any other word
-    # counts as excluding.
+    # Words that exclude each other are listed for English only. In other languages, each word that
+    # only one text has excludes the other text's words, unless one of them is spelled similarly.
     is_english = language_of(text) in (None, "en")
     for word in missing:
         excluded = rivals().get(word, frozenset()) | opposites().get(word, frozenset())
@@ -75,12 +78,11 @@ def difference(text: str, other: str) -> str:
 
 
 _TYPO = 70.0
-"""The lowest share of letters, in percent, at which two words are one word, misspelled or
-inflected.
+"""The lowest similarity, in percent, at which two words count as one word, misspelled or inflected.
 """
 
 
-# A text is compared with every other text of its list, and a document is in many lists.
+# Cache the facts: a text is compared with many texts of its list, and a document is in many lists.
 @remembered(1_000_000)
 def facts(text: str) -> Facts:
     """Return the facts of a text."""
@@ -98,15 +100,15 @@ def facts(text: str) -> Facts:
 def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
     """Return the 0-based indices of contexts that say the same as an earlier one.
 
-    A context without a text counts if it repeats an earlier ID. Chunks of one document are not
-    duplicates, even if they share its ID. Only texts with the same first or last letters are
-    compared, since copies share these.
+    A context without a text counts if it has the ID of an earlier one without a text. Chunks of one
+    document are not duplicates, even if they share its ID. Only texts with the same first or last
+    24 characters are compared, since copies share these.
     """
     texts = [context.text or "" for context in contexts]
     starts = {text[:_ENDS].lower() for text in texts}
     ends = {text[-_ENDS:].lower() for text in texts}
     if "" not in starts and len(starts) == len(ends) == len(texts):
-        return frozenset()  # most lists
+        return frozenset()  # in most lists, no two texts begin or end alike
     repeated = set()
     ids: set[str | None] = set()
     by_end: dict[str, list[str]] = {}
@@ -117,8 +119,8 @@ def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
                 repeated.add(index)
             ids.add(context.id)
             continue
-        # Copies share their beginning or their end. Comparing all 4,950 pairs of 100 contexts would
-        # be slow.
+        # Compare only texts that share their beginning or end, as copies do: comparing all 4,950
+        # pairs of 100 contexts would be slow.
         for end in (f"^{text[:_ENDS].lower()}", f"{text[-_ENDS:].lower()}$"):
             earlier = by_end.setdefault(end, [])
             if any(_says_the_same(other, text) for other in earlier):

@@ -30,7 +30,7 @@ _LEAST_ROWS = 3  # the fewest rows of a table, with its header
 _LONGEST_SENTENCE = 60  # words; a longer text without a stop (a table, a list) is cut
 _ALIKE_CREDIT = 0.8  # the credit for a word that begins like the claim's word
 _CANDIDATES = 6  # the number of sentences around which windows are tried
-_NEARLY = 0.9  # the share of a window's coverage at which a part of the window is the evidence
+_NEARLY = 0.9  # the share of a window's covered weight that its evidence covers
 
 Cover = Mapping[int, float]  # unit number to credit in (0, 1]
 _NOTHING: Cover = {}
@@ -41,7 +41,7 @@ class ParsedText(NamedTuple):
 
     text: str
     words: tuple[Word, ...]
-    sentence_of: tuple[int, ...]  # for each word
+    sentence_of: tuple[int, ...]  # for each word, the number of its sentence
     # for each sentence: its first word, and the end of its last
     sentences: tuple[tuple[int, int], ...]
     places: Mapping[str, Sequence[int]]  # key to word positions
@@ -75,7 +75,10 @@ def read_passage(text: str) -> ParsedText:
 
 @remembered(1_000_000)
 def _table(text: str) -> tuple[Sequence[str], Sequence[int]]:
-    """Return the lines of a text, and the indices of table rows among them, without the header."""
+    """Return the lines of a text, and the indices of the table rows among them.
+
+    A header without digits is not a row; with fewer than three rows, there is no table.
+    """
     lines = text.splitlines()
     rows = [n for n, line in enumerate(lines) if _ROW.search(line) and any(map(str.isalnum, line))]
     if len(rows) < _LEAST_ROWS:
@@ -84,7 +87,7 @@ def _table(text: str) -> tuple[Sequence[str], Sequence[int]]:
 
 
 def read_for(claim: ParsedText, text: str) -> ParsedText:
-    """Return a parsed text; reduce a table to the row that has most of the claim.
+    """Return a parsed text, without the table rows other than the one that has most of the claim.
 
     A number in another row belongs to another item.
     """
@@ -125,7 +128,7 @@ class ClaimMatch(NamedTuple):
     places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: unit to word positions
     best: Sentence | None  # the middle of the best window
     covered: float  # the weight that the best single sentence covers
-    evidence: tuple[int, int]  # sentences, first and last, of the best context
+    evidence: tuple[int, int]  # first and last sentence, perhaps one outside the best context
 
     @property
     def weight(self) -> float:
@@ -142,7 +145,7 @@ class ClaimMatch(NamedTuple):
 
 
 def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
-    """Find the claim's words in the contexts."""
+    """Return the matches of the claim's words in the contexts."""
     units = tuple(claim.words[positions[0]] for positions in claim.places.values())
     covers: dict[Sentence, dict[int, float]] = {}
     positions: list[dict[int, list[int]]] = []
@@ -172,7 +175,8 @@ def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
 def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
     """Yield each position of a word in a passage, with its credit.
 
-    If the passage lacks the word, yield the positions of similar words, with less credit.
+    If the passage lacks the word, and it is not a number, yield the positions of words that begin
+    like it, with less credit.
     """
     if word.key in passage.places:
         yield from ((position, 1.0) for position in passage.places[word.key])
@@ -186,9 +190,10 @@ def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
 def _best_window(
     covers: Mapping[Sentence, Cover], weights: Sequence[float], contexts: Sequence[ParsedText]
 ) -> tuple[Sentence | None, Cover, tuple[int, int]]:
-    """Return the middle of the best window, the cover of its region, and its evidence.
+    """Return the middle sentence of the best window, the cover of its region, and its evidence.
 
-    The best window covers most. Only windows around the sentences that cover most are tried.
+    The best window covers the most weight of the claim. Only windows around the sentences that
+    cover most are tried; the window of a table row is the row alone.
     """
     # Joining every window would take too long in a long context.
     ranking = sorted(covers, key=lambda sentence: (-_weigh(covers[sentence], weights), sentence))
@@ -199,7 +204,7 @@ def _best_window(
         is_row = _ROW.search(contexts[context].sentence(number))
         neighbors = [number] if is_row else [number - 1, number, number + 1]
         whole = _weigh(_joined(covers, context, neighbors), weights)
-        # Ignore the last bits, which depend on the order in which credits are added.
+        # Treat almost equal weights as equal: their last bits depend on the order of addition.
         if whole <= most + 1e-9:
             continue
         most = whole

@@ -28,8 +28,8 @@ _PROBES = (
 support.
 """
 _CLEAR = 0.1
-"""The least difference in support, of a sentence by itself and by another one, to identify the
-output.
+"""The output that means support must give a sentence at least this much more support by itself than
+by another sentence.
 """
 _READ = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 """The inputs that a model may have, each with the tokenizer's name for it."""
@@ -42,7 +42,7 @@ Logits: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[Sequence[floa
 class PairModel:
     """A classifier of pairs as a chat model, with the tokenizer from its folder.
 
-    `name` consists of its folder's name and a digest of its files.
+    `name` consists of "nli:", its folder's name and a digest of its files.
     """
 
     def __init__(self, folder: Path, graph: Path, batch_size: int, max_length: int) -> None:
@@ -117,7 +117,10 @@ class PairModel:
 
 @lru_cache(maxsize=8)
 def load(model: str, batch_size: int, max_length: int) -> PairModel:
-    """Return the model from a folder with an ONNX export."""
+    """Return the model from a folder with an ONNX export.
+
+    Raises `ParameterError` for a folder without the needed files.
+    """
     folder = Path(model).expanduser()
     graphs = folder / "model.onnx", folder / "onnx/model.onnx"
     graph = next(filter(Path.is_file, graphs), graphs[0])
@@ -150,7 +153,7 @@ def support_output(logits: Logits) -> int:
     The config's labels are not read, since they may be missing or wrong. Raises `ParameterError` if
     no output distinguishes these pairs.
     """
-    # Pair each sentence with the next one: no model scores these pairs as support.
+    # Pair each sentence with the next one, which does not support it.
     others = [*_PROBES[1:], _PROBES[0]]
     rows = logits([*zip(_PROBES, _PROBES, strict=True), *zip(_PROBES, others, strict=True)])
     half = len(_PROBES)

@@ -38,7 +38,7 @@ _FEWEST = 2  # the fewest content words of a claim that a sentence can state wor
 _SEVERAL = 3  # the fewest content words of a longer claim
 _BESIDE = 400  # characters that are searched for the end of a sentence
 _EQUAL = 2  # the number of equal words beside two names at which their positions are the same
-_DENIED = 5  # content words beside a denial that it denies
+_DENIED = 5  # the most content words beside a denial that it may deny
 _LONGEST = 4_000  # the most characters of a claim, and of a quote, that are compared
 _MOST_NUMBERS = 60
 _MOST_NAMES = 8
@@ -56,8 +56,9 @@ def objection(
 ) -> str:
     """Return the reason, as a clause, why a quote cannot prove its target; "" if it may.
 
-    `parts` are the locations of the quote in the context. `beside` are other quotes for the target
-    if it needs several together.
+    `parts` are the locations of the quote in the context. `aim` is the kind of target: only a quote
+    for a claim must share a word with its target, and pass the rules. `beside` are other quotes for
+    the target if it needs several together.
     """
     quoted_keys = {
         word.key for part in parts for word in content_words(context[part.start : part.end])
@@ -65,7 +66,7 @@ def objection(
     if not quoted_keys:
         return "says nothing"
     target_keys = content_keys(target)
-    if aim in ("question", "context") or not target_keys:  # "It is."
+    if aim in ("question", "context") or not target_keys:  # "It is." has no content word
         return ""
     quote = " ".join(_around(context, part) for part in parts)
     if not (target_keys & quoted_keys or target_keys & content_keys(quote)):
@@ -80,7 +81,7 @@ def _claim_objection(
     claim = in_amounts_of(claim, [quote])
     is_alike = claim_language in (None, context_language)
     pair = _QuotedClaim(claim, quote, " ".join([_near(context, parts), *beside]))
-    # A longer claim is not proven by one of its words.
+    # One shared word does not prove a claim of three content words or more.
     shared = pair.claim_keys & (pair.quote_keys | content_keys(pair.near))
     if is_alike and len(shared) == 1 and len(pair.claim_keys) >= _SEVERAL:
         return "is about something else"
@@ -92,8 +93,8 @@ def _claim_objection(
 class _QuotedClaim:
     """A claim, the whole sentences of its quote, and the text near the quote.
 
-    The text near it is the sentence before, the context's first sentence, and other quotes for the
-    claim.
+    The text near the quote is the sentence before it, the context's first sentence, and the other
+    quotes for the claim.
     """
 
     def __init__(self, claim: str, quote: str, near: str) -> None:
@@ -109,7 +110,7 @@ class _QuotedClaim:
 
     @property
     def is_opposed(self) -> bool:
-        """Whether the quote has the opposite of a word of the claim, except under a negation."""
+        """Whether the quote has an opposite of a content word of the claim, negated or not."""
         return any(
             not self.quote_keys.isdisjoint(opposite_keys(word.written))
             for word in read_words(self.claim)
@@ -118,7 +119,7 @@ class _QuotedClaim:
 
 
 def _lacks_number(pair: _QuotedClaim) -> bool:
-    """Return whether a claim's number is neither in nor near the quote, which has another."""
+    """Return whether a number of the claim is not in or near the quote, which has another one."""
     return any(
         not may_stand_for(number, pair.said_near)
         and any(excludes(number, other) for other in pair.quoted)
@@ -134,7 +135,10 @@ def _other_month(pair: _QuotedClaim) -> bool:
 
 
 def _other_name(pair: _QuotedClaim) -> bool:
-    """Return whether a claim's name is not in or near the quote, which has another in its place."""
+    """Return whether the quote has another name in the place of a name of the claim.
+
+    A name of the claim that is in or near the quote is not compared.
+    """
     near_keys = {word.key for word in (*read_words(pair.quote), *read_words(pair.near))}
     claim_words, quote_words = read_words(pair.claim), read_words(pair.quote)
     claim_keys = {word.key for word in claim_words}
@@ -150,7 +154,11 @@ def _other_name(pair: _QuotedClaim) -> bool:
 def _in_one_place(
     words: Sequence[Word], name: Name, other_words: Sequence[Word], other: Name
 ) -> bool:
-    """Return whether two names are at the same place: beside equal words, or at the beginning."""
+    """Return whether two names are at the same place.
+
+    They are if the two words before them, or the two after them, are equal; or if both begin their
+    texts, and the next word is equal.
+    """
     before, after = _beside(words, name)
     other_before, other_after = _beside(other_words, other)
     if before == other_before == []:
@@ -165,14 +173,20 @@ def _beside(words: Sequence[Word], name: Name) -> tuple[list[str], list[str]]:
 
 
 def _denies_more(pair: _QuotedClaim) -> bool:
-    """Return whether the claim has a denial, and the quote neither a denial nor its opposite."""
+    """Return whether the claim has a denial and the quote none.
+
+    A quote with an opposite may state a plain denial in other words: "closed" for "not open".
+    """
     if denials(pair.quote, "en") or not denials(pair.claim, "en"):
         return False
     return denies(pair.claim, "en", ("implied", "reported")) or not pair.is_opposed
 
 
 def _is_denied(pair: _QuotedClaim) -> bool:
-    """Return whether the quote denies a word of the claim, which has no denial."""
+    """Return whether the quote denies a word of a claim without a denial.
+
+    A quote with an opposite is allowed: "not closed" may mean "open".
+    """
     if denials(pair.claim, "en") or pair.is_opposed:
         return False
     words = [word for word in read_words(pair.quote) if word.tells]
@@ -186,6 +200,7 @@ def _is_denied(pair: _QuotedClaim) -> bool:
 
 
 def _lacks_only(pair: _QuotedClaim) -> bool:
+    """Return whether the claim has "only", but no such word is in or near the quote."""
     if word_set("only").isdisjoint(word.written for word in read_words(pair.claim)):
         return False
     written = {word.written for word in read_words(f"{pair.quote} {pair.near}")}
@@ -216,13 +231,13 @@ def _turns(pair: _QuotedClaim, claimed: tuple[Name, Name], quoted: tuple[Name, N
     return is_shared and ("by" in between.split()) == ("by" in quoted_between.split())
 
 
-# Of 12,393 contradicting quotes in eight datasets, three further rules would refuse only 19 more: 3
-# for another unit, 8 for another count, and 8 for another order in time.
+# Three further rules are left out: of 12,393 contradicting quotes in eight datasets, they would
+# refuse only 19 more: 3 for another unit, 8 for another count, and 8 for another order in time.
 RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     lambda pair: states_opposite(pair.claim, pair.quote): "states the opposite",
     _lacks_number: "has another number, and not the one that it has",
     lambda pair: states_other_amount(pair.claim, pair.quote): "says it of another amount",
-    # Names are left out, since they have a rule above that also allows them near the quote.
+    # Names are left out here: the next rule compares them, and also allows them near the quote.
     lambda pair: states_other_word(
         pair.claim, pair.quote, of_names=False
     ): "has another word in its place",
@@ -239,7 +254,10 @@ RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
 
 
 def _objection_elsewhere(pair: _QuotedClaim, language: str, *, is_alike: bool) -> str:
-    """Return the objection in a text that is not English, from numbers and negation only."""
+    """Return the objection if the claim or the context is not English; "" if there is none.
+
+    Only numbers and, if both are in one language, negation are compared.
+    """
     claimed_numbers = {word.key for word in content_words(pair.claim) if word.is_number}
     if claimed_numbers and claimed_numbers.isdisjoint(content_keys(f"{pair.quote} {pair.near}")):
         return "has none of its numbers"
@@ -265,22 +283,23 @@ def _near(context: str, parts: Sequence[Location]) -> str:
 
 
 def _begin(context: str, at: int, nth: int) -> int:
-    """Return the start of the nth sentence, counted back from an offset."""
+    """Return the start of the nth sentence before an offset, at most `nth` times 400 characters."""
     start = max(0, at - nth * _BESIDE)
     stops = [match.end() for match in _SENTENCE_END.finditer(context, start, at)]
     return stops[-nth] if len(stops) >= nth else start
 
 
 def _end(context: str, at: int) -> int:
-    """Return the end of the sentence at an offset."""
+    """Return the end of the sentence at an offset, at most 400 characters after it."""
     stop = _SENTENCE_END.search(context, at, at + _BESIDE)
     return stop.end() if stop else at + _BESIDE
 
 
 def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
-    """Yield the numbers of contexts with a sentence that has a claim's words and its denial.
+    """Yield the numbers of the contexts with a sentence that has all content words of a claim.
 
-    Only words are compared: "Ann beat Bob" and "Bob beat Ann" are the same here.
+    The sentence must have a denial if the claim has one, and none otherwise. The order of words is
+    ignored: "Ann beat Bob" and "Bob beat Ann" are the same here.
     """
     longest = _longest(claim)
     # Most contexts fail the first test, so that neither they nor the claim need be parsed.
@@ -289,7 +308,10 @@ def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
 
 
 def _longest(claim: str) -> tuple[str, ...]:
-    """Return the key of a claim's longest word that is a content word in every language."""
+    """Return the key of a claim's longest word that is a function word in no language.
+
+    It is the only item; the result is () if there is no such word in ASCII letters.
+    """
     for printed in sorted(claim.split(), key=len, reverse=True):
         bare = printed.strip('.,;:!?()"')
         if bare.isascii() and bare.isalpha():
@@ -317,8 +339,8 @@ def _states(context: str, claim: str) -> bool:
 def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
     """Return for each cited context whether it alone has as much of the claim as all of them.
 
-    It must have every number and capitalized word of the claim that any of them has, and three
-    quarters of the content words.
+    Of the claim's words that any of them has, it must have every number and capitalized word, and
+    three quarters of all content words.
     """
     word_of = {word.key: word for word in content_words(claim)}
     shares = [word_of.keys() & content_keys(context) for context in contexts]

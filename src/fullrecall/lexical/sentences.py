@@ -1,7 +1,7 @@
 """Split a text into sentences, and parts without statements (headings, questions, code).
 
 Lines are first read as Markdown, so that each heading, list item, table row and block of code is a
-separate part; a splitter then cuts the prose. Every piece of the text is in exactly one part with a
+separate part; a splitter then cuts the prose. Every word of the text is in exactly one part with a
 role, so no statement is lost. Time is linear in the length of the text.
 """
 
@@ -76,7 +76,7 @@ def sentences(text: str) -> list[str]:
 def statements(text: str) -> list[str]:
     """Return the sentences of `text` that make a statement; all parts if none does.
 
-    A text of headings alone is returned as its parts, because it must claim something.
+    A text of headings alone is returned as its parts, so that it still has something to find.
     """
     return [part.text for part in stating_parts(parts(text))]
 
@@ -115,7 +115,10 @@ def parts(text: str) -> list[TextPart]:
 
 
 def commands(fence: str) -> list[str]:
-    """Return the commands in a fenced block, without prompts, comments and output lines."""
+    """Return the commands in a fenced block, without prompts and comments.
+
+    If any line has a prompt ("$ "), the lines without one are output, and are left out.
+    """
     lines = [line.strip() for line in fence.splitlines()[1:-1]]
     prompted = [line[1:].strip() for line in lines if line.startswith("$ ")]
     listed = (line.partition(" # ")[0].strip() for line in prompted or lines)
@@ -178,7 +181,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, Role | None]]:
 
 
 def _role_of_line(stripped: str, below: str, *, is_table: bool, after_text: bool) -> Role | None:
-    """Return the role of a line by itself; None if it belongs to a paragraph."""
+    """Return the role of a line that is a part on its own; None if it belongs to a paragraph."""
     if stripped.startswith("$ "):
         return "code"
     if not after_text and _is_heading(stripped, below):
@@ -227,7 +230,10 @@ def begins_item(stripped: str) -> bool:
 
 
 def _segments(text: str, whole_text: str) -> Iterator[str]:
-    """Yield the splitter's segments; it reads pieces, since its time is quadratic."""
+    """Yield the splitter's segments of a text.
+
+    The splitter reads the text in pieces, since its time is quadratic.
+    """
     # Most claims need neither the splitter nor their language.
     if len(text) <= _PIECE and text.isascii() and not _MAY_END.search(text.rstrip()):
         yield text

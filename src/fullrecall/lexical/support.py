@@ -1,9 +1,8 @@
-"""The support of contexts for a claim, without a language model, a key or a download.
+"""Compute the support of contexts for a claim, without a language model, a key or a download.
 
-It is a logistic regression over named features. The signs of the weights were fixed before
-training, so that a missing number can never increase the support. `weights.json` has it in readable
-form; `bench/local_judge.py` trains it and measures its agreement with human labels on datasets that
-it was not trained on.
+The support is a logistic regression over named features. The signs of its weights were fixed before
+training, so that a missing number can never increase the support. `weights.json` has the weights;
+`bench/local_judge.py` trains them and measures the agreement with human labels on other datasets.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from fullrecall.lexical.words.tokens import read_words
 _CLOSING = frozenset(".!?…。！？।؟\"'”’»)]%")  # noqa: RUF001 - they are full-width stops
 _LEADING_PRONOUN = re.compile(r"(?:It|He|She|They)\b")
 _LIST_NUMBER = re.compile(r"\A\s*+\(?\d{1,2}[.)]\s++(?=\S)")
-_DENIED = 0.3  # the factor for the probability of a claim that differs in a detail
+_DENIED = 0.3  # the factor that lowers the support of a claim that differs in a detail
 _SHORT = 10  # the most distinct words of a short claim
 _KEPT = 4  # the number of earlier contexts that are paired with each context
 _COVERED = 0.6  # the share of the claim's weight that a pair of contexts must cover
@@ -38,7 +37,7 @@ def weights() -> Mapping[str, Any]:
 
 
 def supported(claim: str, contexts: Sequence[str]) -> Best:
-    """Return the joint support of all contexts for the claim, with the best evidence."""
+    """Return the joint support of all contexts for the claim, with a quote of the evidence."""
     return _best(*matched(claim, contexts))
 
 
@@ -59,7 +58,10 @@ def judged(claim: str, contexts: Sequence[str], *, threshold: float) -> Judged:
 
 
 def matched(claim: str, contexts: Sequence[str]) -> tuple[ParsedText, list[ParsedText], ClaimMatch]:
-    """Return a claim without its list number, the parsed contexts, and their match."""
+    """Return the parsed claim, the parsed contexts, and their match.
+
+    The claim loses its list number, and is reworded as in the contexts (`in_words_of`).
+    """
     bare = _LIST_NUMBER.sub("", claim)
     read = [read_for(read_passage(bare), context) for context in contexts]
     passage = read_passage(in_words_of(_for_chunk(bare, read), read))
@@ -69,7 +71,8 @@ def matched(claim: str, contexts: Sequence[str]) -> tuple[ParsedText, list[Parse
 def _for_chunk(claim: str, contexts: Sequence[ParsedText]) -> str:
     """Return a claim with its initial name replaced by the pronoun with which a chunk begins.
 
-    Chunks are often cut from texts that named the subject earlier: "It was built in 1889."
+    Chunks are often cut from texts that named the subject earlier: "It was built in 1889." The
+    claim is unchanged if there are several contexts, or if the context has the name's last word.
     """
     pronoun = _LEADING_PRONOUN.match(contexts[0].text) if len(contexts) == 1 else None
     named = list(takewhile(lambda word: word.is_capitalised, read_words(claim)))
@@ -95,9 +98,10 @@ def _best(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) 
 
 
 def _lacks_end(match: ClaimMatch) -> bool:
-    """Return whether the contexts have only the beginning of a short claim, which is its subject.
+    """Return whether the contexts have only the first content words of a short claim, its subject.
 
-    Long claims are exempt, since contexts may state them in other words.
+    At least two further content words must be absent. Long claims are exempt, since contexts may
+    state them in other words.
     """
     are_found = [unit in match.found for unit in match.telling]
     rest = are_found[len(list(takewhile(bool, are_found))) :]
@@ -109,9 +113,9 @@ def _two_jointly(
 ) -> tuple[tuple[int, ...], float]:
     """Return the first pair of contexts that supports the claim jointly, with the support.
 
-    Returns ((), 0.0) without such a pair. Two contexts that share no rare word of the claim have
-    different subjects. Joint support by three contexts is mostly chance: among labeled claims, as
-    many false as true claims had it.
+    Returns ((), 0.0) without such a pair. Two contexts that share no rare word of the claim are not
+    tried, since their subjects differ. Nor are three contexts, since their joint support is mostly
+    chance: among labeled claims, as many false as true claims had it.
     """
     kept: list[int] = []
     for index, match in enumerate(matches):
@@ -133,8 +137,8 @@ def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
 
     Returns 0.0 if they share no name or rare word of the claim, or if one of them adds too little.
     """
-    # Compare words by their keys, since each context may have the claim in its own words ("not
-    # available").
+    # Compare words by key, not by number: the claim was reworded for each context ("unavailable"
+    # to "not available").
     found = {other.units[unit].key: credit for unit, credit in other.found.items()}
     covered = [
         (u, match.found.get(n, 0.0), found.get(u.key, 0.0)) for n, u in enumerate(match.units)

@@ -20,13 +20,13 @@ def table(name: str) -> dict[str, Any]:
 
 
 def languages() -> Mapping[str, Mapping[str, str]]:
-    """Return each language's marking and denying words, by ISO 639-1 code."""
+    """Return each language's name, scripts, function words and denying words, by ISO 639-1 code."""
     return table("languages.json")
 
 
 @cache
 def word_set(name: str) -> frozenset[str]:
-    """Return the English words or phrases listed under a name."""
+    """Return the English words or phrases listed under a name in `sets.json`."""
     listed: str = table("sets.json")[name]
     return frozenset(listed.split("|" if "|" in listed else None))
 

@@ -1,8 +1,8 @@
 """The weight of a word: the rarer it is in English, the higher.
 
-The table beside this module gives the Zipf frequency of 16,000 English words (its head names source
-and license). An unlisted word is rare in English, or of another language. Short words of other
-languages are mostly function words, so an unlisted word weighs more if it is longer.
+The table beside this module gives the Zipf frequency of 16,000 English words (its first lines name
+source and license). An unlisted word is rare in English, or of another language. Short words of
+other languages are mostly function words, so an unlisted word weighs more if it is longer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fullrecall.lexical.words.data import lines
 
 _CEILING = 7.3  # words of at least this Zipf frequency ("of", "and") have the least weight
 _UNLISTED = 3.0  # the Zipf frequency given to a long word that is not listed
-_PER_LETTER = 0.6  # added to it for each letter below six
+_PER_LETTER = 0.6  # added to `_UNLISTED` for each letter fewer than six
 _LONG = 6
 
 

@@ -59,8 +59,8 @@ def language_of(text: str) -> str | None:
 def language_among(text: str, around: Iterable[str]) -> str | None:
     """Return the language of a short text; if it is unclear, decide by the texts around it.
 
-    A single function word is not enough ("Los Angeles hosted the Games", `az login`): then the
-    texts around it decide, or the result is None.
+    One function word of another language is not enough ("Los Angeles hosted the Games", `az
+    login`): then the texts around it decide. The result is None if these are unclear, too.
     """
     language, strength = _language_and_signs(text[:_READ])
     if language == "en" or (language is not None and strength >= _CERTAIN):
@@ -76,10 +76,10 @@ def language_among(text: str, around: Iterable[str]) -> str | None:
 
 
 def judged_language(text: str, around: Sequence[str]) -> str:
-    """Return the language in which to judge a text; that of a short one may follow from `around`.
+    """Return the code of the language in which to judge a text.
 
-    A text that is detected as English, or as no language, must also read as English; otherwise the
-    result is `UNDETERMINED`.
+    If the text alone is unclear, the texts `around` it decide, and then English is assumed. The
+    result is `UNDETERMINED` if this gives English, but the text does not read as English.
     """
     language = language_among(text, around) or "en"
     return UNDETERMINED if language == "en" and not reads_as_english(text, around) else language
@@ -105,7 +105,10 @@ def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
 
 
 def name_of(language: str) -> str:
-    """Return the English name of a language code, or the code itself if it is not listed."""
+    """Return the English name of a language, or its code if it is not listed.
+
+    For `UNDETERMINED`, return "in another language".
+    """
     if language == UNDETERMINED:
         return "in another language"
     return languages().get(language, {}).get("name", language)
@@ -131,7 +134,8 @@ def _language_and_signs(text: str) -> tuple[str | None, int]:
     by_script = _by_sign("scripts")
     scripts = Counter({by_script[name][0]: n for name, n in written.items() if name in by_script})
     latin = written["LATIN"]
-    # One word in Latin letters may be a name in any text; as many Chinese letters are more text.
+    # Count letters of listed scripts twice: Latin words may be names in any text, and a word of
+    # another script may have fewer letters.
     if scripts.total() * 2 > latin:
         return _by_script(text, scripts), _CERTAIN
     # A text in an unlisted script is not English, even if it has Latin names.
@@ -186,8 +190,9 @@ def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
 
 @remembered(400_000)
 def _lower_words(text: str) -> frozenset[str]:
-    """Return the words of a text that are not names: neither capitalized nor a name's particle."""
-    prose = "\n".join(filter(_is_prose, re.split(r":[ \t]|\n", text)))  # "Push: docker push …"
+    """Return the words of a text's prose that are not names: no capitals, no particle of a name."""
+    # Split at colons, so that a command after one is left out: "Push: docker push …".
+    prose = "\n".join(filter(_is_prose, re.split(r":[ \t]|\n", text)))
     prose_words = _without_symbols(prose)
     written = _NAME.sub(" ", prose_words.lower() if prose_words.isupper() else prose_words)
     return frozenset(word for word in _LONGER.findall(written) if word.islower())

@@ -26,7 +26,7 @@ MONTH_NUMBERS: Mapping[str, int] = {
     form: number for number, month in enumerate(MONTHS, 1) for form in (month, month[:3])
 } | {"sept": 9}
 """The number of each month, by its name and abbreviation in lower case."""
-_ALSO_WORDS = frozenset({"may", "march"})  # months only with a capital, in a date or after "in"
+_ALSO_WORDS = frozenset({"may", "march"})  # months only in a date, or after a word such as "in"
 
 _CARDINALS: Mapping[str, int] = table("numbers.json")["cardinals"]
 _ORDINALS: Mapping[str, int] = table("numbers.json")["ordinals"]
@@ -48,7 +48,7 @@ _FACTORS: Mapping[str, float] = {
     for units in table("units.json").values()
     for unit, (factor, *_) in units.items()
 }
-"""The factor from each unit to the base unit of its sort, if it has one: 250 ms are 0.25 seconds.
+"""The factor from each unit to the base unit of its sort: 250 ms are 0.25 seconds; NaN without one.
 
 A year has 365 days, and a month is a twelfth of it."""
 
@@ -175,15 +175,19 @@ def is_equal(number: Number, other: Number) -> bool:
 
 
 def excludes(claimed: Number, stated: Number) -> bool:
-    """Return whether two numbers have the same sort, but differ in value or unit."""
+    """Return whether two numbers of the same sort cannot mean the same quantity.
+
+    Equal amounts in different units, and a number rounded to another scale, can mean the same.
+    """
     return claimed.sort == stated.sort and not _may_be(claimed, stated)
 
 
 @remembered(400_000)
 def months(text: str) -> frozenset[str]:
-    """Return the months that a text names, in lower case.
+    """Return the months that a text names, as full names in lower case.
 
-    "may" and "march" count only with a capital, in a date or after a word such as "in".
+    A month in the text has a capital. Abbreviations ("Jan") count only in a date, "May" and "March"
+    also after a word such as "in".
     """
     named = set()
     for match in paused(_MONTH.finditer(text)):
@@ -222,10 +226,7 @@ def _is_same_time(time: Number, other: Number) -> bool:
 
 
 def _sum(number: Number, part: Number, text: str) -> Number | None:
-    """Join two numbers that are one amount (2 hours and 30 minutes).
-
-    Return None if they are not.
-    """
+    """Return the sum of two numbers that are one amount ("2 hours and 30 minutes"), else None."""
     share = _FACTORS.get(part.unit, math.nan) / _FACTORS.get(number.unit, math.nan)
     gap = text[number.end : part.start]
     if number.sort != part.sort or gap not in (" ", " and ") or not share < 1:

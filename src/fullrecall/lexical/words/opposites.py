@@ -1,7 +1,8 @@
-"""Opposites, rivals and synonyms of words. An opposite or a rival makes a true statement false.
+"""Opposites, rivals and synonyms of words.
 
-The lists were made for fullrecall. Words are compared by key, so a base form covers its inflected
-forms.
+Rivals are words of one kind, such as two weekdays. An opposite or a rival in the place of a word
+makes a true statement false. The lists were made for fullrecall. Words are compared by key, so a
+base form covers its inflected forms.
 """
 
 from __future__ import annotations
@@ -17,25 +18,25 @@ from fullrecall.lexical.words.tokens import stem
 
 @cache
 def opposites() -> Mapping[str, frozenset[str]]:
-    """Return the keys of each listed word's opposites: decrease and reduce for increase."""
+    """Return the keys of opposites by the key of a word: decrease and reduce for increase."""
     return _by_key("opposites.txt")
 
 
 @cache
 def synonyms() -> Mapping[str, frozenset[str]]:
-    """Return the keys of each listed word's synonyms: of start, they are begin and launch."""
+    """Return the keys of synonyms by the key of a word: begin and launch for start."""
     return _by_key("synonyms.txt")
 
 
 @cache
 def rivals() -> Mapping[str, frozenset[str]]:
-    """Return, for each listed word, the keys of the other words of its kind: days for Tuesday."""
+    """Return the keys of rivals by the key of a word: the other weekdays for Tuesday."""
     return _by_key("kinds.txt")
 
 
 @cache
 def as_written(name: str) -> Mapping[str, Sequence[str]]:
-    """Return, for each word of a list as it is written, the words that exclude it."""
+    """Return the words of a word file as written, each with the other words of its groups."""
     excluding: defaultdict[str, list[str]] = defaultdict(list)
     for line in lines(name):
         for group in line.split(","):

@@ -52,7 +52,7 @@ class Word(NamedTuple):
     weight: float
     start: int
     end: int
-    written: str  # lower-case, for word vectors
+    written: str  # as in the text, in lower case
     is_number: bool = False
     is_capitalised: bool = False
 
@@ -82,7 +82,7 @@ def _words(text: str) -> Iterator[Word]:
         yield tuple.__new__(Word, (key, worth, start, end, lowered, is_number, is_capital))
 
 
-# Few words of a language are frequent: stem each of them once.
+# Cache the forms: few words of a language are frequent, and each of these is stemmed only once.
 @remembered_words(65_536)
 def _form(written: str, kind: str) -> tuple[str, float, str, bool, bool]:
     """Return the fields of a word, without its offsets."""
@@ -162,9 +162,9 @@ _OTHERWISE_WRITTEN = {"not", *_SIGNS.values(), *map(stem, _IRREGULAR.values())}
 
 
 def may_hold(text: str, keys: Iterable[str]) -> bool:
-    """Return False only if `text` certainly lacks all words with these keys.
+    """Return False only if `text` certainly lacks a word with one of these keys.
 
-    This is a fast test.
+    This fast test does not parse the text, so True means only that it may have them all.
     """
     folded = _without_accents(text)
     # A word begins with its stem, except for the last letter: "studi" for "studies".
@@ -176,7 +176,10 @@ def may_hold(text: str, keys: Iterable[str]) -> bool:
 
 
 def alike(key: str, other: str) -> bool:
-    """Return whether two keys share a beginning of most of their length: product, production."""
+    """Return whether two keys share their first letters: product, production.
+
+    At least five letters, and 65 percent of those of the longer key, must be equal.
+    """
     longer = max(len(key), len(other))
     shared = 0
     for a, b in zip(key, other, strict=False):
