@@ -107,22 +107,31 @@ def steps(program: Any, given: Any = "q", **config: Any) -> list[str]:
 
 def lines(recorded: list[Step], parent: object, indent: str = "") -> Iterator[str]:
     """Yield the steps below a caller, each with its fields and the steps below it."""
-    for step in recorded:
-        if step.parent == parent:
-            fields = {
-                "query": step.query,
-                "callee": step.callee,
-                "group": step.group,
-                "branch": step.branch,
-                "prompt": step.prompt,
-                "error": step.error,
-            }
-            shown = [f"{name}={value}" for name, value in fields.items() if value]
-            shown += [name for name in ("closed", "tries") if getattr(step, name)]
-            shown += ["task"] if step.task is not None else []
-            yield indent + " ".join([step.kind, step.name, *shown])
-            assert step.ended is not None
-            yield from lines(recorded, step.id, f"{indent}  ")
+    for step in in_order([step for step in recorded if step.parent == parent]):
+        fields = {
+            "query": step.query,
+            "callee": step.callee,
+            "group": step.group,
+            "branch": step.branch,
+            "prompt": step.prompt,
+            "error": step.error,
+        }
+        shown = [f"{name}={value}" for name, value in fields.items() if value]
+        shown += [name for name in ("closed", "tries") if getattr(step, name)]
+        shown += ["task"] if step.task is not None else []
+        yield indent + " ".join([step.kind, step.name, *shown])
+        assert step.ended is not None
+        yield from lines(recorded, step.id, f"{indent}  ")
+
+
+def in_order(steps: list[Step]) -> list[Step]:
+    """Return steps in their order; those that ran at the same time by branch, name and query."""
+    groups = [step.group or step.id for step in steps]
+
+    def place(step: Step) -> tuple[int, str, str, str]:
+        return groups.index(step.group or step.id), step.branch or "", step.name, step.query or ""
+
+    return sorted(steps, key=place)
 
 
 @task

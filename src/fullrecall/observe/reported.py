@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
+from fullrecall._util.values import shown
+from fullrecall.errors import ParameterError
+
 Documents = TypeVar("Documents")
 
 TakeReport: TypeAlias = Callable[[object, "str | None"], None]
@@ -28,6 +31,13 @@ def record(documents: Documents, *, query: str | None = None) -> Documents:
 
 
 def on_record(take: TakeReport) -> TakeReport:
-    """Register a function that adds the arguments of `record` to the open records it knows."""
+    """Register a function that adds the arguments of `record` to the open records it knows.
+
+    Raises `ParameterError` unless it can be called.
+    """
+    if not callable(take):
+        raise ParameterError(
+            f"must be a function of documents and a query, got {shown(take)}", "take"
+        )
     _takers.append(take)
     return take
