@@ -29,7 +29,7 @@ from fullrecall.samples.sample import Sample
 def guessed(
     records: Sequence[RawRow], given: Given, rows: str | None, *, file: str = "FILE"
 ) -> ReadPlan:
-    """Return the plan of rows: the parts that the user gives, and guesses for the rest."""
+    """Return the plan of rows: the parts that the user gives, and guesses for all other fields."""
     return _Guess(records, given).plan(rows, file)
 
 
@@ -74,7 +74,7 @@ class _Guess(ReferencesPlan):
         return ReadPlan(self.fields, rows, self.doubts, kept, left_out, name, file)
 
     def _mapping(self) -> None:
-        """Read the rows from a mapping whose keys are questions or their IDs."""
+        """Use `key` as the question or its ID, and `value` as the reference answer or IDs."""
         key, value = (self.columns.get(name) for name in ("key", "value"))
         if key is not None:
             is_id = all(form_of(item) == "ids" for item in key.items)
@@ -84,17 +84,20 @@ class _Guess(ReferencesPlan):
             self.put("reference" if is_answer else IDS, value.path)
 
     def _follow(self, paths: Mapping[str, str]) -> None:
-        """Use the paths of a known format, if the rows have values there."""
+        """Use each path of a known format at which the rows have values."""
         for field, alternatives in paths.items():
             for path in alternatives.split(" | "):
                 own = path_of_field(field, path)
-                is_given = path in self.given.fields.values()  # given for another field
+                is_given = path in self.given.fields.values()  # by the user, for another field
                 if not is_given and any(has_value(own.value(row)) for row in self.rows[:HEAD]):
                     self.put(field, path)
                     break
 
     def _as_named(self) -> None:
-        """Use each column as the field of its name, so that `read` inverts `write_jsonl`."""
+        """Use each column as the field of its name, so that `read` inverts `write_jsonl`.
+
+        A column `reference` that may hold IDs is in doubt.
+        """
         for column in self.columns.values():
             is_open = column.name == "reference" and not {IDS, TEXTS} & self.columns.keys()
             if is_open and column.items and self.may_be_ids(column):
@@ -124,7 +127,11 @@ class _Guess(ReferencesPlan):
             self.put(field, column.path)
 
     def _is_other_than(self, column: ColumnValues, field: str) -> bool:
-        """Return whether a column named like the question or answer holds objects or IDs."""
+        """Return whether a column named like a field holds values of another kind.
+
+        These are objects or numbers in place of a question, IDs in place of documents or of a
+        reference answer, and objects in place of an answer or a truth value.
+        """
         if field == "user_input":
             is_objects = column.is_all(Mapping) and column.are_objects
             return is_objects or (column.are_numbers and len(self.top) > 1)
@@ -135,7 +142,7 @@ class _Guess(ReferencesPlan):
         return is_ids or (is_object and field in ("reference", "response", *TRUTHS))
 
     def _differ(self, path: str, column: ColumnValues) -> bool:
-        """Return whether a row has different values in two columns of one field."""
+        """Return whether any row has different values at a path and in a column."""
         own = path_of(column.path)
         for row in self.rows:
             values = [each.value(row) for each in (path_of(path), own)]
@@ -144,7 +151,11 @@ class _Guess(ReferencesPlan):
         return False
 
     def _question(self) -> None:
-        """Use the column that is named like the question, else the only one with a similar name."""
+        """Use the column with a usual name of questions, else the only one that is similar.
+
+        A similar column is an object's input, has a word for questions in its name, has only
+        questions, or has claims.
+        """
         free = [each for each in self.free() if "[" not in each.path]
         inputs = [each for each in free if each.above and each.above.name in usual.INPUTS]
         texts = [each for each in inputs if each.name in ("text", "content")]
@@ -160,12 +171,15 @@ class _Guess(ReferencesPlan):
             if len(found) == 1:
                 self.put("user_input", found[0].path)
                 return
-        for column in self.top:  # An object of another form: `Sample` raises the error.
+        for column in self.top:  # Use even an object: `Sample` raises the error for it.
             if FIELDS.get(column.name) == "user_input":
                 self.put("user_input", column.path)
 
     def _unasked(self) -> None:
-        """Note a doubt about the question: no column is named like it, but some may hold it."""
+        """Note a doubt about the question if no column is named like it, but some may hold it.
+
+        Also note one about the references if no column is named like them.
+        """
         aside = ("id", "group", "metadata", None)
         named = any(FIELDS.get(snake(name)) not in aside for name in self.names)
         is_ours = set(self.names) <= FIELDS.keys()
@@ -189,7 +203,7 @@ class _Guess(ReferencesPlan):
         )
         short = [each for each in free if each.words <= usual.BARE and _has_short_texts(each)]
         named = [each for each in (*self.named(usual.ANSWERS), *short) if self._has_answers(each)]
-        # The columns A, B and C are the choices of a question.
+        # Beside a column B, a column A is not an answer but a choice of the question.
         if any(each.name == "b" for each in free):
             named = [each for each in named if each.name != "a"]
         has_other = "reference" in self.fields or any(
@@ -214,7 +228,7 @@ class _Guess(ReferencesPlan):
             self.put("reference", path.replace("[]", "[0]"))
 
     def _has_answers(self, column: ColumnValues) -> bool:
-        """Return whether a column has texts, numbers or dates that are not IDs."""
+        """Return whether a column has only texts, numbers or dates, and these are not IDs."""
         is_plain = column.is_all((str, int, float, date))
         return is_plain and not self.may_be_ids(column) and not self.is_bare(column)
 
@@ -256,9 +270,10 @@ def _top(column: ColumnValues) -> ColumnValues:
 
 
 def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:
-    """Return whether a column holds an answer, judged by its name or the name of its object.
+    """Return whether a column holds a reference answer, by its name or the name of its object.
 
-    `has_sides` means that both an expected and a generated answer may be present.
+    `has_sides`: whether a generated answer may be present too. A column is then no reference answer
+    merely because its name has the word answer.
     """
     aside = usual.OTHERS | usual.OFFSETS | usual.CLAIM_WORDS
     if column.words & aside or column.name in usual.RESPONSES:
@@ -271,7 +286,7 @@ def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:
 
 
 def _has_short_texts(column: ColumnValues) -> bool:
-    """Return whether a column has one text in each row, and not only passages or IDs."""
+    """Return whether a column has one text in each row, and at least one of them is short."""
     is_plain = column.is_all(str) and not column.has_lists and not column.are_flags
     return is_plain and column.form != "ids" and any(form_of(i) == "" for i in column.items)
 

@@ -1,4 +1,4 @@
-"""Rows of IDs alone, read as columns: the cells of each field, without a sample for each row."""
+"""Read rows that have only IDs as columns, without making a sample for each row."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def scored_rows(
     keys: Mapping[str, None],
     cell: Callable[[Any], Any] | None,
 ) -> ScoredIds | None:
-    """Return the columns of rows that have only IDs; None for rows with other data.
+    """Return the scores of rows that have only IDs; None for rows with other data.
 
-    `keys` are the columns of the rows. `cell` converts a cell's value to plain form.
+    `keys` are the columns that the rows have. `cell` converts a cell's value to plain form.
     """
     columns = _columns_of(plan)
     if not columns.keys() <= FIELDS:
@@ -48,7 +48,7 @@ def scored_rows(
 
 
 def _columns_of(plan: ReadPlan) -> dict[str, str]:
-    """Return the column of each field, or "" for a field whose path is more than a column."""
+    """Return the column of each field; the key "" means a field whose path is not just a column."""
     columns = {}
     for name, path in plan.paths.items():
         is_other = isinstance(path, Condition) and (path.is_negated or path.pattern is not None)

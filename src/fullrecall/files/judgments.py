@@ -32,10 +32,10 @@ _SCALARS = (str, int, float)
 
 
 class JudgmentTable(NamedTuple):
-    """The columns of a table of relevance judgments, one document in each row.
+    """The columns of a table of relevance judgments, which has one document in each row.
 
-    Without a `grade`, each document is relevant. `labels` are the values of a grade that is neither
-    a number nor a boolean.
+    Without a `grade`, each document is relevant. `labels` are the distinct values of a grade that
+    is neither a number nor a boolean.
     """
 
     query: str
@@ -47,7 +47,7 @@ class JudgmentTable(NamedTuple):
     def of(cls, rows: Sequence[object], given: Given) -> JudgmentTable | None:
         """Return the columns of a table of judgments; None for any other rows, such as a run's.
 
-        Raises `InputError` where two columns may be the grade.
+        Raises `InputError` if two columns that are named like relevance have different values.
         """
         records = [row for row in rows if isinstance(row, Mapping)]
         if not records or len(records) < len(rows) or records[0].keys() <= FIELDS.keys():
@@ -78,20 +78,23 @@ class JudgmentTable(NamedTuple):
         return table if repeats and is_named and table._are_pairs(records) else None
 
     def _are_pairs(self, rows: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether rows of one query differ only in their document."""
+        """Return whether rows with the same query differ only in their document."""
         first: dict[Any, Mapping[str, Any]] = {}
         varied = [_varied(first.setdefault(row[self.query], row), row) for row in rows]
         return all(names <= {self.document} for names in varied)
 
     def given(self, given: Given) -> Given:
-        """Return the user's parts of a plan, completed by the columns of this table."""
+        """Return the user's parts of a plan, with paths for the document and the query's ID."""
         own = {IDS: quoted(self.document)}
         if snake(self.query) in _QUERIES:
             own["id"] = quoted(self.query)
         return given._replace(fields={**own, **given.fields})
 
     def doubt(self, rows: str | None) -> tuple[str, Doubt]:
-        """Return the doubt about which labels are relevant, with a path of rows for one label."""
+        """Return the path of the rows with one label, and the doubt about the relevant labels.
+
+        The label is the first one that usually means relevant, or else the first one.
+        """
         positive = (each for each in self.labels if each.lower() in POSITIVE)
         label = next(positive, self.labels[0])
         path = f"{(rows or '[]').removesuffix('[]')}[{quoted(str(self.grade))}={label}]"
@@ -100,7 +103,9 @@ class JudgmentTable(NamedTuple):
         return path, Doubt("rows", f"{why} of relevant documents", (path,))
 
     def merged(self, rows: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, dict[str, Any]]]:
-        """Yield one row for each query, with its documents and its constant columns.
+        """Yield one row for each query: its graded documents, and the columns that do not vary.
+
+        Each has the number of the query's first row.
 
         Raises `InputError` for a row without a query, a document or a grade, and for a document
         with two grades.
@@ -134,14 +139,14 @@ def _named(names: Mapping[str, str], choices: Sequence[str]) -> str | None:
 
 
 def _document(names: Mapping[str, str]) -> str | None:
-    """Return the column with a usual name of documents, else of relevant documents, or None."""
+    """Return the column named like documents, else one named like relevant documents, or None."""
     nouns = usual.NOUNS | usual.DOCUMENTS
     relevant = (names[name] for name in names if looks_gold(name) and roles_of(name) & nouns)
     return _named(names, _DOCUMENTS) or next(relevant, None)
 
 
 def _are_scalar(rows: Sequence[Mapping[str, Any]], query: str, document: str) -> bool:
-    """Return whether each row has one query, and one document that is not a text."""
+    """Return whether each row has a query, and the ID (not the text) of a document."""
     cells = [row.get(name) for row in rows for name in (query, document)]
     return all(isinstance(cell, (str, int)) for cell in cells) and all(
         form_of(row[document]) == "ids" for row in rows
@@ -149,7 +154,7 @@ def _are_scalar(rows: Sequence[Mapping[str, Any]], query: str, document: str) ->
 
 
 def _varied(row: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
-    """Return the columns whose values differ in two rows, or cannot be compared, such as arrays."""
+    """Return the columns whose values differ in two rows or, like arrays, cannot be compared."""
 
     def differs(name: str) -> bool:
         try:

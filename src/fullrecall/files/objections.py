@@ -32,13 +32,13 @@ _GENERATED = frozenset({"bot", "llm", "model", "assistant", "generated", "predic
 _MEASURED = frozenset(
     {"cost", "distance", "label", "latency", "rank", "score", "similarity", "token"}
 )
-"""Numbers that a run adds to the documents it retrieved."""
+"""Words for numbers that a run adds to the documents it retrieved."""
 _CHOICES = frozenset({"choice", "option", "candidate"})
 _RETRIEVED = ("retrieved_context_ids", "retrieved_contexts")
 
 
 def objections(guess: PartialPlan) -> Iterator[Doubt]:
-    """Yield the doubts about guessed fields; fields that the user gave have none."""
+    """Yield the doubts about the fields that were guessed, not given by the user."""
     fields = _GuessedFields(guess)
     for rule in (
         fields.other_question,
@@ -59,7 +59,12 @@ def objections(guess: PartialPlan) -> Iterator[Doubt]:
 
 
 class _GuessedFields:
-    """The values of a guess's fields, and of all columns that the guess does not use."""
+    """The guessed fields, and the columns that may contradict them.
+
+    - `fields`: the paths of the fields that were guessed, not given by the user.
+    - `proposed`: these, and the path of each doubted field that has only one path.
+    - `leaves`: the columns that no field uses.
+    """
 
     def __init__(self, guess: PartialPlan) -> None:
         self.rows, self.given, self.at = guess.rows[:HEAD], guess.given, guess.at
@@ -78,7 +83,7 @@ class _GuessedFields:
         self.question = guess.fields.get("user_input")
 
     def column(self, path: str) -> ColumnValues | None:
-        """Return the column at a path, or the column of objects that contains it, or None."""
+        """Return the column at a path, else the innermost column that contains it, or None."""
         tops = path_of(path).columns
         around = [each for each in self.all_columns if _is_at(path, each.path)]
         around = around or [each for each in self.all_columns if each.path in tops]
@@ -87,7 +92,10 @@ class _GuessedFields:
     def chosen(
         self, fields: Sequence[str] = (IDS, TEXTS), *, with_proposals: bool = False
     ) -> Iterator[tuple[str, str, ColumnValues]]:
-        """Yield each of these fields that was guessed, with its path and column."""
+        """Yield those of `fields` that were guessed, each with its path and its column.
+
+        With `with_proposals`, also yield doubted fields that have only one path.
+        """
         paths = self.proposed if with_proposals else self.fields
         for field in fields:
             path = paths.get(field)
@@ -95,7 +103,7 @@ class _GuessedFields:
                 yield field, path, column
 
     def differ(self, path: str, other: str) -> bool:
-        """Return whether any row has different values at the two paths."""
+        """Return whether any row has values at both paths, and these differ."""
         return any(a and b and a != b for a, b in zip(self.at(path), self.at(other), strict=True))
 
     def ungraded(self) -> Iterator[tuple[str, str, ColumnValues]]:
@@ -105,7 +113,10 @@ class _GuessedFields:
                 yield field, path, column
 
     def other_question(self) -> Iterator[Doubt]:
-        """Doubt a constant question, or one that asks nothing, if another column has questions."""
+        """Doubt a question without question marks if another column has them.
+
+        Also doubt a question that is the same in all rows if the texts of another column vary.
+        """
         path = self.fields.get("user_input")
         if path is None:
             return
@@ -137,7 +148,7 @@ class _GuessedFields:
             yield Doubt("reference", f"{path} is the letter or number of a choice, not its text")
 
     def labels(self) -> Iterator[Doubt]:
-        """Doubt the references if a label or a flag marks some of them as not relevant."""
+        """Doubt the references if a label or a flag may mark some of them as not relevant."""
         known = {*self.fields, *self.given.fields, *self.given.unguessed, *self.doubted}
         named = [each for each in self.leaves if each.words & _GRADES and each.form != "texts"]
         graded = [each.path for each in named if len(set(map(str, each.items))) > 1]
@@ -164,7 +175,7 @@ class _GuessedFields:
                     break
 
     def unread(self) -> Iterator[Doubt]:
-        """Doubt references not named like references, if an unused column is named so."""
+        """Doubt references that are not named like references if an unused column is."""
         gold = [
             each.path
             for each in self.leaves
@@ -175,7 +186,10 @@ class _GuessedFields:
                 yield Doubt(field, f"{gold[0]} may say which of {path} are meant")
 
     def of_an_answer(self) -> Iterator[Doubt]:
-        """Doubt documents beside a generated answer or a run's scores: they may be its sources."""
+        """Doubt reference IDs beside a generated answer: they may be the answer's sources.
+
+        Numbers that a run adds, such as scores, also mean that there may be such an answer.
+        """
         named = [
             each.path
             for each in self.all_columns
@@ -190,7 +204,7 @@ class _GuessedFields:
                 yield Doubt(field, why, (path,))
 
     def repeated_questions(self) -> Iterator[Doubt]:
-        """Doubt the references if a question is in several rows with different references.
+        """Doubt the references if many questions are in several rows, with different references.
 
         Rows that each have a retrieval are separate samples, so they raise no doubt.
         """
@@ -217,7 +231,7 @@ class _GuessedFields:
                     yield Doubt(field, f"{path} has the IDs of rows, which {each.path} has")
 
     def parallel(self) -> Iterator[Doubt]:
-        """Doubt a list beside a list of as many numbers or flags, which may be grades or ranks."""
+        """Doubt a list beside an equally long list of numbers or flags, which may be its grades."""
         for field, path, column in self.ungraded():
             sizes = [len(each) for each in self.at(path)]
             if max(sizes, default=0) < 2:  # noqa: PLR2004 - one item is not a list
@@ -233,7 +247,10 @@ class _GuessedFields:
                     break
 
     def of_one_length(self) -> Iterator[Doubt]:
-        """Doubt lists of constant length, as a retriever's, unless named like references."""
+        """Doubt lists of IDs that all have the same length, as retrieved lists do.
+
+        Lists that are named like references are not doubted.
+        """
         for field, path, column in self.chosen([IDS]):
             sizes = {len(each) for each in self.at(path)}
             is_open = not column.is_gold and column.is_all((str, int))
@@ -243,7 +260,7 @@ class _GuessedFields:
                 yield Doubt(field, why, (path,))
 
     def rivals(self) -> Iterator[Doubt]:
-        """Doubt reference IDs if another column has the same kind of IDs, and fits as well."""
+        """Doubt reference IDs if an unused column has the same kind of IDs and fits as well."""
         for field, path, column in self.chosen([IDS]):
             by_row = list(map(set, self.at(path)))
             own = set().union(*by_row)
@@ -254,8 +271,9 @@ class _GuessedFields:
                 if not each.words & usual.OTHERS and each.is_gold >= column.is_gold
             }
             parts = [name for name, sets in alike.items() if all(map(set.issubset, sets, by_row))]
+            # Columns that together have the same IDs are its parts, as `link_1` is of `links`.
             if [set().union(*sets) for sets in zip(*map(alike.get, parts), strict=True)] == by_row:
-                alike = {name: alike[name] for name in alike if name not in parts}  # `link_1`
+                alike = {name: alike[name] for name in alike if name not in parts}
             rivals = [
                 name
                 for name, sets in alike.items()
@@ -266,7 +284,7 @@ class _GuessedFields:
                 yield Doubt(field, why, (path, *rivals))
 
     def short_texts(self) -> Iterator[Doubt]:
-        """Doubt reference texts not named like documents if an unused column is named so."""
+        """Doubt reference texts that are not named like documents if an unused column is."""
         named = usual.DOCUMENTS | usual.TEXT_WORDS
         passages = [
             each.path
@@ -279,7 +297,12 @@ class _GuessedFields:
                 yield Doubt(field, why, (path, passages[0]))
 
     def categories(self) -> Iterator[Doubt]:
-        """Doubt reference IDs with few distinct values, unless they are named as documents."""
+        """Doubt reference IDs with few distinct values, since they may be categories.
+
+        At most half as many values as rows are few, but only a single value if the IDs look like
+        files or URLs, or are named like documents. IDs with both signs, or with one of them and in
+        lists or objects, are not doubted.
+        """
         known = usual.GOLD | usual.NOUNS | usual.DOCUMENTS
         for field, path, column in self.chosen([IDS], with_proposals=True):
             asked = self.at(self.question or path)
@@ -317,7 +340,7 @@ def _asks(items: Sequence[Any]) -> float:
 
 
 def _kept(column: ColumnValues) -> str:
-    """Return the path that selects the rows which a column marks as relevant."""
+    """Return the path of the rows that a column marks as relevant, by a flag or a likely label."""
     if column.are_flags or column.are_numbers:
         return f"[{column.path}]"
     items = (item for item in column.items if str(item).lower() in POSITIVE)
@@ -325,7 +348,7 @@ def _kept(column: ColumnValues) -> str:
 
 
 def _is_at(path: str, column: str) -> bool:
-    """Return whether a path leads to a column, or into it."""
+    """Return whether a path leads to the column with the path `column`, or into it."""
     return path == column or path.startswith((f"{column}.", f"{column}["))
 
 
@@ -335,7 +358,7 @@ def _vary(column: ColumnValues) -> bool:
 
 
 def _leaves(columns: Iterable[ColumnValues], deepest: int = 4) -> Iterator[ColumnValues]:
-    """Yield the columns without objects, and the columns inside objects."""
+    """Yield the columns; in place of a column of objects, yield the columns of its keys."""
     for column in columns:
         if column.is_all(Mapping) and deepest:
             yield from _leaves(column.parts(), deepest - 1)
@@ -344,7 +367,7 @@ def _leaves(columns: Iterable[ColumnValues], deepest: int = 4) -> Iterator[Colum
 
 
 def _is_same_series(own: set[str], other: set[str]) -> bool:
-    """Return whether two sets share IDs, or have the same numbering."""
+    """Return whether `other` shares half of its IDs (at least two), or both are one series."""
     shared = len(own & other)
     is_shared = shared > 1 and shared >= len(other) / 2
     return is_shared or (len(other) > 1 and are_numbered([*own, *other]))

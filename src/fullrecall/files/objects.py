@@ -29,7 +29,11 @@ def are_judged(column: ColumnValues) -> bool:
 
 
 def of_objects(column: ColumnValues) -> dict[str, str]:
-    """Return the paths of IDs and of texts in a column of objects."""
+    """Return the paths of IDs and of texts in a column of objects, by reference field.
+
+    The paths select the objects with a flag, such as `is_supporting`, if the objects have one. If
+    the objects have an ID, a text, a start and an end, there is only a path of spans.
+    """
     first: dict[str, Any] = {}
     for item in column.items:
         first |= {key: value for key, value in item.items() if value is not None}
@@ -69,10 +73,10 @@ def _id_keys(names: Iterable[str]) -> Iterator[str]:
     """Yield the keys that may hold an ID, the most likely first."""
     *sure, title, source, source_id, name, ref = usual.ID_KEYS
     yield from sure
-    for each in names:  # `page_url`
+    for each in names:  # such as `page_url`
         if each.rpartition("_")[2] in ("url", "uri", "link", "file", "filename", "path"):
             yield each
-    for each in names:  # `wikipedia_id`, `kb_id`
+    for each in names:  # such as `kb_id`
         words = roles_of(each)
         if each.endswith("_id") and not words & (usual.PLACES | usual.OTHERS | usual.PEOPLE):
             yield each
@@ -80,7 +84,7 @@ def _id_keys(names: Iterable[str]) -> Iterator[str]:
 
 
 def _with_place(key: str, column: ColumnValues) -> str:
-    """Return the path of an ID; if the objects name a place in the document, join it to the ID.
+    """Return the path of an ID, joined with the place in the document if the objects have one.
 
     A place is a number or a short name, not a heading of several words.
     """
@@ -100,7 +104,7 @@ _FLAGS = frozenset({"true", "false", "0", "1"})
 
 
 def _is_place(column: ColumnValues) -> bool:
-    """Return whether a name means a place: `page`, `evidence_page_num`; not `page_title`."""
+    """Return whether a column is named like a place: `page`, `page_num`, but not `page_title`."""
     *_, last = column.name.split("_")
     is_number = last in ("num", "number", "id", "no", "index", "idx")
     is_place = bool(column.words & usual.PLACES) and not column.words & usual.OFFSETS

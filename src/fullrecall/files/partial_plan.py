@@ -17,11 +17,16 @@ from fullrecall.files.plans import Doubt, Given
 from fullrecall.files.usual_names import usual
 
 HEAD = 50
-"""The number of values of a column that are examined."""
+"""The number of first rows whose values are examined."""
 
 
 class PartialPlan:
-    """The columns of rows, the paths of the fields found so far, and the fields in doubt."""
+    """The columns of rows, the paths of the fields found so far, and the fields in doubt.
+
+    - `columns`: the columns that the user neither used for a field nor left out.
+    - `above`: the names of columns that belong to records around the rows.
+    - `left_out`: the names of columns that are dropped.
+    """
 
     def __init__(self, rows: Sequence[RawRow], given: Given) -> None:
         self.rows, self.given = rows, given
@@ -42,10 +47,10 @@ class PartialPlan:
         self.columns = with_lists(columns, self.rows[:HEAD])
         self.top = list(self.columns.values())
         self.parts: list[ColumnValues] = []
-        """The parts of columns that were opened."""
+        """The columns of keys, from the columns of objects that `open` replaced."""
 
     def open(self) -> None:
-        """Replace each column of objects that are not documents by columns of their keys."""
+        """Replace columns of objects by columns of their keys, unless they are documents."""
         taken = taken_by(self.fields)
         for name, column in [*self.columns.items()]:
             parts = [] if name in taken else list(_opened(column))
@@ -57,16 +62,16 @@ class PartialPlan:
         return given_values([row.get(name) for row in self.rows[:HEAD]])
 
     def _is_index(self, name: str) -> bool:
-        """Return whether a column is the row index that pandas writes."""
+        """Return whether a column is the index of a data frame, as pandas writes it."""
         numbered = all(is_number(value) for value in self._values(name))
         return numbered and bool(re.fullmatch(r"|Unnamed: 0(\.1)*|__index_level_0__", name))
 
     def at(self, path: str) -> list[list[str]]:
-        """Return the texts and numbers at a path, as texts: one list for each of the first rows."""
+        """Return a list for each of the first rows: the texts and numbers at a path, as texts."""
         return [[*_texts(_value(path, row))] for row in self.rows[:HEAD]]
 
     def put(self, field: str, path: str) -> None:
-        """Set the path of a field that has none yet."""
+        """Set the path of a field that has none yet, unless the user forbade to guess it."""
         if field not in self.given.unguessed:
             self.fields.setdefault(field, path)
 
@@ -75,7 +80,7 @@ class PartialPlan:
         return set(self.fields.values())
 
     def free(self) -> list[ColumnValues]:
-        """Return the columns that no field uses, including the keys of replaced columns."""
+        """Return the columns that no field uses, including those of keys."""
         taken = self.taken()
         columns = [*self.columns.values(), *self.parts]
         return [column for column in columns if column.path not in taken]
@@ -86,13 +91,19 @@ class PartialPlan:
         yield from (by_name[name] for name in names if name in by_name)
 
     def doubt(self, field: str, why: str, *paths: str) -> None:
-        """Leave a field without a path; note the reason, and the paths that may hold it."""
+        """Remove the path of a field; note the reason, and the paths that may hold the field.
+
+        Does nothing if the field already has a doubt.
+        """
         if not any(each.field == field for each in self.doubts):
             self.fields.pop(field, None)
             self.doubts.append(Doubt(field, why, paths))
 
     def object_to(self, doubt: Doubt) -> None:
-        """Note a doubt about a field, unless it already has a doubt."""
+        """Note a doubt about a field; if it has one with paths, join the reasons.
+
+        The new paths then replace the old ones. An old doubt without paths stays as it is.
+        """
         old = next((each for each in self.doubts if each.field == doubt.field), None)
         if old is None:
             self.doubt(doubt.field, doubt.why, *doubt.paths)
@@ -102,7 +113,11 @@ class PartialPlan:
 
 
 def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
-    """Yield the keys of objects as columns, at any depth, except documents and questions."""
+    """Yield the keys of a column's objects as columns, also of objects inside them.
+
+    Yields nothing for documents, for lists of questions, and for objects that have no fields of
+    their own, such as metadata.
+    """
     is_closed = column.name in usual.CLOSED or column.words & usual.OTHERS or not deepest
     if is_closed or not column.is_all(Mapping):
         return
@@ -133,7 +148,10 @@ def _value(path: str, row: Mapping[str, Any]) -> Any:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts and numbers of a value, as texts."""
+    """Yield the texts and numbers of a value, as texts.
+
+    An object of grades gives its keys, any other object its `id`.
+    """
     for item in items_of(value):
         if isinstance(item, Mapping):
             is_graded = all(map(is_number, item.values()))

@@ -45,15 +45,18 @@ class Condition:
 
     @property
     def taken(self) -> frozenset[str]:
-        """The columns that are not metadata: a column compared with a text is kept as metadata."""
+        """The columns that do not become metadata; a column compared with a text does."""
         return self.columns if self.pattern is None else frozenset()
 
     def value(self, row: object) -> Any:
-        """Return the value of a row that the condition looks at; None if it has none."""
+        """Return the value at the condition's path in a row; None if the row has none."""
         return self.path.value(row)
 
     def holds(self, row: object) -> bool:
-        """Return whether a row has the flag, or a value that matches the pattern."""
+        """Return whether a row has the flag, or a value that matches the pattern.
+
+        A negated condition returns the opposite.
+        """
         value = self.value(row)
         if self.pattern is None:
             is_true = value is not None and str(value).strip().lower() not in _FALSE
@@ -85,12 +88,12 @@ class Each:
 
 @dataclass(frozen=True)
 class ListOf:
-    """`[a, b]`: the values of several columns as one list; lists in it are joined."""
+    """`[a, b]`: the values of several columns as one list; the items of a list are added singly."""
 
     paths: tuple[RowPath, ...]
 
     def value(self, row: object) -> Any:
-        """Return the row's values at the paths as a list without blanks, or None."""
+        """Return the row's values at the paths, without empty ones, as a list; None without any."""
         values = [value for path in self.paths for value in _listed(path.value(row))]
         return [value for value in values if not is_missing(value) and value != ""] or None
 
@@ -102,8 +105,8 @@ PathStep: TypeAlias = str | int | Each | ListOf
 class RowPath:
     """The steps from a row to its values, and an optional template that the values fill.
 
-    `text` is the path as typed by the user. `template` is a text with paths between braces, or a
-    mapping of the fields of a context.
+    `text` is the path as it is written. `template` is either the parts of a text, with a path for
+    each pair of braces, or the path of each field of a context.
     """
 
     text: str
@@ -123,11 +126,14 @@ class RowPath:
 
     @property
     def taken(self) -> frozenset[str]:
-        """The columns that are not metadata."""
+        """The columns that do not become metadata."""
         return self.columns
 
     def value(self, row: object) -> Any:
-        """Return the row's value at this path, a list if the path has `[]`, or None."""
+        """Return the row's value at this path, or None.
+
+        It is a list if the path has `[]`, or if the template gives several texts.
+        """
         if self.column is not None and isinstance(row, Mapping):
             return row.get(self.column)
         found = list(_walk(row, self.steps))
@@ -147,17 +153,20 @@ class RowPath:
         return self.steps[0] if is_column and isinstance(self.steps[0], str) else None
 
     def _reaches(self, row: object) -> bool:
-        """Return whether a row has the list of the last `[]` in the path, even if it is empty."""
+        """Return whether a row without values has the list of the last `[]` in the path.
+
+        The list must be empty, or its items must fail the condition in the `[]`.
+        """
         last = max((n for n, step in enumerate(self.steps) if _is_each(step)), default=0)
         lists = list(_walk(row, self.steps[:last]))
         return bool(lists) and (not any(map(items_of, lists)) or self.steps[last] != Each())
 
     def _made(self, item: object) -> list[Any]:
-        """Fill the template with the values of one item; return the results."""
+        """Return the template filled with the values of an item: one context, or texts, or []."""
         if isinstance(self.template, Mapping):
             pairs = ((name, path.value(item)) for name, path in self.template.items())
             fields = {name: value for name, value in pairs if value is not None}
-            for name in ("start", "end"):  # CSV holds numbers as texts.
+            for name in ("start", "end"):  # convert the texts of a CSV file
                 if isinstance(text := fields.get(name), str) and text.strip().isdecimal():
                     fields[name] = int(text)
             return [fields] if fields else []
@@ -165,9 +174,10 @@ class RowPath:
 
 
 def _joined(template: Sequence[str | RowPath], item: object) -> Iterator[str]:
-    """Yield the filled texts of a template: several if a part of it is a list.
+    """Yield the filled texts of a template: several if a path in it leads to a list.
 
-    A missing part is omitted with its separator; the first part is required.
+    A missing value is omitted with the separator before it. Yields nothing if all values are
+    missing; raises `InputError` if the first is missing, but another one is not.
     """
     parts = [[part] if isinstance(part, str) else _listed(part.value(item)) for part in template]
     paths = [n for n, part in enumerate(template) if isinstance(part, RowPath)]
@@ -242,7 +252,7 @@ def path_of(text: str) -> RowPath:
 
 
 def _brace(text: str) -> int:
-    """Return the position at which a template begins: the first brace outside quotes."""
+    """Return the position of the first `{` outside quotes, where a template begins, or the end."""
     in_quotes = False
     for position, letter in enumerate(text):
         in_quotes ^= letter == '"'
@@ -285,12 +295,12 @@ def condition_of(text: str) -> Condition:
 
 
 def path_of_field(field: str, text: str) -> RowPath | Condition:
-    """Return the path that a text states for a field; for a true or false field, a condition."""
+    """Return the text of a field as a path, or as a condition if the field is true or false."""
     return condition_of(text) if field in TRUTHS else path_of(text)
 
 
 def taken_by(fields: Mapping[str, str]) -> frozenset[str]:
-    """Return the columns that the paths of fields remove from the metadata."""
+    """Return the columns that do not become metadata, since the paths of fields use them."""
     return frozenset().union(*(path_of_field(*pair).taken for pair in fields.items()))
 
 

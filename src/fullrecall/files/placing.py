@@ -1,4 +1,4 @@
-"""Write values into a row at a path: the inverse of reading them."""
+"""Write values into a row at a path, the inverse of reading them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fullrecall.files.paths import Each, ListOf, PathStep, path_of
 
 
 def place(row: dict[str, Any], text: str, value: Any) -> None:
-    """Put a value into a row at a path, so that the path finds it there.
+    """Put a value into a row at a path, so that reading the path returns it.
 
     At `[]` the value must be a list, and each item gets its own object. At `[a, b]` it must be a
     list with a value for each path. A template of fields puts each field at its own path.
@@ -20,7 +20,10 @@ def place(row: dict[str, Any], text: str, value: Any) -> None:
 
 
 def _put(at: Any, steps: Sequence[PathStep], value: Any, names: Mapping[str, Any] | None) -> None:
-    """Put a value at the place to which steps lead from an object or a list."""
+    """Put a value at the place to which steps lead from an object or a list.
+
+    `names` has the path of each field, if the value is a context whose fields are put separately.
+    """
     step, rest = steps[0], steps[1:]
     if isinstance(step, Each):
         values = value if isinstance(value, list) else [value]
