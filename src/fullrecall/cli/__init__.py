@@ -1,7 +1,8 @@
 """The command line: `fullrecall demo`, `evaluate FILE`, `compare BEFORE AFTER`, `gate REPORT`.
 
-Exit codes: 0 success; 2 wrong usage, or input that cannot be read; 130 interrupted; 141 the program
-that reads the output has closed it.
+Exit codes: 0 success; 1 a negative result, such as FAIL; 2 wrong usage, or input that cannot be
+read; 3 an undecided result, such as CANNOT TELL; 130 interrupted; 141 the program that reads the
+output has closed it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import signal
 import sys
 from io import TextIOWrapper
 
-# Type checkers treat it as True; importing `typing` takes longer than printing the help.
+# Not imported from `typing`, which takes longer to import than the help to print. Type checkers
+# treat any constant of this name as True.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fullrecall.cli.commands import app as app
@@ -32,7 +34,7 @@ def main() -> None:
 
             write(overview() + "\n")
             return
-        # Imported here: loading takes long enough to be interrupted.
+        # Import inside `try`, since the import takes long enough for a Ctrl-C.
         from fullrecall.cli.commands import app
 
         for stream in (sys.stdout, sys.stderr):
@@ -43,5 +45,5 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     finally:
-        # The output is complete: Ctrl-C during Python's shutdown then ends it quietly.
+        # From here on, Ctrl-C ends the process without a traceback from Python's shutdown.
         signal.signal(signal.SIGINT, signal.SIG_DFL)

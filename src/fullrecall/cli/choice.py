@@ -99,7 +99,7 @@ def choose(
     if not samples:
         fail("no questions", *(f"{file} has none" for file in files))
     (chosen_scorer,) = source.scorers_of([] if scorer is None else [scorer], {}, samples[0])
-    # A retriever's prints are not part of the command's output.
+    # Send a retriever's prints to standard error: they are not part of the command's output.
     with redirect_stdout(sys.stderr):
         choice = choice_of(
             samples,
@@ -128,6 +128,6 @@ def _retrievers(addresses: Sequence[str]) -> dict[str, RetrieverLike]:
                 "--retriever", f"{name!r} is named twice: name each, NAME={source}"
             )
         by_name[name] = retriever_of(source)
-    if len(by_name) < 2:  # noqa: PLR2004 - one has nothing to be compared with
+    if len(by_name) < 2:  # noqa: PLR2004 - the message names it
         raise options.bad_option("--retriever", f"expected at least 2, got {len(by_name)}")
     return by_name

@@ -85,7 +85,7 @@ def _is_short(flag: str) -> bool:
 
 
 def laid_out(text: str) -> str:
-    r"""Return a help text in which paragraphs with indented lines keep their lines, by `\b`."""
+    r"""Return a help text in which `\b` keeps the line breaks of paragraphs with indented lines."""
     paragraphs = text.split("\n\n")
     return "\n\n".join(f"\b\n{each}" if "\n " in each else each for each in paragraphs)
 
@@ -98,13 +98,13 @@ class Deferred(Command):
         self._source = source
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
-        """Return the context of the command itself."""
+        """Load the command, and return its context."""
         # The group calls only this method, and then uses the returned context.
         return self.loaded().make_context(info_name, args, *rest, **extra)
 
     def loaded(self) -> Any:
-        """Return the command itself."""
-        # Loaded here: all commands take 0.4 s of CPU to load, `--help` without them 0.1 s.
+        """Return the command, loaded from its module."""
+        # Load only this command: all commands take 0.4 s of CPU, `--help` without them 0.1 s.
         module, _, name = self._source.partition(":")
         own = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
@@ -152,7 +152,7 @@ class Commands(CommandGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": _group(COMMANDS).commands})
 
-    def get_help(self, ctx: Any) -> str:  # noqa: ARG002 - typer calls it so
+    def get_help(self, ctx: Any) -> str:  # noqa: ARG002 - typer passes it
         """Return the help of the command line."""
         return overview()
 
@@ -167,7 +167,7 @@ app = typer.Typer(
 )
 
 
-def _version(is_requested: bool) -> None:  # noqa: FBT001 - typer calls it so
+def _version(is_requested: bool) -> None:  # noqa: FBT001 - typer passes it by position
     if is_requested:
         from fullrecall import __version__
 

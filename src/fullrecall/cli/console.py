@@ -51,8 +51,8 @@ class UnfinishedRun(Exception):  # noqa: N818 - its cause is the error
 def reporting(flags: Mapping[str | None, str], words: Sequence[str]) -> Iterator[None]:
     """Print warnings as notes, and errors as one block with an exit code.
 
-    Messages name options; `flags` are the command's options by their parameters, and `words` the
-    words that the user typed.
+    Messages name options, not parameters: `flags` maps the command's parameters to its options, and
+    `words` are the words that the user typed.
     """
     try:
         with naming.options(*words), _warnings_as_notes():
@@ -71,8 +71,6 @@ def reporting(flags: Mapping[str | None, str], words: Sequence[str]) -> Iterator
 def _warnings_as_notes() -> Iterator[None]:
     """Print warnings as notes on standard error, without their line of code."""
 
-    # "always", since by default Python shows a warning once for each line of code, not for each
-    # file.
     def note(message: Warning | str, *_: object, **__: object) -> None:
         if sys.stderr is not None:
             sys.stderr.write(f"Note: {message}\n")
@@ -81,6 +79,8 @@ def _warnings_as_notes() -> Iterator[None]:
         # Other packages' deprecations concern their developers; those of this package are
         # UserWarnings.
         warnings.simplefilter("ignore")
+        # By default, Python shows a warning once for each line of code, though it may be about
+        # several input files.
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = note
         yield
@@ -113,7 +113,7 @@ def fail(title: str, *lines: str, code: int = WRONG_INPUT) -> NoReturn:
     head = Text.assemble(("Error: ", "bold red"), (title, "bold"))
     sys.stderr.write(terminal.printed(console, [head], unbroken=True))
     for line in lines:
-        # A command that the terminal wraps cannot be pasted.
+        # Print a command on one line: if it is wrapped, it cannot be pasted.
         is_command = line.startswith("fullrecall ")
         below = [Text(line) if is_command else terminal.indented(Text(line))]
         sys.stderr.write(terminal.printed(console, below, unbroken=is_command))

@@ -100,7 +100,7 @@ def _requirements(name: str, group: str) -> Iterator[tuple[str, Requirement]]:
 
 
 def _package(group: str, package: Requirement, repair: str = "") -> EnvironmentCheck:
-    """Return whether a distribution is installed, in the supported range, and can be imported."""
+    """Check that a distribution is installed, in the supported range, and can be imported."""
     install = repair or f"pip install {shlex.quote(f'{package.name}{package.specifier}')}"
     try:
         version = distribution(package.name).version
@@ -114,7 +114,8 @@ def _package(group: str, package: Requirement, repair: str = "") -> EnvironmentC
         advice = f"{package.specifier} is supported: {install}"
         return EnvironmentCheck(group, package.name, "broken", version, advice)
     try:
-        # Some packages print when they are imported, but --json prints only JSON.
+        # Some packages print when they are imported: print that on standard error, so that --json
+        # prints only JSON.
         with redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import_module(_MODULES.get(package.name, package.name.replace("-", "_")))
@@ -145,7 +146,7 @@ def _print(checks: Sequence[EnvironmentCheck]) -> None:
     show(terminal.Grid(Sheet(["version", "state"], sections)))
     if unused:
         write(f"\nNothing is installed of: {', '.join(unused)}.\n")
-    # Two extras may need the same package.
+    # List each command once, since two extras may need the same package.
     absent = dict.fromkeys(
         f"  {each.advice}"
         for each in checks

@@ -263,7 +263,7 @@ def evaluate(
       fullrecall evaluate traces.json --references labels.jsonl
       fullrecall evaluate questions.jsonl --retriever app.py:search --corpus docs/
     """
-    # A file that is named twice would count each of its samples twice.
+    # Read a file that is named twice only once; otherwise each of its samples would count twice.
     files = list(dict.fromkeys(files))
     if corpus is not None and not corpus.exists():
         raise options.bad_option("--corpus", f"no file or folder {corpus}")
@@ -307,7 +307,7 @@ def evaluate(
         },
     }
     try:
-        # If a retriever is asked, its contexts are scored, and not those in the file.
+        # A retriever's contexts replace those in the file, which must not decide on the scorers.
         scorers = source.scorers_of(
             scorer or (), own, first if to_ask is None else source.unretrieved(first)
         )

@@ -30,12 +30,12 @@ def scored(
     output: Path | None,
 ) -> tuple[Report, BaseException | None]:
     """Return the report, saved at `output`, and the error that ended the run early, if any."""
-    # However early an error ends the run, there is a report to show.
+    # Begin with an empty report, so that there is one to show if an error ends the run at once.
     report, stopped = Report([scorer.method for scorer in scorers]), None
     try:
         if output is not None:
             options["output"] = output
-        # A retriever's prints are not part of the output: --json prints only JSON.
+        # Send a retriever's prints to standard error, so that --json prints only JSON.
         with redirect_stdout(sys.stderr):
             report = evaluate(samples, scorers, **options)
     except (FullrecallError, OSError, KeyboardInterrupt) as error:
@@ -48,7 +48,7 @@ def scored(
 
 
 def fail_unless_scored(scores: Summary) -> None:
-    """Fail if no sample has a score, since a pipeline must not take that for a result."""
+    """Exit with the reasons if no sample has a score, so that a pipeline notices it."""
     if any(value.samples for score in scores for value in score.values()):
         return
     reasons = list(dict.fromkeys(reason for score in scores for reason in score.reasons))
@@ -79,7 +79,7 @@ def raise_with_count(
     """Raise `UnfinishedRun` from the error, with the number of samples scored until then."""
     count = len(report)
     if isinstance(stopped, (RunStopped, KeyboardInterrupt)):
-        # The count excludes the last rows, which are the samples that the run abandoned.
+        # Do not count unscored rows: the last rows are the samples that the run abandoned.
         count = max(len(report) - score.unscored for score in summary)
     kept = f", saved in {shown_path(output)}" if len(report) and output else ""
     raise UnfinishedRun(f"Scored {counted(count, 'sample')} before that{kept}.") from stopped

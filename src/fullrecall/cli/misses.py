@@ -22,7 +22,10 @@ _TARGETS_SHOWN = 10
 
 
 def slices_of(report: Report, by: str | None, measures: Sequence[Measure]) -> list[Slices]:
-    """Return the slices of each score by each measure; without measures, by its headline."""
+    """Return each score's slices by the field `by`, for each measure or else its main measure.
+
+    The list is empty if `by` is None.
+    """
     return [
         report.slices(by, measure, score=method.name)
         for method in report.methods
@@ -37,12 +40,12 @@ def slices_dict(parts: Sequence[Slices]) -> dict[str, Any]:
 
 
 def missed_lines(report: Report, limit: int, k: int | None = None) -> Iterator[RenderableType]:
-    """Yield how many samples miss a target in the first `k`, then the first `limit` of them.
+    """Yield the number of samples that miss a target, then the misses of the first `limit` of them.
 
-    `k` is None for all retrieved contexts.
+    `k` is the number of contexts that count, None for all retrieved contexts.
     """
     measure = AllFound if k is None else AllFound @ k
-    # Misses are counted from columns: of a million rows, only the shown ones become objects.
+    # Count misses from columns, so that of a million rows only the shown ones become objects.
     columns = [report.values(measure, score=method.name) for method in report.methods]
     row_indices = np.flatnonzero((np.array(columns) < 1).any(axis=0)).tolist()
     if not row_indices:

@@ -49,7 +49,7 @@ def loaded(address: str, option: str) -> Any:
         problem = f"expected MODULE:NAME, such as app.py:search, got {address!r}"
         raise typer.BadParameter(problem, param_hint=option)
     try:
-        # The prints of a module go elsewhere, so that --json prints only JSON.
+        # Send the prints of a module to standard error, so that --json prints only JSON.
         with redirect_stdout(sys.stderr):
             return attrgetter(name)(_module(source))
     except (Exception, SystemExit) as error:  # A script may call sys.exit() while it is loaded.
@@ -61,7 +61,7 @@ def loaded(address: str, option: str) -> Any:
 def _module(source: str) -> ModuleType:
     """Return a module, which may be a file; like a script, it can import modules beside it."""
     if not source.endswith(".py"):
-        # An installed command has its own folder on the path, but not the working directory.
+        # Add the working directory, which is not on the path of an installed command.
         sys.path.insert(0, str(Path.cwd()))
         return import_module(source)
     path = Path(source)
@@ -72,7 +72,7 @@ def _module(source: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not a Python file")
     module = module_from_spec(spec)
-    # Pickle and dataclasses look up a class's module there.
+    # Register the module, since pickle and dataclasses look up a class's module there.
     sys.modules.setdefault(path.stem, module)
     spec.loader.exec_module(module)
     return module
@@ -258,11 +258,11 @@ def judge_of(
 ) -> Judge | None:
     """Return the judge that `--judge` names, or None for the default.
 
-    With `unsure`, a band such as "0.3,0.65", it judges only the claims for which the built-in
-    judge is unsure.
+    With `unsure`, a band such as "0.3,0.65", the named judge is asked only about claims whose
+    support by the built-in judge lies in this band.
 
-    Raises `typer.BadParameter` for another kind, and the judge's own error if it lacks a package
-    or a key.
+    Raises `typer.BadParameter` for an unknown judge or options that do not fit it, and the judge's
+    own error if it lacks a package or a key.
     """
     kind, _, folder = (name or "").partition(":")
     if base_url is not None and kind not in ("openai", "anthropic"):
@@ -271,7 +271,7 @@ def judge_of(
         return _cascade(name, base_url, unsure)
     if name is None:
         return None
-    # Loaded only if named: each may need an extra.
+    # Import only the named judge, since each may need an extra.
     if name == "lexical":
         from fullrecall.lexical import LexicalJudge
 
@@ -336,8 +336,8 @@ def check_output(
     """Raise `typer.BadParameter` if `path` cannot, or must not, be written.
 
     It must not be one of the `inputs`; its name must have one of the `endings`, if any are given;
-    its directory must exist; an existing file must have been written by fullrecall, and is refused
-    without `replace`. The writer checks addresses.
+    its directory must exist; an existing file must be empty or written by fullrecall, and `replace`
+    must be True. Of an address (s3://…), only the ending is checked here.
     """
     is_here = address_of(path) is None
     read_from = [file for file in inputs if file is not None and file.exists()]
@@ -360,7 +360,7 @@ def check_output(
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a file is empty or was written by fullrecall."""
+    """Return whether a file is empty or written by fullrecall, or a directory is a saved report."""
     if path.is_dir():
         return is_report(path)
     # Reports and pages name fullrecall at their beginning, so that any other file is kept.

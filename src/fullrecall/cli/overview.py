@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-# Type checkers treat it as True; importing `typing` takes longer than printing the help.
+# Not imported from `typing`, which takes longer to import than the help to print. Type checkers
+# treat any constant of this name as True.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypeAlias
 
     CommandTable: TypeAlias = Mapping[str, tuple["str | CommandTable", str]]
-    """Where each command is, `module:function` or commands below it, and its help's summary."""
+    """For each command, its function as `module:function` or its subcommands, and its summary."""
 
 _JUDGE: CommandTable = {
     "label": ("calibration:label", "Sample claims of a judged report to label."),

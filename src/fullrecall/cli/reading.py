@@ -67,7 +67,7 @@ def read(
 
 
 def _shown(sample: Sample | None) -> Iterator[str]:
-    """Yield the lines of a sample."""
+    """Yield the lines that show a sample; none for None."""
     if sample is not None:
         yield "\nThe first sample:"
         for name, value in sample.to_dict().items():
@@ -86,7 +86,7 @@ def preview(plan: ReadPlan, sample: Sample) -> str:
 
 
 def _example(sample: Sample, name: str) -> str:
-    """Return the number of references of the first sample, with an example."""
+    """Return the number of values in a sample's list field, with an example; "" without a list."""
     value = getattr(sample, name)
     if isinstance(value, str) or not value:
         return ""

@@ -127,7 +127,7 @@ def compare(
       fullrecall compare bm25.jsonl dense.jsonl hybrid.jsonl --k 5
       fullrecall compare before.jsonl after.jsonl --markdown summary.md
     """
-    if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
+    if len(reports) < 2:  # noqa: PLR2004 - the message names it
         raise options.bad_option("BEFORE AFTER…", "must be at least 2 reports, got 1")
     measures, loaded = options.measures_of(ks, measure), list(map(Report.open, reports))
     comparison: Comparison | Comparisons
@@ -310,7 +310,7 @@ def diagnose(
       fullrecall diagnose report.jsonl --corpus c.jsonl --retriever app.py:search
       fullrecall diagnose report.jsonl --markdown "$GITHUB_STEP_SUMMARY"
     """
-    # The other commands do not load this module.
+    # Import here, so that the other commands do not load this package.
     from fullrecall.diagnosis import diagnose as diagnosis_of
     from fullrecall.diagnosis.diagnosis import examples
 

@@ -116,7 +116,7 @@ def fields_of(texts: Sequence[str] | None) -> dict[str, str | None]:
 
 
 def corpus_of(path: Path | None) -> Iterable[Context] | None:
-    """Return the contexts of a file, or a folder's documents, each with its ID, or None."""
+    """Return the contexts in a file, or a folder's documents, each with its ID; None for None."""
     if path is None or not path.is_dir():
         return None if path is None else datasets.read_contexts(path)
     return [Context(each.text, id=each.id) for each in datasets.documents_of(path)]
@@ -169,9 +169,10 @@ def _values(
 class ScorerName(StrEnum):
     """The values of `--scorer`: the names of the scores, in the default order of preference.
 
-    The most direct is first: IDs before passages, passages before claims, claims before names.
-    Spans need no threshold and hold for any chunking, so they come before similar texts. Ragas,
-    deepeval, and LangSmith's evaluators measure recall by the reference answer's claims, too.
+    The most direct is first: IDs before texts, texts before claims, claims before entities. Spans
+    need no threshold and hold for any chunking, so they come before similar texts. Claims come
+    before entities because ragas, deepeval, and LangSmith's evaluators also measure recall by the
+    reference answer's claims.
     """
 
     ID = "id_recall"
@@ -220,7 +221,7 @@ def scorers_of(
     chosen = list(dict.fromkeys(names)) or implied or possible(first)[:1]
     if not chosen:
         raise InputError(_none_allowed(first))
-    # An option for a scorer that does not run would be ignored silently.
+    # Refuse an option for a scorer that does not run, which would be ignored silently.
     for scorer in implied:
         if scorer not in chosen:
             name = next(iter(asking[scorer]))
@@ -229,7 +230,11 @@ def scorers_of(
 
 
 def possible(first: Sample) -> list[ScorerName]:
-    """Return the scorers for which `first` has fields; without a retrieval, by references only."""
+    """Return the scorers for which `first` has fields, in the default order of preference.
+
+    A sample without a retrieval needs only references, since a retriever may be asked. For a sample
+    with forbidden documents but no references, `id_recall` is returned.
+    """
     ids, contexts = first.retrieved_context_ids, first.retrieved_contexts
     has_ids = not first.has_retrieval or not ids or any(known is not None for known in ids)
     has_texts = not first.has_retrieval or (
@@ -246,7 +251,7 @@ def possible(first: Sample) -> list[ScorerName]:
 
 
 def _scorer(name: ScorerName, options: dict[str, Any]) -> FindingScorer:
-    from fullrecall import scorers  # This module loads each scorer when it is named.
+    from fullrecall import scorers  # this package loads each scorer on its first use
 
     kind = getattr(scorers, name.title().replace("_", ""))
     scorer: FindingScorer = kind(**options)

@@ -79,7 +79,7 @@ def generate(
         max_concurrency=max_concurrency,
     )
     test_set.save(output, rejected=rejected)
-    if not len(test_set):  # an empty file would be in the way of the next try
+    if not len(test_set):  # without this, the next try would refuse the existing file
         output.unlink()
         _print(str(test_set), f"No question was accepted, so {output} was not written.")
         raise typer.Exit(INVALID)
@@ -343,7 +343,7 @@ def _queries(path: Path) -> list[str]:
 
 
 def _retriever_of_file(path: Path) -> Any:
-    """Return a function that gives a retriever's saved contexts for a question."""
+    """Return a function that returns the contexts that a retriever's file has for a question."""
     by_question = {sample.user_input: sample for sample in read(path)}
 
     def retrieve(question: str) -> Any:

@@ -29,10 +29,10 @@ chance.
 
 @dataclass(frozen=True)
 class Matter:
-    """One request: its numbered targets, its numbered contexts, and its wording.
+    """One request: its targets and contexts (`window`) by number, and the function that words it.
 
-    A verdict on a context may cite only that context. A request without contexts has verdicts
-    without citations.
+    With the aim "context", the targets are contexts, and each verdict may cite only its own. A
+    request without contexts has verdicts without citations.
     """
 
     targets: Mapping[int, str]
@@ -52,7 +52,7 @@ class Matter:
         return self._quotes.prove(verdict, self.targets[number], self.aim)
 
     def read(self, completion: Completion, numbers: Sequence[int]) -> dict[int, Verdict]:
-        """Return a verdict for each number; a failed completion's verdicts have its problem."""
+        """Return a verdict for each number; one missing from a failed reply has its failure."""
         if completion.failure and completion.failure.is_final:
             return {number: Verdict(None, problem=completion.problem) for number in numbers}
         verdicts = checked(
@@ -86,7 +86,7 @@ class Matter:
         return ""
 
     def unproven(self, number: int, verdict: Verdict) -> str:
-        """Return the complaint about a verdict without a verified quote; "" if it has one."""
+        """Return the complaint about a verdict that needs and lacks a verified quote, or ""."""
         if not verdict.helps or self.proves(number, verdict):
             return ""
         objections = [
@@ -120,7 +120,7 @@ class Exchange:
     ) -> Flow[dict[int, Verdict]]:
         """Return a verdict for each target; one without a valid verdict gets its problem.
 
-        If `is_void` is true of the verdicts of a reply, they are not requested again.
+        If `is_void` is true of the verdicts so far, none of them is requested again.
         """
         verdicts: dict[int, Verdict] = {}
         problems = dict.fromkeys(matter.targets, "")
@@ -140,7 +140,7 @@ class Exchange:
                 is_final = completion.failure is not None and completion.failure.is_final
                 for number, verdict in read(completion).items():
                     unproven = matter.unproven(number, verdict) if requotes else ""
-                    if number in requoted:  # the new quote or the new verdict counts
+                    if number in requoted:  # a valid new verdict counts, else the earlier one
                         if verdict.label is not None and not unproven:
                             verdicts[number] = verdict
                         continue
@@ -162,14 +162,14 @@ class Exchange:
         known_problems = {number: problems[number] for number in group if problems[number]}
         if known_problems:
             request = self.prompts.asked_again(request, known_problems, items=f"{matter.aim}s")
-        # `again` is part of the request's key: the store keeps each answer
+        # `again` is part of the request's key, so that the store keeps the answer to each attempt.
         if again or self.sample:
             request = replace(request, again=again, sample=self.sample)
         return request
 
 
 def _accepting(read: Callable[[Completion], Mapping[int, Verdict]]) -> Callable[[Completion], bool]:
-    """Return a test whether a reply has a valid verdict; missing verdicts are requested again."""
+    """Return a test of whether a reply has a valid verdict, for which it is worth storing."""
     return lambda completion: any(verdict.label for verdict in read(completion).values())
 
 

@@ -1,7 +1,8 @@
-"""The two drivers of flows, with and without an event loop.
+"""The drivers of flows: `run` without an event loop, `arun` in one.
 
-A driver calls a function that answers an `Ask`. The functions at the end of this module send it to
-the model and retry; the one in `fullrecall.run` also limits, stores and counts requests.
+A driver takes the requests of a flow, has a function answer each `Ask`, and sends the flow the
+completions. The functions at the end of this module ask the model and retry; the function in
+`fullrecall.run` also limits, stores and counts requests.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ Completer: TypeAlias = Callable[[Ask], Awaitable[Completion]]
 """Returns the completion for an ask; raises only `NotAsked`."""
 
 _SIDE_BY_SIDE = 16
-"""The number of requests of a batch that `ascore` sends concurrently."""
+"""The most requests that `ascore` sends at the same time."""
 
 
-class NotAsked(Exception):  # noqa: N818 - a signal from whoever answers to the driver, no error
-    """The reason why no more requests are sent; scores that need them stay unmeasured.
+class NotAsked(Exception):  # noqa: N818 - a signal to the driver, not an error
+    """Raised instead of an answer if no more requests are sent; the score then stays unmeasured.
 
-    `requests` is the number of requests that were sent before.
+    Its message is the reason. `requests` is the number of requests already sent for this answer.
     """
 
     def __init__(self, why: str, requests: int = 0) -> None:
@@ -107,15 +108,15 @@ async def arun(
     """Run a flow to its end, each batch concurrently; return its value and its usage.
 
     `answer` returns a completion; by default it asks the model, with `Retries()`. `step` is the
-    current step of a flow that has already begun. `compute` runs a function outside the event loop;
-    by default the flow computes inside. `tally` counts the completions, even if this raises.
+    current batch of a flow that has already begun. `compute` runs a function outside the event
+    loop; by default the flow computes inside. `tally` counts the completions, even if this raises.
     """
     answer = answer or _limited_answer()
     tally = tally or Tally()
     try:
         step = step if step is not None else advance(flow, None)
         while not isinstance(step, Done):
-            if len(step) == 1:  # most steps: no task is needed
+            if len(step) == 1:  # most batches: one request needs no task
                 answers = [tally.add(await answer(step[0]))]
             else:
                 answers = await _batch(step, answer, tally)
@@ -158,7 +159,7 @@ def _limited_answer() -> Completer:
             async with slots:
                 try:
                     completion = sound(await ask.model.acomplete(ask.request))
-                except Exception as error:  # noqa: BLE001 - whatever a client raises is a failure
+                except Exception as error:  # noqa: BLE001 - any exception is a failure
                     completion = failed(error)
             wait = retries.wait(sent, completion)
             if wait is None:
@@ -173,7 +174,7 @@ def _completed(ask: Ask, retries: Retries) -> Completion:
     for sent in count(1):
         try:
             completion = sound(ask.model.complete(ask.request))
-        except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
+        except Exception as error:  # noqa: BLE001 - any exception is a failed request
             completion = failed(error)
         wait = retries.wait(sent, completion)
         if wait is None:

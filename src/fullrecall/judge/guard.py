@@ -3,9 +3,9 @@
 An instruction in a context may change the verdict on every claim in the same request. So claims
 with a known verdict are added: altered claims (claims of the request with a number or name that
 occurs in no text) and two sentences copied from the contexts. If an altered claim is judged
-supported or a copy is not, the whole reply is discarded. The contexts are then judged in smaller
-groups, finally alone, each with new canaries. A context counts if its canaries get their known
-verdicts; otherwise it is left out and reported.
+supported, or a copy is denied, the whole reply is discarded. The contexts are then judged in
+smaller groups, finally alone, each with new canaries. A context counts if its canaries get their
+known verdicts; otherwise it is left out and reported.
 
 This finds contexts that change every verdict. It does not find an instruction about specific
 claims, or a page that states a false claim in its own words.
@@ -29,10 +29,10 @@ from fullrecall.judge.language import Aim, language
 from fullrecall.judge.verdicts import merged
 
 _MOST_REQUESTS = 16
-"""The most requests for one group of claims; the contexts that remain are left out."""
+"""The most requests for one group of claims; contexts that are not judged by then are left out."""
 _CLAIMS_PER_ALTERED = 5
 _CLAIMS_A_TOPIC = 3
-_MOST_CHANGED = 40  # the most claims that are tried
+_MOST_CHANGED = 40  # the most claims of a request that are altered, to choose canaries from
 _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context that are searched for a sentence to copy
@@ -49,8 +49,8 @@ class Guard:
     """Judges claims among canaries; if canaries fail, judges contexts in smaller groups.
 
     `matter` has the targets and the request. `apart` is for contexts that seem to instruct the
-    judge: each verdict then mentions it, and a quote that does not bear on its claim earns no
-    credit.
+    judge: each verdict is then marked as contested, and a quote that does not bear on its claim
+    earns no credit.
     """
 
     def __init__(self, exchange: Exchange, matter: Matter, *, apart: bool) -> None:
@@ -59,7 +59,7 @@ class Guard:
         self._matter = matter
         self._apart = apart
         self.left_out: set[int] = set()
-        """The contexts, by number, that changed every verdict."""
+        """The numbers of the contexts that changed a canary, or that no request was left for."""
 
     @cached_property
     def _with_canaries(self) -> Exchange:
@@ -83,7 +83,7 @@ class Guard:
         trusted: list[dict[int, Verdict]] = []
         left_out: list[int] = []
         requests = 0
-        # Limit the requests: a corpus full of instructions must not cost one for each context.
+        # Limit the requests: contexts full of instructions must not cost one request each.
         while windows := waiting[: _MOST_REQUESTS - requests]:
             waiting = waiting[len(windows) :]
             requests += len(windows)
@@ -120,7 +120,8 @@ class Guard:
         altered, copies = _canaries(own, list(window.values()), self._matter.aim, chance)
         texts = [*own, *altered, *copies]
         shuffled_numbers = list(range(1, len(texts) + 1))
-        # An instruction about "the last two" must not spare the canaries.
+        # Shuffle: if the canaries came last, an instruction "except for the last two" would spare
+        # them.
         chance.shuffle(shuffled_numbers)
         shuffled = dict(sorted(zip(shuffled_numbers, texts, strict=True)))
         altered_numbers = shuffled_numbers[len(own) : len(own) + len(altered)]
@@ -135,7 +136,7 @@ class Guard:
 
         matter = replace(self._matter, targets=shuffled, window=window)
         judged = yield from self._with_canaries.verdicts(matter, are_changed)
-        # without any label, the request failed
+        # Without any label the request failed, which says nothing about the contexts.
         is_answered = any(verdict.label for verdict in judged.values())
         if is_answered and (are_changed(judged) or not all(judged[n].label for n in copy_numbers)):
             return None
@@ -167,7 +168,10 @@ def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
 def _canaries(
     targets: Sequence[str], contexts: Sequence[str], aim: Aim, chance: random.Random
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return claims that no context supports, and sentences copied from the contexts."""
+    """Return claims that no context supports, and sentences copied from the contexts.
+
+    For questions, return one question that no context answers, and no sentences.
+    """
     all_text = "\n".join([*targets, *contexts])
     if aim == "question":
         opener, canal = _invented_name(chance), _invented_name(chance)
@@ -185,7 +189,8 @@ def _altered(targets: Sequence[str], all_text: str, chance: random.Random) -> tu
     """Return claims of the request, each with a number or name replaced by one that is in no text.
 
     An instruction may target one topic, so these claims keep the names of as many claims as
-    possible. At least one is returned for every five claims, if enough claims can be changed.
+    possible. At least one is returned for every five claims, if enough claims can be changed. If no
+    claim can be changed, return an invented one.
     """
     claims = chance.sample(targets, len(targets))
     named = {
@@ -214,7 +219,7 @@ def _altered(targets: Sequence[str], all_text: str, chance: random.Random) -> tu
 
 
 class _AlteredClaim(NamedTuple):
-    """A changed claim, "" if it could not be changed, and the names that it keeps."""
+    """A changed claim, "" if none is possible, the names it keeps, and whether a number changed."""
 
     text: str
     names: frozenset[str] = frozenset()

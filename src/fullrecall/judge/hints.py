@@ -23,7 +23,7 @@ _MARKS: Sequence[str] = table("hints.json", __package__)["marks"]
 _TOGETHER: Sequence[tuple[Sequence[str], Sequence[str]]] = table("hints.json", __package__)[
     "together"
 ]
-"""Pairs of word lists. A sentence addresses a judge if it has a word of both lists of a pair."""
+"""Pairs of word lists. A sentence that has a word of both lists of a pair may address a judge."""
 
 _TELLING = [mark.split()[0] for mark in _MARKS] + [word for kind, _ in _TOGETHER for word in kind]
 """Parts of words; a text without any of them gives no hint."""

@@ -18,9 +18,9 @@ T = TypeVar("T")
 class Ask(NamedTuple):
     """One request to one model.
 
-    `accepts` tests whether a completion has at least part of an answer; only then it is stored.
+    `accepts` returns whether a completion has at least part of an answer, so that it is stored.
     None accepts every completion without a failure. `known` is the completion if the caller already
-    has it; drivers then send no request.
+    has it; the drivers (`flow`) then send no request.
     """
 
     model: ChatModel
@@ -36,8 +36,8 @@ A judge without a model never yields.
 """
 
 VerdictLabel: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]
-"""The decision of a judge. Only the first two can earn credit. "contradicted" means that the
-contexts state the opposite, which needs another fix than a claim that no context states.
+"""The decision of a judge. Only "supported" and "partial" can earn credit. "contradicted" means
+that the contexts state the opposite, which needs another fix than a claim that no context states.
 """
 
 LABELS: tuple[VerdictLabel, ...] = get_args(VerdictLabel)
@@ -57,14 +57,15 @@ class Verdict(NoTruth):
 
     `label` is None without a valid verdict; `problem` is then the reason. `together` is True if the
     target needs all cited contexts at once, False if each is enough alone. `agreement` is the share
-    of judges that gave this label, None for a single judge. `others` are further supporting
-    verdicts on the same target, from other windows or contexts, each sufficient by itself. `votes`
-    are the verdicts of a panel, one for each judge: the credit at a rank is then their median.
-    `contested` names the contexts that manipulated the verdicts, or is empty. `verified` is the
-    model's answer, from the quotes and the target alone, whether the quotes support it; None if it
-    was not asked. `facts` are the verdicts on the facts of a compound claim, each with its text as
-    `fact`; the credit is then the share of supported facts. `support` is the probability that the
-    contexts support the target, from judges that estimate it. `referred` is True if the second
+    of a panel's judges that gave this label (without a label: the most common one), None for a
+    single judge. `others` are further supporting verdicts on the same target, from other parts of
+    the contexts. `votes` are the verdicts of a panel, one for each judge: the credit at a rank is
+    then their median. `contested` says that contexts may have manipulated the verdict, or that they
+    were left out for that; it is empty otherwise. `verified` is the model's answer, from the quotes
+    and the target alone, whether the quotes support the target; None if the model was not asked.
+    `facts` are the verdicts on the facts of a compound claim, each with its text as `fact`; the
+    credit is then the share of supported facts. `support` is the probability that the contexts
+    support the target, None from judges that do not estimate it. `referred` is True if the second
     judge of a cascade decided.
     """
 
@@ -91,9 +92,10 @@ class Verdict(NoTruth):
 
 
 def compound(facts: Sequence[Verdict]) -> Verdict:
-    """Return the verdict on a claim from those on its facts.
+    """Return the verdict on a claim from the verdicts on its facts.
 
-    Its label is None if a fact has none.
+    The claim is supported if all facts are, partial if some are at least in part, not supported
+    otherwise. Its label is None if a fact has no label.
     """
     problem = next((fact.problem for fact in facts if fact.label is None), None)
     if problem is not None:
@@ -117,8 +119,7 @@ SplitKind: TypeAlias = Literal["claims", "questions"]
 """The parts into which a text is split: claims of an answer, or sub-questions of a question."""
 
 Relation: TypeAlias = Literal["claim", "question"]
-"""The request about a target: whether the claim is stated, or whether the question can be answered.
-"""
+"""The kind of a target: a claim, which contexts may state, or a question, which they may answer."""
 
 
 class Judge(Protocol):

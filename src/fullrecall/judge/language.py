@@ -14,7 +14,7 @@ from fullrecall._util.ports import plugged
 from fullrecall.judge.evidence import Location
 
 Aim: TypeAlias = Literal["claim", "question", "context"]
-"""The kind of target that a quote supports; an answer need not share words with its question."""
+"""The kind of target that a quote supports. A quote for a question need not share words with it."""
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -44,7 +44,7 @@ class Language:
         return ()
 
     def numbers(self, text: str, /) -> tuple[Any, ...]:  # noqa: ARG002
-        """Return the numbers in a text, each with `value`, `text`, `start` and `end`."""
+        """Return the numbers of a text: `value`, `text`, `start`, `end` and `in_digits` of each."""
         return ()
 
     def mentions(self, entity: str, text: str) -> Iterator[tuple[int, int]]:  # noqa: ARG002
@@ -59,7 +59,11 @@ class Language:
         aim: Aim,  # noqa: ARG002
         beside: Sequence[str],  # noqa: ARG002
     ) -> str:
-        """Return the reason why a quote cannot prove its target; "" if it may."""
+        """Return the reason why a quote cannot prove its target; "" if it may.
+
+        `parts` are the places of the quote in `context`, `beside` the other quotes that the verdict
+        needs together with it.
+        """
         return ""
 
     def stating(self, claim: str, contexts: Mapping[int, str]) -> Iterator[int]:  # noqa: ARG002

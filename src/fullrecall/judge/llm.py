@@ -1,4 +1,4 @@
-"""The judge that asks a model and checks its replies by the verdict contract."""
+"""The judge that asks a model and checks each verdict of its replies."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class LLMJudge(Exchange, FactByFact):
 
     @property
     def name(self) -> str:
-        """The model's name and the version of the prompts."""
+        """The model's name, the version of the prompts, and the options that affect verdicts."""
         options = (
             f",sample={self.sample}" if self.sample else "",
             ",requote" if self.requote else "",
@@ -120,8 +120,8 @@ class LLMJudge(Exchange, FactByFact):
         """
         request = self.prompts.split(text, kind=kind, question=question)
         key = (kind, text, question)
-        # A second split may give other claims. Then two reports by one judge would differ in their
-        # targets, not only in their retrieved contexts.
+        # Reuse the first split: a second one may give other claims, and two reports by one judge
+        # would then differ in their targets, not only in their retrieved contexts.
         past = self._splits.get(key, ())
         heard: list[Completion] = []
         problem = ""
@@ -172,7 +172,7 @@ class LLMJudge(Exchange, FactByFact):
         )
         verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
         heeded = {n: text for n, text in matter.window.items() if n not in guard.left_out}
-        # A context can change only verdicts on other contexts in the same request.
+        # Judge again only with several contexts: each can change only verdicts on the others.
         if relation == "claim" and len(contexts) > 1:
             heeding = replace(matter, window=heeded)
             verdicts |= yield from rejudged(verdicts, heeding, self)
@@ -184,7 +184,7 @@ class LLMJudge(Exchange, FactByFact):
     def _windows(
         self, contexts: Mapping[int, str], *, hints: bool = True
     ) -> tuple[list[dict[int, str]], list[dict[int, str]]]:
-        """Return the windows to judge together, and those of contexts that seem to instruct."""
+        """Return the windows of most contexts, and those of each context that seems to instruct."""
         suspect = [n for n, text in contexts.items() if hints and seems_to_instruct(text)]
         together = {n: text for n, text in contexts.items() if n not in suspect}
         apart = [window for n in suspect for window in windows({n: contexts[n]}, self.window)]

@@ -1,8 +1,8 @@
 """Build every request to a model, with a version for store keys; `prompts.toml` has the words.
 
-Contexts and texts are sent as JSON: their quotation marks are escaped, so that no text can end its
-own delimiter. Contexts come first and claims last, so that a provider's prompt cache serves all
-questions about the same contexts.
+Contexts and texts are sent as JSON strings: their quotation marks are escaped, so that no text can
+pass for a part of the prompt. Contexts come first and claims last, so that a provider's prompt
+cache serves all questions about the same contexts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fullrecall.judge.models.chat import ChatRequest, Message
 
 VERSION = "3"
 
-# Characters that JSON does not escape: some readers treat them as line ends, and UTF-8 cannot
+# Escape these characters, which JSON leaves: some readers treat them as line ends, and UTF-8 cannot
 # encode a lone surrogate.
 _LINE_BREAKS = re.compile("[\\x7f\\x85\\u2028\\u2029\\ud800-\\udfff]")
 
@@ -32,7 +32,7 @@ _FOLDER = files("fullrecall.judge")
 _TEXTS: Mapping[str, Any] = tomllib.loads((_FOLDER / "prompts.toml").read_text(encoding="utf-8"))
 _SCHEMAS: Mapping[str, Any] = json.loads((_FOLDER / "schemas.json").read_text(encoding="utf-8"))
 RELATIONS: Mapping[Relation, Mapping[str, str]] = _TEXTS["relations"]
-"""The words of the prompts that depend on the relation to a target."""
+"""The words of the prompts that differ between claims and questions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +67,11 @@ class Prompts:
 
     @property
     def name(self) -> str:
-        """The version, with a digest of the words if they are not default."""
+        """The version, with a digest of the words if they are not the default."""
         if self == Prompts(version=self.version):
             return self.version
-        # The name is part of store keys: new words without a new version must be another judge.
+        # The name is part of store keys. New words without a new version must give another name, so
+        # that answers to the old words are not reused.
         words = json.dumps({**vars(self), "version": ""}, sort_keys=True)
         return f"{self.version}-{hashlib.sha256(words.encode()).hexdigest()[:8]}"
 
@@ -116,7 +117,7 @@ class Prompts:
         listed = "\n".join(f"{number} {quoted(problem)}" for number, problem in problems.items())
         complaint = self.again.format(problems=listed, items=items)
         system, user = request.messages
-        # The last marker is the prompt's own, since texts are JSON without line breaks.
+        # Texts are JSON without line breaks, so the last marker is the prompt's and not a text's.
         before, marker, targets = user.content.rpartition(f"\n{items}:\n")
         content = before + complaint + marker + targets if before else user.content + complaint
         return replace(request, messages=(system, Message("user", content)))
@@ -134,7 +135,7 @@ class Prompts:
 
 
 def quoted(text: str) -> str:
-    """Return `text` as a JSON string, which its content cannot end."""
+    """Return `text` as a JSON string on one line, which no character of the text can end."""
     written = _WRITTEN(text)
     if written.isascii() and "\x7f" not in written:  # most texts
         return written

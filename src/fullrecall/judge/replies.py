@@ -51,7 +51,7 @@ _PLACEHOLDERS = ("…", "...")
 _WRAPPERS = 3  # the most objects around an answer
 _MOST_KEYS = 20  # the most keys of an object around an answer
 _MOST_VERDICTS = 4_000
-"""The most verdicts of a reply; its limit on characters leaves room for fewer with any content."""
+"""The most verdicts that are read from a reply, more than 200,000 characters can usefully hold."""
 
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ def _is_keyed(item: tuple[str, Any]) -> bool:
 
 
 def _named(value: object, name: str, depth: int = 0) -> object:
-    """Return the value of a key in an object, or in the only object inside it."""
+    """Return the value of a key in an object, or in an object that is its only value, or None."""
     if not isinstance(value, dict):
         return None
     if name in value or len(value) != 1 or depth == _WRAPPERS:
@@ -137,7 +137,8 @@ def _written(verdict: dict[str, Any]) -> str:
 def _answer(text: str) -> str:
     """Return a reply without its thoughts, which end at the last closing mark.
 
-    A mark inside a complete JSON value is quoted from a context, and does not count.
+    A mark inside a complete JSON value is quoted from a context, and does not count. Thoughts
+    without a closing mark are the whole reply: then return "".
     """
     marks = [mark.end() for mark in _CLOSING.finditer(text)]
     if not marks:
@@ -197,7 +198,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; of an object that repeats a key, keep only the `id`."""
+    """Return a parsed object; if a key is repeated, only the `id`, since the rest is ambiguous."""
     fields = dict(pairs)
     if len(fields) == len(pairs):
         return fields

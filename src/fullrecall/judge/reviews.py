@@ -1,8 +1,8 @@
-"""Second judgments of denied claims that a context states, and of quotes without their context.
+"""Judge again the denied claims that a context states, and quotes without their contexts.
 
-If a verdict denies a claim that a context states word for word, the claim is judged again by each
-such context. With `verify="model"` each quote that earns credit is also shown to the model with its
-claim, in a request without contexts.
+If a verdict denies a claim that a context states word for word, the claim is judged again with each
+such context alone, at most three. With `verify="model"` each quote that earns credit is also shown
+to the model with its claim, in a request without contexts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fullrecall.judge.verdicts import merged
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
-_MOST_ALONE = 3  # the most contexts by which a claim is judged again: the first ones that state it
+_MOST_ALONE = 3  # the most contexts with which a claim is judged again, the first that state it
 _LONGEST_QUOTE = 1_000  # the most characters of a quote that is shown without its context
 
 
@@ -30,7 +30,8 @@ def rejudged(
 ) -> Flow[dict[int, Verdict]]:
     """Judge denied and partly denied claims again, against each context that states them.
 
-    Only the first window of each context is shown. Returns the verdicts that change.
+    Of a context that is longer than a window, only the first part is shown. Returns only the
+    verdicts that improve.
     """
     contexts = matter.window
     pairs = [
@@ -60,11 +61,11 @@ def verified(
     contexts: Sequence[str],
     exchange: Exchange,
 ) -> Flow[list[Verdict]]:
-    """Show the model each claim with the quotes that earn its credit; return the verdicts, marked.
+    """Show the model each claim with its quotes; return the verdicts with `verified` filled in.
 
-    `Verdict.verified` is then True if the quotes support the claim by themselves. One request has
-    one pair for each verdict; a pair that the reply omits is not verified. Quotes that are not in
-    their context are not shown.
+    `Verdict.verified` is True if the quotes by themselves support the claim as far as the verdict
+    says, False if not or if the reply omits them, None for a verdict without credit. One request
+    has the quotes of all verdicts. Quotes that are not in their context are not shown.
     """
     quotes = Quotes(dict(enumerate(contexts)))
     quote_of: dict[tuple[str, Verdict], str] = {}

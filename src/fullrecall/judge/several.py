@@ -38,7 +38,7 @@ class _Several(FactByFact):
     def split(
         self, text: str, *, kind: SplitKind, question: str | None = None
     ) -> Flow[Sequence[str]]:
-        """Return the parts from the first judge: all judge the same targets."""
+        """Return the parts from the first judge, so that all judges judge the same targets."""
         return self._members[0].split(text, kind=kind, question=question)
 
     def _judged(self, asked: JudgeRequest) -> Flow[Sequence[Verdict]]:
@@ -58,7 +58,7 @@ class _Several(FactByFact):
         def ask(judge: Judge, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
             shown = [contexts[number] for number in numbers]
             verdicts = yield from judge.relevance(shown, question=question, reference=reference)
-            # A context cites itself: the judge may have been shown only some of the contexts.
+            # Renumber the citations: the judge may have been shown only some of the contexts.
             return [_at(verdict, n) for verdict, n in zip(verdicts, numbers, strict=True)]
 
         return self._decided(ask, range(len(contexts)))
@@ -88,7 +88,7 @@ class Panel(_Several):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "judges", tuple(self.judges))
-        if len(self.judges) < 2:  # noqa: PLR2004 - one needs no other
+        if len(self.judges) < 2:  # noqa: PLR2004 - the message names it
             raise ParameterError(f"a panel needs at least two judges, got {len(self.judges)}")
 
     @property
@@ -110,7 +110,7 @@ class Panel(_Several):
 
 
 def median(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return a panel's verdict on one target; its label is None without a majority."""
+    """Return a panel's verdict on one target: the median label, None if that is undecided."""
     ranks = [LABELS.index(verdict.label) for verdict in verdicts if verdict.label is not None]
     unknown = len(verdicts) - len(ranks)
     # Judges without a verdict could have given any label. The median counts only if it is the same
@@ -142,9 +142,9 @@ class Cascade(_Several):
     """Asks `first` about every target, and `second` where the first is unsure.
 
     The first judge is unsure if its `support` is within `unsure`, both ends included, or if it
-    gives no verdict, as for a claim in another language. `first` must give `support`:
-    `LexicalJudge` and `CrossEncoderJudge` do. The first judge splits texts. Those two judges cannot
-    judge questions, so all questions go to the second judge.
+    gives no verdict, as for a claim in another language. `first` must give `support`, as
+    `LexicalJudge` and `CrossEncoderJudge` do; they cannot judge questions, so all questions go to
+    the second judge. The first judge splits texts.
 
     `Verdict.referred` marks the targets that the second judge decided; their `support` is the
     first judge's. A summary counts them and their cost.

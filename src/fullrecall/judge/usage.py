@@ -36,8 +36,8 @@ class Spent:
     `calls` counts all requests that were sent, `retries` the requests among them that were sent
     again; `cost` is None without prices, `seconds` is the run's duration. `reused` counts the
     answers that needed no request, because a store had them or another sample of the run asked the
-    same. `adjusted` lists the fields that endpoints reject, so that requests were sent without
-    them.
+    same. `adjusted` has one sentence for each field that an endpoint rejects, so that requests were
+    sent without it or with its other name.
     """
 
     calls: int = 0

@@ -1,8 +1,9 @@
-"""The verdict contract: one verdict for each requested target, with its first words.
+"""Check a reply: it must have one verdict for each requested target, with the target's first words.
 
-A faulty verdict is requested again, alone. A reply is void if it has a number that was not
-requested, a context 0, or a verdict with the first words of another target, since its other
-verdicts may be misnumbered, too. Verdicts are never guessed or dropped.
+Only the faulty verdicts of a reply are requested again. The whole reply is void if it has a number
+that was not requested, cites a context 0, or has a verdict that begins unlike its target, since its
+other verdicts may be misnumbered, too; it is also void if its quotes are too long to look up. No
+verdict is ever guessed.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ _LONGEST_ID = 30
 _FIRST_TOO_LARGE = 10**9  # ten digits
 
 _MISSPELLED = 0.85
-"""The least similarity, 0 to 1, of a repeated beginning and its target's, if they differ."""
+"""The least similarity, 0 to 1, at which a repeated beginning may be a misspelling."""
 
 _MOST_CITATIONS = 200
 _MOST_QUOTED = 40_000
-"""The most citations of a reply, and the most characters of their quotes, that are looked up.
-Twenty verdicts with three sentences each need a third of it; more would take long and prove no
-more.
+"""The most citations of a reply, and the most characters of their quotes; with more it is void.
+Twenty verdicts with three quoted sentences each need a third of either limit; looking up more would
+take long and prove no more.
 """
 
 _WITHOUT_MARKS = {code: None for code in range(128) if not chr(code).isalnum()}
@@ -55,9 +56,9 @@ def checked(
 ) -> dict[int, Verdict]:
     """Return one verdict for each number in `targets`, with a `problem` if it is not valid.
 
-    `contexts` are the numbers that a citation may name; with `on_itself` a citation may name only
-    the target's own number. None means that verdicts cite no contexts. Returned citations are
-    0-based. With several targets, each verdict must repeat enough of its target's first words to
+    `contexts` are the numbers that a citation may name, None if verdicts cite no contexts; with
+    `on_itself` a citation may name only the target's own number. Returned citations are 0-based.
+    With several targets, each verdict must repeat enough of its target's first words to
     distinguish it from every other target.
     """
     answers_of: dict[int, list[_Answer]] = defaultdict(list)
@@ -67,7 +68,7 @@ def checked(
         number = number_of(answer.get("id"))
         if number is None or number not in targets:
             shown = str(answer.get("id"))[:40]
-            # After one wrong number, the other verdicts may be misnumbered, too.
+            # After one wrong number, the other verdicts may be misnumbered, too: count none.
             void = f"the judge gave a verdict on {shown!r}, which was not asked for"
             break
         echo = answer.get(BEGINS)
@@ -90,15 +91,14 @@ def checked(
 
 
 def merged(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return the best verdict of several windows, with the other supporting verdicts as `others`.
+    """Return a target's best verdict from several windows, with other supporting ones as `others`.
 
-    The check of their quotes decides later which of them counts, and from which rank on. If a
-    window has no verdict, the target is undecided, unless another window supports it.
+    A later check of the quotes decides which of these verdicts count, and from which rank on. If a
+    window gave no verdict, the label is None, unless another window fully supports the target.
     """
     if len(verdicts) == 1:
         return verdicts[0]
-    # A window may have been judged in smaller groups: all supporting verdicts go into one flat
-    # list.
+    # A window that was judged in smaller groups has `others` already: make one flat list.
     every = [part for verdict in verdicts for part in (verdict, *verdict.others)]
     helping = [replace(part, others=()) for part in every if part.helps]
     helping.sort(key=lambda verdict: verdict.label != "supported")
@@ -118,7 +118,7 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 class _Answer(NamedTuple):
-    """A judge's verdict: its fields, the letters of its repeated beginning, and its citations."""
+    """A judge's verdict: its fields, the beginning that it repeats, its letters, and citations."""
 
     fields: Mapping[str, Any]
     echo: object
@@ -129,7 +129,7 @@ class _Answer(NamedTuple):
 def _faults(
     answers_of: Mapping[int, Sequence[_Answer]], letters_of: Mapping[int, str]
 ) -> Iterator[str]:
-    """Yield the problem of a whole reply for each check, or "" if the reply passes the check."""
+    """Yield each problem that makes a whole reply void, and "" for some of the checks it passes."""
     yield _quotes_too_much(answers_of)
     for number, answers in answers_of.items():
         for answer in answers:
@@ -140,10 +140,7 @@ def _faults(
 
 
 def _misfit(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
-    """Return the problem of a repeated beginning that is not its target's.
-
-    Returns "" if it is its target's beginning, or a misspelling of it.
-    """
+    """Return the problem of a verdict that begins unlike its target; "" for a misspelling."""
     from rapidfuzz.distance import Levenshtein
 
     echoed, own = answer.echoed, letters_of[number]
@@ -160,7 +157,7 @@ def _misfit(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
 
 
 def _unclear(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
-    """Return the problem of a repeated beginning that also fits another target, or ""."""
+    """Return the problem of a verdict that repeats too little to tell its target, or ""."""
     if len(letters_of) == 1:
         return ""
     echoed, own = answer.echoed, letters_of[number]
@@ -180,7 +177,7 @@ def _fits(text: str, echoed: str) -> bool:
 def _letters(text: object) -> str:
     """Return the letters and digits of a text, without marks and spaces, in one case.
 
-    A text that has only marks is only stripped; a value that is not a text gives "".
+    A text without letters and digits gives its marks; a value that is not a text gives "".
     """
     if not isinstance(text, str):
         return ""
@@ -231,7 +228,7 @@ def _verdict(answer: _Answer, contexts: Collection[int] | None) -> Verdict:
         else:
             citations.append(Citation(number - 1, quote if isinstance(quote, str) else ""))
     together = answer.fields.get("together") is True
-    # A verdict is undecided if it needs an unknown context together with known ones.
+    # Ignore unknown contexts only if a known one is enough without them.
     if unknown and (together or not citations):
         problem = f"the judge cites context {unknown[0]!r}, which is not there"
         return Verdict(None, problem=problem)
@@ -280,11 +277,12 @@ _LABELS: Mapping[str, VerdictLabel] = {
 
 
 def label_of(word: object) -> VerdictLabel | None:
-    """Return the label that a word means, ignoring letter case and marks; None if it is ambiguous.
+    """Return the label that a word means, in any letter case; None if unknown or ambiguous.
 
     The word "false" is ambiguous: it may mean that a claim is contradicted, or that it is not
     supported. A boolean False, like 0, means not supported, since there are only two values. A
-    reason after the label is ignored unless it takes the label back.
+    reason after the label is ignored. If it takes the label back ("supported (only in part)"),
+    the result is None.
     """
     if isinstance(word, (bool, int, float)) and word in (0, 1):
         return "supported" if word else "not_supported"

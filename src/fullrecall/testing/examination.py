@@ -23,7 +23,7 @@ from fullrecall.samples.sample import Sample
 from fullrecall.scorers import ClaimRecall
 
 LABELED = "labeled"
-"""The kind of pairs that people labeled; all other pairs are made from these."""
+"""The kind of pairs that people labeled; pairs of other kinds are made from these."""
 
 
 class Pair(NamedTuple):
@@ -41,7 +41,7 @@ class Pair(NamedTuple):
 
 
 class Judgment(NamedTuple):
-    """A pair and the judge's label of it; None without a verdict."""
+    """A pair and the judge's label of its claim, which is None without a verdict."""
 
     pair: Pair
     label: str | None
@@ -56,10 +56,10 @@ class Judgment(NamedTuple):
 class Examination:
     """The judgments of a judge on pairs, and its measured accuracy; immutable.
 
-    `judge` is its name; `judgments` has one for each pair; `usage` is the requests and their cost;
-    `seconds` is the time taken. `report` holds the labeled claims, for `calibrate`. `rules` are the
-    kinds of false claims for which the judge has a rule; its false credit on these does not predict
-    that on other kinds.
+    `judge` is its name; `judgments` has one for each pair; `usage` is the requests and their
+    tokens; `seconds` is the time taken. `report` has one sample for each pair, for `calibrate`.
+    `rules` are the kinds of false claims for which the judge has a rule; its false credit on these
+    does not predict its false credit on other kinds.
     """
 
     judge: str
@@ -82,9 +82,9 @@ class Examination:
 
     @property
     def balanced_accuracy(self) -> float | None:
-        """The mean of two shares judged right: of supported and of unsupported claims.
+        """The mean of two shares: of the supported and of the unsupported claims judged right.
 
-        It is over labeled pairs with a verdict, and None unless these include both kinds.
+        Only labeled pairs with a verdict count. None unless they have claims of both kinds.
         """
         right: dict[bool, list[bool]] = {True: [], False: []}
         for judgment in self.labeled:
@@ -95,7 +95,7 @@ class Examination:
 
     @property
     def errors(self) -> Mapping[str, tuple[int, int, int]]:
-        """The counts for each kind of false claim: all, those found supported, those unscored."""
+        """For each kind of false claim: its claims, those found supported, and those unscored."""
         verdicts: defaultdict[str, list[bool | None]] = defaultdict(list)
         for judgment in self.judgments:
             if not judgment.pair.supported:
@@ -107,8 +107,9 @@ class Examination:
     def false_credit(self, *, ruled: bool) -> tuple[float, int] | None:
         """Return the mean share of false claims found supported, and the number of kinds.
 
-        The mean is over the kinds that the judge has a rule for (`ruled`), or over the other kinds,
-        without unscored claims; None if there is no such kind.
+        Each share is of one kind's claims with a verdict. The mean is over the kinds for which the
+        judge has a rule (`ruled`), or over the other kinds; labeled claims do not count. None if no
+        such kind has a verdict.
         """
         shares = [
             wrong / (count - silent)
@@ -160,9 +161,9 @@ def examine(
 ) -> Examination:
     """Return the judgments of a judge on labeled pairs, and its accuracy.
 
-    - `details`: whether true claims of these pairs with one detail made false, in thirty kinds, are
-      judged too.
-    - `per_kind`: the most claims of one kind, drawn by `seed`; None takes all.
+    - `details`: whether to judge also the true claims of these pairs with one detail made false, in
+      thirty kinds.
+    - `per_kind`: the most of these false claims of each kind, drawn by `seed`; None takes all.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
       `evaluate`.
 

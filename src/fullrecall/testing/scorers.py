@@ -1,6 +1,6 @@
-"""The scorer contract: promises of every scorer, checked on samples spelled in letters.
+"""The scorer contract: promises of every scorer, checked on samples whose contexts are letters.
 
-The right answer of such a sample is easy to see.
+Letters such as "xab" name three retrieved contexts, so that the right score is easy to see.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def sample_of(retrieved: Iterable[str] | None, references: Iterable[str] | None)
     """Return a sample in which letters match themselves, for every kind of deterministic scorer.
 
     The letters are `abcxyz`. Each gives an ID, a text unlike that of any other letter, and an
-    entity that occurs only in this text. None leaves fields out.
+    entity that occurs only in this text. None leaves out the contexts or the references.
     """
     fields: dict[str, Any] = {}
     if retrieved is not None:
@@ -86,7 +86,7 @@ def check_one_finding_per_target(factory: ScorerFactory) -> None:
 
 
 def check_findings_are_well_formed(factory: ScorerFactory) -> None:
-    """Check that ranks ascend within the list, credits up to 1.0, and grades are above 0."""
+    """Check that ranks ascend within the list, credits ascend up to 1.0, grades are above 0."""
     for sample in _small_world():
         result = factory().score(sample)
         for finding in result.findings:
@@ -119,7 +119,7 @@ def check_degenerate_samples(factory: ScorerFactory) -> None:
 
 
 def check_name(factory: ScorerFactory) -> None:
-    """Check that a scorer's name is `name`, else that of its kind, and that its results have it."""
+    """Check a scorer's name: `name`, else its kind; and that its results have its method."""
     unnamed, named = factory(), factory(name="mine")
     expect(unnamed.method.name == unnamed.kind, f"without a name it is {unnamed.method.name!r}")
     expect(named.method.name == "mine", f"name='mine' makes it {named.method.name!r}")
@@ -153,7 +153,7 @@ def check_strangers_change_no_recall(factory: ScorerFactory) -> None:
 
 
 def check_reference_order_and_duplicates(factory: ScorerFactory) -> None:
-    """Check that references' order changes no measure, and that repeated ones count once."""
+    """Check that references' order changes no measure, and that repeated references count once."""
     original = factory().score(sample_of("xbza", "abc"))
     for order, measure in product(permutations("abc"), _measures()):
         before = original[measure] or 0.0
@@ -167,7 +167,7 @@ def check_reference_order_and_duplicates(factory: ScorerFactory) -> None:
 
 
 def check_order_is_rank(factory: ScorerFactory) -> None:
-    """Check that the list's order is the rank, for any scores of the retriever."""
+    """Check that ranks follow the order of the list, not the retriever's scores."""
     contexts = [Context(WORDS["x"], id="x", score=0.1), Context(WORDS["a"], id="a", score=0.9)]
     result = factory().score(sample_of("", "a").with_retrieval(contexts))
     ranks = [finding.rank for finding in result.findings]
@@ -211,7 +211,7 @@ def check_values_are_plain(factory: ScorerFactory) -> None:
 
 
 def check_results_are_saved_whole(factory: ScorerFactory) -> None:
-    """Check that a result survives saving and loading: its measures follow from it."""
+    """Check that a result is the same after saving and loading."""
     for sample in (sample_of("xab", "abc"), sample_of("a", ""), sample_of(None, "a")):
         result = factory().score(sample)
         saved = json.loads(json.dumps(plain_row(sample, [result])))
@@ -238,7 +238,7 @@ SCORER_CHECKS: tuple[Callable[[ScorerFactory], None], ...] = (
 
 
 def _measures() -> Iterator[Measure]:
-    """Yield every measure of the targets, over all retrieved contexts and at every k."""
+    """Yield each measure of targets but counts and `Judged`, over all contexts and at each k."""
     for measure in MEASURES.values():
         if not (measure.of_sample or measure.is_count or measure == Judged):
             yield measure

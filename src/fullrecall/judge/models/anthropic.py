@@ -12,7 +12,7 @@ from fullrecall.judge.models.remote_model import RemoteModel
 from fullrecall.judge.models.retries import tokens_used
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-"""The fields of `usage` whose sum is the tokens of the prompt, with those of the prompt cache."""
+"""The fields of `usage` whose sum is the tokens of the prompt, including cached tokens."""
 
 
 _CONTEXTS = re.compile(r'contexts:\n(?:\d+ ".*"\n)+')
@@ -79,8 +79,8 @@ class AnthropicChatModel(RemoteModel):
         return {"role": message.role, "content": [{"type": "text", **part} for part in parts]}
 
     def _fields(self) -> dict[str, Any]:
-        # Set `cache_control` on the contexts: in the body it would mark the claims, which no other
-        # request shares.
+        # `_message` sets `cache_control` on the contexts. As a field of the body, it would mark the
+        # claims, which no other request shares.
         fields = super()._fields()
         fields.pop("cache_control", None)
         return fields

@@ -18,7 +18,7 @@ class Message(NamedTuple):
 class ChatRequest:
     """A request to a model: messages, and the JSON schema that its answer should have.
 
-    A model without schemas may ignore it, since the messages ask for the same form.
+    A model may ignore the schema, since the messages ask for the same form.
     """
 
     messages: tuple[Message, ...]

@@ -50,7 +50,7 @@ errors.
 """
 
 _MENTION = re.compile(r"([\"'`]|: |(?:^| - )(?=\w++:))?\b(\w++)")
-"""A word of a message, with the mark before it, which ordinary words ("stop", "user") need."""
+"""A word of a message, and the mark before it; without one, "stop" or "user" names no field."""
 _TOO_LONG = re.compile("context (?:length|window|size)", re.IGNORECASE)
 _GRAMMAR = re.compile("grammar|schema|response_format|guided|structured", re.IGNORECASE)
 
@@ -120,7 +120,7 @@ def named_field(error: BaseException, fields: Collection[str]) -> str:
     if param in fields:
         return param
     message = f"{error} {getattr(error, 'body', '')}"[:_READ]  # not every client shows the body
-    if _TOO_LONG.search(message):  # the next request may be shorter
+    if _TOO_LONG.search(message):  # no field is at fault
         return ""
     mentioned = (
         word
@@ -136,7 +136,7 @@ def failed_grammar(error: BaseException) -> bool:
 
 
 def is_server_error(error: BaseException) -> bool:
-    """Return whether a server failed with status 500, so it is neither overloaded nor starting."""
+    """Return whether a server failed with status 500, unlike one that is overloaded or starting."""
     return any(_status(link) == 500 for link in links(error))  # noqa: PLR2004 - HTTP's own
 
 
@@ -160,7 +160,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _wait(error: BaseException) -> float | None:
-    """Return the seconds to wait by a response's `Retry-After`, which may be a date, or None."""
+    """Return the seconds that `Retry-After`, a number or a date, asks to wait; else None."""
     places = (getattr(error, "response", None), error)
     headers: Any = next(filter(None, (getattr(place, "headers", None) for place in places)), {})
     found = {str(name).lower(): headers[name] for name in headers}

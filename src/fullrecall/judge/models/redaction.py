@@ -138,7 +138,7 @@ def hide_fields(model: object) -> None:
 
 
 def names_secret(name: str) -> bool:
-    """Return whether an option or header with this name is a secret."""
+    """Return whether the value of an option or header with this name is a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
@@ -151,7 +151,7 @@ def hide_environment(package: str, environment: Mapping[str, str]) -> None:
 
 
 def hide_url(url: str) -> None:
-    """Hide the password in an address, or the user if there is no password, and the parameters."""
+    """Hide an address's password, or the user without a password, and its parameters' values."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -204,7 +204,7 @@ def _is_plain(value: object) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """Return a reply without the registered secrets."""
+    """Return a reply without the registered secrets that cannot be ordinary words."""
     return _replaced(text, _in_texts)
 
 

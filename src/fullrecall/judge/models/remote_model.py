@@ -87,8 +87,8 @@ class RemoteModel(ABC):
     _takes_schemas: bool = field(default=False, init=False, compare=False)
     """Whether the endpoint has answered a request with a schema."""
     _rejected: dict[int, bool] = field(default_factory=dict, init=False, compare=False)
-    """Requests that failed with their schema and were sent without it; True if the schema was the
-    cause.
+    """Hashes of the messages of requests that failed with a schema, and are sent again without it;
+    True if the error suggests that the schema was the cause.
     """
     _portal: Portal = field(default_factory=Portal, init=False, compare=False)
     _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = field(
@@ -168,13 +168,13 @@ class RemoteModel(ABC):
         return self._portal.call(self.acomplete, request)
 
     async def acomplete(self, request: ChatRequest) -> Completion:
-        """Return the same completion without blocking the event loop."""
+        """Return the completion that `complete` returns, without blocking the event loop."""
         client = await self._client()
         post = self._post(request)
         try:
             async with asyncio.timeout(self.timeout) as limit:
                 reply = await client.post(**post)
-        except Exception as error:  # noqa: BLE001 - whatever a client raises is a failed request
+        except Exception as error:  # noqa: BLE001 - any exception is a failed request
             if limit.expired():
                 detail = f"timed out: no answer within {self.timeout:g} s ({self._shown_address})"
                 return Completion("", failure=Failure.TIMEOUT, detail=detail)

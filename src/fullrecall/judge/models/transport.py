@@ -153,14 +153,14 @@ class Portal:
     def soon(self, function: Callable[[], object]) -> None:
         """Call a function in the loop, if one is running.
 
-        Take no lock, so that signal handlers may call it.
+        Takes no lock, so that signal handlers may call it.
         """
         if (loop := self._loop) is not None:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(function)
 
     def is_here(self) -> bool:
-        """Whether the caller runs in the portal's own loop."""
+        """Return whether the caller runs in the portal's own loop."""
         return threading.current_thread() is self._thread
 
     def close(self, patience: float | None = None) -> None:
