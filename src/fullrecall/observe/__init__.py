@@ -1,8 +1,8 @@
-"""Steps and traces: each call is one record of steps, for any framework.
+"""Record the steps of an application's calls, in any framework, and derive their retrieval.
 
 A translator writes each event of its framework as a `Step` into a `StepLog`. `StepReading` decides
-which contexts were retrieved, kept, and read. `RetrievalProcessor` records the spans of any
-instrumented framework as they end.
+which contexts were retrieved, which were kept at the end, and which a model read in its prompt.
+`RetrievalProcessor` records the spans of any instrumented framework as they end.
 """
 
 from __future__ import annotations

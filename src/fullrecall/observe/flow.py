@@ -1,13 +1,16 @@
-"""How documents flow from step to step: which lists are created, passed on, and replaced.
+"""Follow documents from step to step: which lists are created, passed on, and replaced.
 
-Six rules decide; each is a module or a part of one:
+A list is in use until another list replaces it, or until a step drops it. Six rules decide, each
+in the module that it names:
 
-1. A document is recognized by its object, its ID and text, or its text (`documents`). 2. A list
-that a source returns is in use (`returned`). 3. A list that is made from a step's input lists, or
-from lists made inside the step, replaces them (`given` when the step begins, `handing` when it
-ends). 4. A replaced list that is sent to a model is in use again (`prompts`). 5. The lists of a
-failed step are unused (`failures`), as are those of an attempt that began again. 6. The lists left
-in use at the end are the retrieval (`record`).
+1. A document is recognized by its object, its ID and text, or its text (`documents`).
+2. A list of documents is in use as soon as a step returns it (`returned`).
+3. A list that is made from a step's input lists, or from lists made inside the step, replaces them
+   (`given` when the step begins, `handing` when it ends).
+4. A replaced list that is sent to a model is in use again (`prompts`).
+5. The lists of a failed step are unused (`failures`), as are those of a task's earlier attempt if
+   the task stopped midway and was started again.
+6. The lists in use at the end are the contexts of the call (`record`).
 """
 
 from __future__ import annotations
@@ -60,7 +63,8 @@ class _DocumentFlow:
     def begin(self, step: Step) -> None:
         """Process the beginning of a step."""
         if step.task is not None:
-            # An attempt that stopped midway, to ask a human, starts again without its lists.
+            # A task that stopped midway, as to ask a human, starts again: the lists of its earlier
+            # attempt no longer count.
             if step.task in self._attempts:
                 self.state.resumed.add(step.id)
             for handed in self._attempts.pop(step.task, ()):
@@ -69,7 +73,8 @@ class _DocumentFlow:
         given = GivenLists(self.state, step, scope).lists(self._caller(step)) if step.given else []
         self._opened[step.id] = OpenStep(step, given)
         self.state.stores = self.state.stores or step.stores
-        # A model that is called by a retriever or a reranker does not answer.
+        # A model that is called by a retriever or a reranker does not write the answer, so its
+        # prompt does not count.
         if step.prompt and not any(over.retrieves for over in self.state.tree.above(step)):
             self.prompts.read(step, scope)
 
@@ -94,12 +99,12 @@ class _DocumentFlow:
         (self._caller(step) or self.state.outermost).take_over(opened)
 
     def _in_inner_task(self, handed: HandedList, step: Step) -> bool:
-        """Return whether a task of an inner graph made a list, which then survives the attempt."""
+        """Return whether a task of an inner graph made a list; a new attempt keeps such a list."""
         makers = (handed.step, *self.state.tree.above(handed.step))
         return any(str(maker.task).startswith(f"{step.task}|") for maker in makers)
 
     def leave_open(self) -> None:
-        """Pass on the lists of steps that never ended."""
+        """Add the lists of steps that never ended to the outermost lists of the record."""
         for opened in self._opened.values():
             self.state.outermost.take_over(opened)
 

@@ -21,7 +21,8 @@ def signature_of(passages: Iterable[DocumentText]) -> Signature:
 class TrackedList:
     """A list in a step's input or output, with each copy assigned to its document.
 
-    See `DocumentList`. `stored_again` is true if a search returned known texts under new IDs.
+    `path` and `certain` are those of the `DocumentList`. `stored_again` is true if a search
+    returned known texts under new IDs.
     """
 
     path: Path
@@ -37,19 +38,21 @@ class TrackedList:
 
 @dataclass(slots=True, eq=False)
 class HandedList:
-    """A list that a step returned, and whether another list has replaced it.
+    """A list that a step returned, and whether it is still in use.
 
-    - `replaced`: another list took its place; `taken`: the lists that it replaced.
+    - `replaced`: it is out of use; usually another list took its place.
+    - `taken`: the lists whose place it took.
     - `read`: some of its documents were sent to a model.
     - `answered_in`: the IDs of the steps that answered from it.
     - `set_aside`: a step received it and returned other lists, without any of its documents.
     - `unexplained`: it replaced no list, although its step retrieves nothing: the record lacks the
       lists that it was made from.
-    - `refused`: the documents that parallel tasks refused, after each was given one of them.
-    - `unsaid`: it is empty since tasks returned nothing, not even an empty list.
+    - `refused`: the documents that parallel tasks, each given one of them, did not return.
+    - `unsaid`: it is empty, and the tasks that refused its documents returned nothing at all, not
+      even an empty list.
     - `unquoted_by`: the tool that returned a text instead of the list; the text has none of its
       documents.
-    - `holder`: the innermost open step that it was made in or below.
+    - `holder`: the innermost step that is still open and inside which the list was made.
     """
 
     passages: tuple[DocumentText, ...]
@@ -129,7 +132,8 @@ class ListsByDocument:
         lists = self._in_use.get(document, [])
         gone = [handed for handed in lists if handed.replaced]
         if gone:
-            # Drop replaced lists for good: a graph with a loop replaces its list at each step.
+            # Move replaced lists away: a graph with a loop replaces its list at each step, and
+            # each look-up would go through all of them.
             lists = [handed for handed in lists if not handed.replaced]
             self._in_use[document] = lists
             self._replaced.setdefault(document, []).extend(gone)
@@ -178,11 +182,11 @@ class Scope:
         self._known.add(handed)
 
     def nearest_of_all(self, documents: Iterable[TrackedDocument]) -> Iterable[HandedList]:
-        """Return the nearest lists in use of all these documents, each list once."""
+        """Return the lists that `nearest` finds for any of these documents, each list once."""
         return dict.fromkeys(handed for each in documents for handed in self.nearest(each))
 
     def take_up(self, document: TrackedDocument, signature: Signature) -> None:
-        """Put lists with this signature that were set aside back into use."""
+        """Put back into use each list that was set aside and has this document and signature."""
         for handed in self.replaced(document):
             if handed.set_aside and handed.signature == signature:
                 self.revive(handed)

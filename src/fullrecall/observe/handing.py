@@ -1,4 +1,7 @@
-"""Update the lists in use after a step: the lists that it returned replace those it worked on."""
+"""Update the lists in use when a step ends: its output lists replace those they were made from.
+
+A list is set aside if a step drops it without a new list that was made from it.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ SOURCES = ("retriever", "reranker", "tool")
 
 
 class ListUpdate:
-    """Updates the lists in use after a step: its output lists replace the lists it worked on."""
+    """Updates the lists in use when a step ends; `groups` are the lists that the step returned."""
 
     def __init__(
         self, state: FlowState, opened: OpenStep, groups: list[TrackedList], scope: Scope
@@ -44,7 +47,10 @@ class ListUpdate:
         self._given = [TrackedList(g.path, sourced(g.passages)) for g in opened.given]
 
     def settle(self) -> None:
-        """Replace the lists that the step worked on by those that it returned."""
+        """Replace the lists that the returned lists were made from.
+
+        If the step returned no lists, its text decides which documents stay in use.
+        """
         if not self._groups:
             self._cut_by_text(self._inside or self._whole_lists_given())
             if not (self._step.outputs or self._step.texts):
@@ -64,7 +70,7 @@ class ListUpdate:
         self._replace(replaced, handed_lists)
 
     def _new_and_passed_on(self) -> tuple[list[TrackedList], set[Signature]]:
-        """Return the lists that are new here, and the signatures of those from an inner step."""
+        """Return the new lists in the output, and the signatures of those from an inner step."""
         given = {group.signature for group in self._given}
         inside = {handed.signature for handed in self._inside}
         fresh: dict[Signature, TrackedList] = {}
@@ -74,27 +80,27 @@ class ListUpdate:
         for group in self._groups:
             signature = group.signature
             if signature in inside and not self._step.retrieves:
-                passed.add(signature)  # A chain around a retriever is not a stage.
+                passed.add(signature)  # A chain that returns an inner step's list is not a stage.
             elif not signature:
                 if self._is_a_result(group):
                     fresh[signature] = group
             elif signature in given and signature in self._state.lists.signatures:
-                # In a graph, nodes also return the keys of the state that they did not change.
+                # A graph's node also returns unchanged keys of the state: these lists are not new.
                 carried = True
                 self._scope.take_up(group.passages[0].document, signature)
             elif signature in self._state.lists.signatures:
                 if self._is_in_use(group):
-                    carried = True  # No step passed it on, but a shared state may have.
+                    carried = True  # The step may have it from a state that steps share.
                 else:
                     replaced_before[signature] = group
             else:
                 fresh[signature] = group
         if replaced_before and not (fresh or passed or carried):
-            fresh = replaced_before  # No newer list was returned.
+            fresh = replaced_before  # Only replaced lists were returned: they count again.
         return list(fresh.values()), passed
 
     def _is_in_use(self, group: TrackedList) -> bool:
-        """Return whether a step that retrieves nothing returned a list that is still in use."""
+        """Return whether a list is still in use; False if the step is of a kind in `SOURCES`."""
         if self._step.kind in SOURCES:
             return False
         in_use = self._scope.nearest(group.passages[0].document)
@@ -102,7 +108,7 @@ class ListUpdate:
 
     def _is_a_result(self, empty: TrackedList) -> bool:
         """Return whether an empty list means that a step dropped all documents at its key."""
-        # LangGraph fills keys of the first state with empty lists before any step sets them.
+        # LangGraph fills keys of the first state with empty lists, which drop no documents.
         return (
             self._step.retrieves
             or (self._step.kind == "tool" and empty.path in (HITS, ARTIFACT))
@@ -111,14 +117,14 @@ class ListUpdate:
         )
 
     def _keys(self) -> set[Path]:
-        """Return the keys of the input lists that have documents; items of a list have no key."""
+        """Return the paths of the input lists with documents, without paths inside another list."""
         # Lists of messages are left out: messages are only appended, so they replace no list.
         return {g.path for g in self._given if g.passages and ITEM not in g.path}
 
     def _replaced_outside(self, new_lists: list[HandedList]) -> list[HandedList]:
-        """Return the input lists that a new list replaces.
+        """Return the input lists that are replaced.
 
-        The new list is now at the same key, or holds some of the same documents.
+        Another list was returned at the list's key, or a new list has some of its documents.
         """
         replaced_keys = self._keys().intersection(group.path for group in self._groups)
         returned = {group.signature for group in self._groups}
@@ -135,10 +141,11 @@ class ListUpdate:
         return replaced
 
     def _refuse_single(self) -> None:
-        """Refuse a document that a task of LangGraph's `Send` was given, and did not return.
+        """Refuse a document that a task of LangGraph's `Send` was given and did not return.
 
-        An empty list replaces its list when tasks have refused all of its documents. A task that
-        returned nothing at all may have had another purpose: a later prompt decides.
+        An empty list replaces the document's list once tasks have refused all documents in it. A
+        task that returned nothing at all may have had another purpose, so the empty list is marked
+        `unsaid`: a later prompt decides.
         """
         is_sent = self._step.task is not None and bool(self._step.branch)
         if not is_sent or self._inside or any(group.passages for group in self._groups):
@@ -157,7 +164,12 @@ class ListUpdate:
     def _unused_inside(
         self, new_lists: list[HandedList], passed: set[Signature]
     ) -> list[HandedList]:
-        """Return the lists made inside that the step returned neither as a list nor in its text."""
+        """Return the lists made inside the step that are replaced when it ends.
+
+        A list that was passed on unchanged stays in use. If the output itself is a list, all other
+        lists are replaced. Otherwise a list is replaced if a new list has some of its documents, or
+        if no model read it and the output text quotes none of its documents.
+        """
         used = {document for handed in new_lists for document in handed.documents}
         # If the whole output is a list, its texts name no more documents; a mapping's texts may.
         only_lists = any(group.path == () for group in self._groups)
@@ -177,13 +189,17 @@ class ListUpdate:
         return self._state.shown_in(self._step.texts)
 
     def _whole_lists_given(self) -> list[HandedList]:
-        """Return the lists whose documents are all in the input."""
+        """Return the lists in use whose documents are all in the step's input."""
         documents = documents_in(passages_of(self._given)).keys()
         nearest = self._scope.nearest_of_all(documents)
         return [handed for handed in nearest if handed.documents <= documents]
 
     def _set_aside_others(self, new_lists: list[HandedList]) -> None:
-        """If a step returned one list, set aside its input lists that it did not return."""
+        """If the whole output is one list, and no model's, set aside the other input lists.
+
+        If the returned list is new, those that share documents with it are left to
+        `_replaced_outside`.
+        """
         if self._step.kind == "llm" or [group.path for group in self._groups] != [()]:
             return
         (group,) = self._groups
@@ -197,9 +213,10 @@ class ListUpdate:
                 handed.replaced = handed.set_aside = True
 
     def _cut_by_text(self, lists: list[HandedList]) -> None:
-        """Reduce lists to the documents that occur in the step's output text.
+        """Reduce lists to the documents that the step's output text quotes.
 
-        Lists that a model read are not reduced, since the text is then an answer.
+        They are not reduced if a model read one of them, since the text is then an answer, or if
+        the text quotes none of them; a tool's lists are then marked by `unquoted_by`.
         """
         if any(handed.answered_in for handed in lists):
             self._set_aside_unanswered(lists)
@@ -225,7 +242,10 @@ class ListUpdate:
                 self._scope.put(rest, self._opened)
 
     def _quoted_parts(self, passage: DocumentText) -> list[DocumentText]:
-        """Return a passage that the step's text quotes; of a merged document, its quoted parts."""
+        """Return the passage if the step's text quotes it, else [].
+
+        Of a merged document, return the quoted parts, unless the text has the whole passage.
+        """
         document, texts = passage.document, self._step.texts
         quoted = {*self._quoted}
         if document in quoted:
@@ -239,7 +259,8 @@ class ListUpdate:
     def _is_refused(self, handed: HandedList) -> bool:
         """Return whether a human refused a list.
 
-        A human refused it if the tool asked one, and its output has no word of the list.
+        This is assumed if the tool, or a step around it, stopped and began again, as it does to ask
+        a human, and the tool's output has no word of the list.
         """
         steps = (self._step, *self._state.tree.above(self._step))
         if not any(step.id in self._state.resumed for step in steps):

@@ -1,4 +1,7 @@
-"""Build the retrieval of one call from its steps: the retrieved, kept, and read contexts."""
+"""Build the retrieval of one call from its steps.
+
+It has the contexts that were retrieved, those kept at the end, and those that a model read.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +24,22 @@ from fullrecall.samples.prompts import FoldedPrompt, Read, read_of
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
 ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
-"""Makes a context from a copy and the document's ID, which restores an ID that a step dropped."""
+"""Makes a context from a copy of a document and its ID; the copy lacks the ID if a step dropped it."""
 
 _DARK = 100
-"""The fewest characters of a tool's text that may be documents; a number or a name is shorter."""
+"""A tool's text may be documents if it has at least this many characters; a number is shorter."""
 
 _ANYWHERE = object()
-"""The key, in place of a step's ID, of lists that may be a part of any other list."""
+"""The key, in place of a step's ID, of lists made from unrecorded ones: parts of any other list."""
 
 _SURE = 5
-"""The fewest contexts from which a reordering is recognized by its order: chance gives 1 in 120."""
+"""The fewest contexts whose order alone shows a reordering: chance gives this order once in 120."""
 
 _REORDERING = re.compile("reorder|lost.?in.?the.?middle|transform_documents", re.IGNORECASE)
-"""Names of steps that may reorder contexts for the model's attention; their order must agree."""
+"""Names of steps that may reorder contexts for the model's attention: `_is_reordering` decides."""
 
 _DEPTH = 100
-"""The most stages in a chain of replaced lists; deeper stages are left out."""
+"""The most levels of replaced lists in a `Call`; lists replaced before those are left out."""
 
 
 def retrieval_of_one_search(
@@ -44,7 +47,7 @@ def retrieval_of_one_search(
 ) -> Retrieval | None:
     """Return the retrieval of a call that is one search and returns its list; None for other calls.
 
-    The result equals that of `Record` at a tenth of the cost, and most calls are of this kind.
+    The result equals that of `Record`, at a tenth of the cost. Most calls are of this kind.
     """
     steps = [step for step in steps if not step.is_empty]
     if not 0 < len(steps) < 3 or (len(steps) == 2) != (steps[0].id == root):  # noqa: PLR2004
@@ -71,7 +74,7 @@ def retrieval_of_one_search(
 
 
 class Record:
-    """Computes the retrieved, kept, and read contexts of one call from its steps."""
+    """Computes which contexts one call retrieved, kept, and sent to a model, from its steps."""
 
     def __init__(
         self,
@@ -83,9 +86,13 @@ class Record:
         answering: Hashable | None = None,
         other_tools: Collection[str] = (),
     ) -> None:
-        """Follow the steps; `make` is called once for each document of a list.
+        """Follow the steps.
 
-        `answering` is the ID of a step: only the lists from which it answered count.
+        - `make`: makes the context of a document; it is called once for each text of a document.
+        - `links_of`: returns the IDs of other documents that a document names.
+        - `answering`: the ID of a step; only the lists from which it answered count. If it is None,
+          the lists in use at the end count.
+        - `other_tools`: the names of tools that retrieve nothing.
         """
         self._tree = tree = Tree(steps, root)
         self._idle = own_words(tree) | {
@@ -137,7 +144,7 @@ class Record:
     def _ids_by_document(
         self, ids_of: Callable[[TrackedDocument], tuple[str, ...]]
     ) -> dict[str, tuple[str, ...]]:
-        """Return further IDs of the shown documents, by the ID of each."""
+        """Return, by the ID of each document that is a context, the further IDs from `ids_of`."""
         passages = map(self._flow.documents.passages.__getitem__, self._contexts)
         shown = dict.fromkeys(passage.document for passage in passages)
         ids = ((document.id, ids_of(document)) for document in shown)
@@ -204,7 +211,7 @@ class Record:
                     yield part
 
     def _is_unread(self, whole: HandedList) -> bool:
-        """Return whether a list is longer than the part of it that a prompt had."""
+        """Return whether prompts had documents of a part of a list, but none of the rest."""
         return any(
             any(document.read_in for document in part.documents)
             and not any(document.read_in for document in whole.documents - part.documents)
@@ -212,7 +219,7 @@ class Record:
         )
 
     def _ambiguous(self) -> str | None:
-        """Return the reason why it is unknown whether a list or its part was passed on, or None."""
+        """Return the reason why it is unknown which documents were used; None if it is known."""
         for whole in self._kept:
             if whole.unsaid and self._prompts.last_began < whole.step.began:
                 return (
@@ -301,9 +308,9 @@ class Record:
 
 
 class _Calls:
-    """The calls that retrieved, numbered from 1: the outermost retriever or tool of each document.
+    """The calls of retrieval, numbered from 1: the outermost retriever or tool of each document.
 
-    Failed calls count, since they cost as well.
+    Failed calls and searches without results are numbered too, since they also cost.
     """
 
     def __init__(self, tree: Tree, flow: FlowState, failures: Failures) -> None:
@@ -316,7 +323,7 @@ class _Calls:
         steps = [*sources, *retrievers, *searches, *failures.counting, *failures.recovered]
         calls = {call.id: call for call in map(self._call, steps)}
         searching = {call.name for call in calls.values() if call.kind == "tool"}
-        # A search without results, or with unreadable ones, costs as well.
+        # Add the calls of these tools without results, or with unreadable ones: they cost too.
         calls |= {
             call.id: call
             for call in (self._call(step) for step in tree.steps if step.kind == "tool")
@@ -327,12 +334,15 @@ class _Calls:
             for call in calls.values()
             if call.kind == "tool" and call.id not in flow.touched and call.error is None
         ]
-        """The searches without results."""
+        """The calls of tools that neither returned documents nor failed."""
         ordered = sorted(calls, key=tree.positions.__getitem__)
         self._numbers = {call: number for number, call in enumerate(ordered, start=1)}
 
     def of(self, passage: DocumentText) -> tuple[int, float | None]:
-        """Return the number of the call that first returned a document, and the time of its end."""
+        """Return the number of the first call that returned a document, and when it ended.
+
+        The time is in seconds since the whole call began; None if it is unknown.
+        """
         calls = map(self._call, passage.document.sources)
         first = min(calls, key=lambda call: self._numbers[call.id])
         return self._numbers[first.id], first.seconds
@@ -381,9 +391,9 @@ def _failure(step: Step) -> str:
 
 
 def _united(kept: Sequence[Sequence[DocumentText]]) -> tuple[list[DocumentText], list[int] | None]:
-    """Merge the passages of all lists, each document once at its best rank.
+    """Return the passages of all lists, each document once at its best rank, and their ranks.
 
-    Return also the ranks.
+    The ranks are None for a single list, which has them in its order.
     """
     if len(kept) == 1:
         return list(kept[0]), None

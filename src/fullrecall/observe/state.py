@@ -1,4 +1,4 @@
-"""The state of a record while its steps are followed; the passes of a flow share it."""
+"""The state of a record while its steps are followed, shared by the modules that follow them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ LinksOf: TypeAlias = Callable[[DocumentCopy], Collection[str]]
 class FlowState:
     """The state of a record at one moment.
 
-    - `outermost`: every list that an outermost step returned, including replaced lists.
+    - `outermost`: holds the lists of every outermost step that has ended, with the lists made
+      inside it, including replaced lists.
     - `lists`: all lists by their documents.
-    - `retrieved`: the passages that sources returned, in the order in which they came.
-    - `touched`: the IDs of the steps that documents passed through.
+    - `retrieved`: the first passage of each retrieved document, in the order of retrieval.
+    - `touched`: the IDs of the steps that returned documents, or inside which lists were made.
     - `doubt`: why it is unknown which documents a step had; None if it is known.
     - `stores`: whether texts were cut for a new store, which returns them under new IDs.
-    - `resumed`: the IDs of the steps that asked a human and then began again.
-    - `united`: the signatures of the input lists that were checked.
+    - `resumed`: the IDs of the steps that began again, after an attempt had stopped to ask a human.
+    - `united`: the signatures of the input lists that `given` has checked for lists joined in them.
     - `read_lists`: each input list of a step with its passages, by the list's identity.
     """
 
@@ -66,9 +67,9 @@ class FlowState:
     ) -> tuple[DocumentText, ...]:
         """Return the passages of a step's list.
 
-        `view_of` returns the documents that a copy may come from. If more of them have a text than
-        there are copies of it without an ID, it is unknown which ones were copied, and a doubt is
-        noted.
+        `view_of` returns the documents that a copy may come from. If copies have a text but no ID,
+        and more of these documents have this text than copies do, it is unknown which of them were
+        copied: a doubt is noted.
         """
         return tuple(
             passage
@@ -79,7 +80,10 @@ class FlowState:
     def _numbered(
         self, listed: DocumentList, step: Step, view_of: Callable[[DocumentCopy], StepDocuments]
     ) -> Iterator[tuple[DocumentCopy, int]]:
-        """Yield copies, each with the number of earlier copies of its text without an ID."""
+        """Yield each copy of a list with the number of earlier copies of its text without an ID.
+
+        The number is 0 for a copy with an ID, and for all copies of an uncertain list.
+        """
         counts = Counter(copy.text for copy in listed.documents if copy.id is None)
         numbers: Counter[str] = Counter()
         for copy in listed.documents:
@@ -103,10 +107,10 @@ class FlowState:
     def doubt_renewed(
         self, step: Step, new: Sequence[DocumentText], before: Iterable[DocumentText]
     ) -> None:
-        """Note a doubt if documents may be earlier documents with new IDs and words.
+        """Note a doubt if new documents may be those of `before`, with new IDs and other words.
 
-        There is no doubt for documents with a store's ID, or whose metadata links them to an
-        earlier document, as a summary to its chunk.
+        There is no doubt if one of them has an ID that no framework generated, or if metadata link
+        one of them to an earlier document, as a summary to its chunk.
         """
         if not new or not all(is_made(passage.copy) for passage in new):
             return

@@ -14,24 +14,26 @@ Path: TypeAlias = tuple[Hashable, ...]
 """
 
 ITEM = None
-"""The path part for any item of a list, since a position is not a key."""
+"""The path part for any item of a list: positions are left out, so all items have one path."""
 
 ROWS: Path = ("<rows>",)
-"""The path of an output that was read as rows of any kind; rows are documents if all are known."""
+"""The path of a call's output that was read as rows (IDs, tuples, mappings).
+
+The rows count as documents only if each of them is a known document.
+"""
 
 HITS: Path = ("<hits>",)
-"""The path of the hits that a tool returned."""
+"""The path of the search hits in a tool's result; see `tools.hits_in`."""
 
 ARTIFACT: Path = ("artifact",)
-"""The path of the documents that a tool returned beside its text, or that a user's function read.
-"""
+"""The path of documents that a tool returned beside its text, or `tool_documents` in its result."""
 
 
 class DocumentCopy(NamedTuple):
     """A copy of one document at the time of one event.
 
     - `token`: the identity of the object, which the log keeps alive, or 0 if it has none.
-    - `id`, `text`: those of the document; `text` is empty if it has none.
+    - `id`, `text`: the ID and the text of the document; None and "" if it has none.
     - `detail`: the data that the translator needs to make a `Context`: a score, metadata.
     """
 
@@ -42,16 +44,16 @@ class DocumentCopy(NamedTuple):
 
 
 copied = DocumentCopy._make
-"""Makes a `DocumentCopy` of its fields without checking names, for speed: each document is copied.
-"""
+"""Makes a `DocumentCopy` of a tuple of its four fields, faster than the class itself does."""
 
 
 class DocumentList(NamedTuple):
     """One list of documents at some place in a step's input or output.
 
-    `certain` is False for bare texts, which may or may not be documents: they count only if
-    documents with these texts are known, or if they are the call's whole output. `hits` is True for
-    a list of items that hold one document each.
+    - `certain`: False for bare texts and for rows, which may or may not be documents. Both count if
+      they are known documents; bare texts also if they are the whole output of a call in which
+      nothing was retrieved. Of the texts that a step answers from, the known documents count.
+    - `hits`: whether the documents were found in items that each hold one, such as with a score.
     """
 
     path: Path
@@ -64,8 +66,8 @@ class DocumentList(NamedTuple):
 class Step:
     """One event as a translator records it; `began` and `ended` are counters that order events.
 
-    - `id`, `parent`: those of the event and of its caller; an unknown parent means that the root
-      called the step, if there is a root.
+    - `id`, `parent`: the IDs of the event and of its caller. A step with an unknown parent was
+      called by the root, if there is a root.
     - `kind`, `name`: its kind, and its name in messages and stages.
     - `given`, `returned`: every list of documents in its input and its output, copied at the event.
     - `texts`: all text in its output, in pieces.
@@ -74,17 +76,20 @@ class Step:
     - `query`: the query that it was called with.
     - `result`: a tool's result, for the user's function that reads it.
     - `error`: why the step failed; a tool that reports a failure instead of raising failed too.
-    - `outputs`: the identities of the mapping or list that it returned and of the one that its
-      inner method returned, both kept alive; empty for a string.
+    - `outputs`: the identities of the object that it returned and of the one that its inner method
+      returned, both kept alive; empty for plain values, such as a string.
     - `callee`: the called object or tool, by identity or name, if the framework reports it.
     - `task`: the unit of work that this step is an attempt of, if the framework names it.
-    - `closed`: its input was made inside its caller or given to its caller, not by an earlier run.
-    - `tries`: its calls are alternatives or attempts: only its own success counts.
-    - `answers`: it is known to answer from its input alone.
-    - `stores`: it cuts texts for a new store, which returns them under new IDs.
-    - `group`, `branch`: steps of one caller and group run in parallel, whatever their recorded
-      times; they are ordered by their branches, such as "map:key:x" or the first of two tool calls.
-    - `reorders`: it reorders contexts for the model's attention, so its order is not a ranking.
+    - `closed`: whether its input was made inside its caller or given to its caller, and does not
+      come from an earlier run.
+    - `tries`: whether the steps that it calls are alternatives or attempts; a later success among
+      them then repairs an earlier failure.
+    - `answers`: whether it is known to answer from its input alone.
+    - `stores`: whether it cuts texts for a new store, which returns them under new IDs.
+    - `group`, `branch`: steps with the same caller and group count as parallel, even if their
+      recorded times differ; they are ordered by `branch`, such as "map:key:x" or "000000001".
+    - `reorders`: whether it reorders contexts for the model's attention, so that its order is not a
+      ranking.
     - `labels`: the framework's tags and metadata, by which adapters select steps.
     - `seconds`: when it ended, in seconds since the call began; None if that is unknown.
     """
@@ -123,7 +128,11 @@ class Step:
 
     @property
     def is_empty(self) -> bool:
-        """Whether neither documents nor texts passed through the step, as with an embedding."""
+        """Whether the step plays no part in the record, as an embedding does.
+
+        It is a chain that has ended, without documents, texts, a prompt, an error or a task, and
+        without `tries`, `answers` and `stores`.
+        """
         contents = (self.given, self.returned, self.texts, self.prompt, self.error, self.task)
         plays_a_part = self.kind != "chain" or self.tries or self.answers or self.stores
         return not (plays_a_part or any(contents) or self.ended is None)
