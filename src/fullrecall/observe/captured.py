@@ -14,7 +14,7 @@ from fullrecall.samples.sample import Sample
 class Captured(ABC):
     """The record of a block or a call.
 
-    While it is still running, it has the steps that have ended.
+    While the block or call is still running, the record has the steps that have ended so far.
     """
 
     @property
@@ -38,7 +38,7 @@ class Captured(ABC):
     def sample(self, sample: Sample | Mapping[str, Any] | None = None, /, **fields: Any) -> Sample:
         """Return a sample with the retrieval and the response of this record.
 
-        It is a copy of `sample`, or has these fields; without either, it has the record's question.
+        It is a copy of `sample` with these `fields`; without both, it has the record's question.
         If retrieval failed, or none was observed, it has a `retrieval_error`, so that scorers leave
         it unscored. Raises `InputError` for fields that do not make a sample.
         """

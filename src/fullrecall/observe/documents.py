@@ -19,15 +19,18 @@ _NO_CHANCE = 16
 """The fewest characters of a contained text; shorter texts are contained in others by chance."""
 
 _LABEL = 4
-"""Words before or behind a cut text that do not change its document: a number, a tag."""
+"""The most words in a text, for each quote in it, that belong to no document: a number, a tag."""
 
 
 class TrackedDocument:
     """One document with all its copies; `origin` is the step that retrieved it.
 
-    `sources` are that step, and the other retrievers and tools that returned the document
-    independently. `pieces` are the documents that were merged into it, with the words that it has
-    of each. `parts` are these and their own parts: it also counts as each of them.
+    - `sources`: the origin, and the other retrievers and tools that returned the document without
+      having it in their input or from an inner step.
+    - `pieces`: the documents that were merged into it, with the words that it has of each.
+    - `parts`: these documents and their own parts; a list with the merged document has these too.
+    - `from_outside`: whether a step was given it before any step returned it.
+    - `read_in`: the pieces of models' prompts that contain it.
     """
 
     def __init__(self, copy: DocumentCopy, pieces: Sequence[_Variant] = ()) -> None:
@@ -47,7 +50,7 @@ class TrackedDocument:
     def add_id_of(self, copy: DocumentCopy) -> None:
         """Add the ID of a copy.
 
-        The document is shown under the first ID, or under that of a copy with more text.
+        `id` stays the first one, unless this copy has more text than the document.
         """
         if copy.id is None or copy.id in self.ids:
             return
@@ -58,7 +61,10 @@ class TrackedDocument:
 
 @dataclass(eq=False)
 class DocumentText:
-    """A document with the text of one or several of its copies."""
+    """A document with the text of one or several of its copies.
+
+    `number` is its index among all passages of the record.
+    """
 
     document: TrackedDocument
     copy: DocumentCopy
@@ -113,11 +119,18 @@ class TrackedDocuments:
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
         """Return the passage that this is a copy of; `view` has the documents it may come from.
 
-        A copy is recognized, in this order, by its object, if its ID or its text has not changed;
-        by ID and text; by its text among the documents in view; by its text among all documents if
-        the copy has no ID; by a text in view that contains the copy's text or is contained in it. A
-        text that contains several documents becomes a document of its own, and counts as each of
-        them. If several documents have its text, `nth` selects one (from 0).
+        A copy without a text is recognized by its ID in view. Any other is recognized, in this
+        order:
+
+        - by its object, if its ID or its text has not changed;
+        - by its ID and text;
+        - by its text among the documents in view (if several have it, `nth` selects one, from 0);
+        - by its text among all documents, if the copy has no ID;
+        - by a text in view that contains the copy's text or is contained in it;
+        - by its ID, if only one document in view has it.
+
+        A text that contains several documents becomes a document of its own, and counts as each of
+        them. A copy that is not recognized becomes a new document.
         """
         cached = self._by_copy_object.get(id(copy))
         if cached is not None:
@@ -153,9 +166,10 @@ class TrackedDocuments:
     def passages_of(
         self, copy: DocumentCopy, view: StepDocuments, nth: int = 0
     ) -> tuple[DocumentText, ...]:
-        """Return the passage of a copy; if it has no ID of its own, the passages of its parts.
+        """Return the passage of a copy, or those of the documents that it merges.
 
-        Chunks with the same ID that were joined under this ID are one document.
+        The latter are returned if the copy has the merged document's whole text, and no ID or the
+        ID of only some of its parts. Parts that all have the copy's ID are chunks of one document.
         """
         passage = self.passage(copy, view, nth)
         parts = [part for part in passage.document.parts if not part.parts]
@@ -178,9 +192,9 @@ class TrackedDocuments:
         return self._by_text.get(text)
 
     def _made_of(self, pieces: Sequence[_Variant], copy: DocumentCopy) -> TrackedDocument | None:
-        """Return the document that was merged of these pieces before, or None.
+        """Return the document with this text that was merged from these pieces before, or None.
 
-        An earlier attempt may have merged them.
+        An earlier attempt may have merged them. A copy with a store's ID is a document of its own.
         """
         merged = self._by_text.get(copy.text)
         if merged is None or not is_made(copy):
@@ -205,12 +219,16 @@ class TrackedDocuments:
 
 
 class StepDocuments:
-    """The documents in view of a step.
+    """The documents in view of a step: those that its copies may come from.
 
-    It was given them, or a step inside or before it returned them. `passages` is read when it is
-    first needed, since most copies are recognized without it. A `certain` view is for copies with
-    their own IDs, made by an unknown step. Another document may have the text of such a copy, so a
-    document is recognized only if it alone overlaps the copy.
+    The step was given them, or a step inside or before it returned them. `passages` is read when it
+    is first needed, since most copies are recognized without it.
+
+    - `certain`: whether the view is for copies that have an ID and were made by an unknown step.
+      Another document may have the text of such a copy, so a document is recognized only if it
+      alone overlaps the copy.
+    - `whole`: whether a text is recognized only if it equals a document or has several whole ones,
+      and not as a cut of a document or by its ID.
     """
 
     def __init__(
@@ -243,8 +261,11 @@ class StepDocuments:
         return list(self._texts.get(text, ())) if text else []
 
     def with_text(self, text: str, nth: int = 0) -> TrackedDocument | None:
-        """Return the nth document in view with this text, or the last one if there are fewer."""
-        # In a certain view, equal texts do not prove that documents are equal.
+        """Return the nth document (from 0) in view with this text, or the last if there are fewer.
+
+        Return None if there is none, and always in a certain view.
+        """
+        # In a certain view, documents with equal texts may be different documents.
         documents = () if self._certain else self.of_text(text)
         return documents[min(nth, len(documents) - 1)] if documents else None
 
@@ -254,7 +275,10 @@ class StepDocuments:
         return self._known.first(documents[-1]) if documents else None
 
     def alone_with_id(self, own_id: str | None) -> TrackedDocument | None:
-        """Return the only document in view with this ID, even if a step has rewritten its text."""
+        """Return the only document in view with this ID, even if a step has rewritten its text.
+
+        Return None if several have it, and always in a `certain` or `whole` view.
+        """
         if own_id is None or self._certain or self._whole:
             return None
         documents = self._by_id.get(own_id, [])
@@ -283,10 +307,10 @@ class StepDocuments:
         return self._quoted([part for part in parts if len(part[0]) >= _NO_CHANCE], words)
 
     def _fullest(self, alike: Sequence[_Variant], words: str) -> list[_Variant]:
-        """Return the document with all of these words, or the parts of a merged one with them.
+        """Return the document with these words, or the parts of a merged document that they quote.
 
-        If several documents qualify, the one with the most parts counts, and the first of those. In
-        a certain view the result is empty unless they agree.
+        If several documents have the words, the one with the most quoted parts counts, and the
+        first among equals. In a certain view the result is empty if another one has other parts.
         """
         cuts = [_cut(document, words) for _, document in alike]
         fullest = max(cuts, key=len)
@@ -297,9 +321,10 @@ class StepDocuments:
     def _quoted(self, sharing: Sequence[_Variant], words: str) -> list[_Variant]:
         """Return the documents that a text quotes, each with the quoted words.
 
-        A text quotes a document if it has the whole of it, or a run of its words that it has from
-        no other document. If it has no whole document, the quotes must cover all but a few words
-        before each.
+        A text quotes a document if it has the whole document, or a run of words that it has from no
+        other document. Without a whole document in it, the result is empty if more than `_LABEL`
+        words for each quote are not quoted. In a `whole` view, only whole documents count, and at
+        least two are needed.
         """
         text = words.split(" ")
         quotes = quotes_in(text, [own.split(" ") for own, _ in sharing])
@@ -320,7 +345,7 @@ class StepDocuments:
         return [(own, document) for document, own in pieces.items()]
 
     def _alike(self, text: str) -> list[_Variant]:
-        """Return each passage in view that shares words with a text, as its words and document."""
+        """Return words and document of each passage in view that may share words with a text."""
         if not (text and self.passages):
             return []
         sharing = sorted(self._numbers.intersection(self._known.index.sharing(text)))
@@ -342,7 +367,7 @@ _Variant: TypeAlias = tuple[str, TrackedDocument]
 
 
 def _parts_in(words: str, own: str, document: TrackedDocument) -> Iterator[_Variant]:
-    """Yield a document with its words, or the parts of a merged one that is not all there."""
+    """Yield a document with its words; of a merged one not wholly in `words`, yield the parts."""
     if not document.pieces or own in words:
         yield own, document
     else:
@@ -356,7 +381,10 @@ def parts_quoted_in(text: str, merged: TrackedDocument) -> list[TrackedDocument]
 
 
 def _cut(document: TrackedDocument, words: str) -> list[_Variant]:
-    """Return the parts of a merged document that these words quote, or else the document."""
+    """Return the parts of a merged document that these words quote.
+
+    Return the document itself if they quote all of its pieces, or if it was not merged.
+    """
     text = words.split(" ")
     parts = [each for own, part in document.pieces for each in _parts_in(words, own, part)]
     quotes = quotes_in(text, [own.split(" ") for own, _ in parts])
@@ -376,7 +404,7 @@ def spaced_words(text: str) -> str:
 
 
 def _outermost(texts: Sequence[_Variant], words: str) -> list[_Variant]:
-    """Return the texts without those contained in another text that is a part of these words."""
+    """Leave out each text that is contained in another text which `words` contains."""
     parts = [own for own, _ in texts if own in words]
     return [
         (own, document)

@@ -111,8 +111,9 @@ class StepLog:
     ) -> Step | None:
         """Record the end of a step, with the lists and texts of its output, or why it failed.
 
-        `given` is the input of a step that received a stream, which is complete only when the step
-        ends or calls another step. Returns None if no step with this ID is open.
+        `given` is the input of a step that received a stream, which is known only now. Such a step
+        counts as begun when its input was complete: just before the first step that it called, or
+        now if it called none. Returns None if no step with this ID is open.
         """
         with self._lock:
             step = self._steps.get(id)
@@ -121,7 +122,7 @@ class StepLog:
             if given is not None:
                 step.given = self.reader.read(given).lists
                 now = next(self._moments)
-                # Steps that it called may have received a stream too: use the time when they began.
+                # It begins just before the steps that it called; these may have a stream too.
                 step.began = min((s.began for s in self._called.get(id, ())), default=now)
                 step.began -= _JUST_BEFORE
             step.ended = next(self._moments)

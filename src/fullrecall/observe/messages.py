@@ -35,7 +35,10 @@ _ROLES = {
 class AgentMessage(NamedTuple):
     """One message, reduced to the needed fields.
 
-    `role` is "human", "ai", "tool", "summary" or "".
+    - `role`: "human", "ai", "tool", "summary" for a text that replaced earlier messages, or "".
+    - `artifact`: the data that a tool returned beside its text.
+    - `name`, `call_id`, `failed`: of a tool's message.
+    - `calls`: the tool calls that a model asked for.
     """
 
     role: str
@@ -53,7 +56,7 @@ class AgentMessage(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """The last turn of a conversation; `messages` are those after the question."""
+    """The last turn of a conversation; `messages` are the messages after the question."""
 
     question: str | None
     answer: str | None
@@ -70,7 +73,8 @@ class Turn(NamedTuple):
 def question_of(value: object, key: str | None = None) -> str | None:
     """Return the question in an input: a text, a mapping's question, or a human's last message.
 
-    `key` is the mapping's key of the question. The result is None if the input is ambiguous.
+    `key` is the mapping's key of the question. The result is None if the input has no question, or
+    if several parts of it may be the question.
     """
     if isinstance(value, str):
         return None if value in ("", REDACTED) else value
@@ -89,7 +93,10 @@ def question_of(value: object, key: str | None = None) -> str | None:
 
 
 def _question_inside(value: Mapping[Any, Any], key: str | None) -> str | None:
-    """Return the question in the only part of an input, or the one that all parts share."""
+    """Return the question in the only value of a mapping, or in one named as in `_HOLDERS`.
+
+    If there is neither, return the question that all inner mappings share, or None.
+    """
     if len(value) == 1:
         only = next(iter(value.values()))
         return question_of(only, key) if key is None or isinstance(only, Mapping) else None
@@ -174,7 +181,7 @@ def hands_over(output: Any) -> bool:
 
 
 def messages_of(value: object) -> list[AgentMessage] | None:
-    """Parse a list of messages, each in any known form; return None for any other value."""
+    """Parse a list of messages, each in any known form; None for an empty list or another value."""
     if isinstance(value, (str, bytes, bytearray)) or not isinstance(value, Sequence) or not value:
         return None
     messages = [message_of(item) for item in value]

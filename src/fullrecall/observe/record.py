@@ -24,7 +24,7 @@ from fullrecall.samples.prompts import FoldedPrompt, Read, read_of
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
 ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
-"""Makes a context from a copy of a document and its ID; the copy lacks the ID if a step dropped it."""
+"""Makes a context from a copy of a document and its ID; a step may have dropped the copy's ID."""
 
 _DARK = 100
 """A tool's text may be documents if it has at least this many characters; a number is shorter."""

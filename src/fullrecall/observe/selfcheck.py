@@ -15,8 +15,8 @@ def incompatible(run: Callable[[], Sequence[Step]], adapter: str, *packages: str
     """Return why an adapter cannot record the installed packages; None if it can.
 
     `run` returns the steps of a call in which a retriever inside a retriever returns the documents
-    1 and 2; the call keeps the first of them, and may send it to a model. It raises if it sees
-    another difference, which only the adapter knows.
+    1 and 2; the call keeps the first of them, and may send it to a model. `run` raises an exception
+    for a difference that only the adapter can see.
     """
     try:
         difference = _difference(run())

@@ -36,7 +36,10 @@ class Span:
 
     @property
     def departure(self) -> str | None:
-        """The message of the exception by which a step left early without failing; else None."""
+        """The first message of an exception that the span recorded, or None.
+
+        A step that left early without failing has such a message, but no `error`.
+        """
         raised = (fields for name, fields in self.events if name == "exception")
         messages = (fields.get("exception.message") for fields in raised)
         return next((str(each) for each in messages if each is not None), None)
@@ -127,7 +130,7 @@ def parsed(value: object) -> Any:
 
 
 def below(attributes: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes whose names begin with a prefix and a dot, by the rest of the name."""
+    """Yield the rest of the name and the value of each attribute that begins with `prefix.`."""
     start = f"{prefix}."
     for name, value in attributes.items():
         if name.startswith(start):
@@ -135,7 +138,7 @@ def below(attributes: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any
 
 
 def numbered(attributes: Mapping[str, Any], prefix: str, kind: str) -> dict[int, dict[str, Any]]:
-    """Return the fields of attributes such as `PREFIX.0.KIND.id` by their number, in order."""
+    """Return the fields (`id`) of attributes such as `PREFIX.0.KIND.id`, by number, in order."""
     fields: dict[int, dict[str, Any]] = {}
     for name, value in below(attributes, prefix):
         position, _, field_name = name.partition(".")

@@ -52,8 +52,8 @@ class Trace:
     """The spans of a trace as a tree, numbered in the order of their events."""
 
     def __init__(self, spans: Iterable[TracedStep]) -> None:
-        # An exporter that retries may write a span twice. Spans are copied, since a block may be
-        # read while it is still running.
+        # An exporter that retries may write a span twice: the last one with an ID counts. Spans are
+        # copied, since a block may be read while it is still running, and are changed below.
         copies = (replace(span, step=replace(span.step)) for span in spans)
         self._spans = {span.step.id: span for span in copies}
         ordered = sorted(self._spans.values(), key=lambda s: (s.start, s.end, s.step.name))
@@ -86,7 +86,10 @@ class Trace:
 
     @property
     def _question(self) -> str | None:
-        """The question of the outermost span, else the only question of the retrievers."""
+        """The question of the outermost span, or else the only question of all retrievers.
+
+        None if there is neither one such span with a question nor one such question.
+        """
         tops = [top.question for top in self._tops if top.question is not None]
         if len(tops) == 1:
             return tops[0]
@@ -122,7 +125,7 @@ class Trace:
     def _root(self) -> Hashable | None:
         """The ID of the span of the whole call.
 
-        It is None if that span is a search, or if several spans are outermost.
+        It is None if that span is a retriever, a reranker or a tool, or if several are outermost.
         """
         if len(self._tops) != 1 or self._tops[0].step.kind in _SEARCHES:
             return None
@@ -130,12 +133,15 @@ class Trace:
 
     @property
     def _response(self) -> str | None:
-        """The answer of the outermost span, or None if that is a retriever or a reranker."""
+        """The answer of the only outermost span that is not a retriever or a reranker, or None."""
         responses = [top.response for top in self._tops if not top.step.retrieves]
         return responses[0] if len(responses) == 1 else None
 
     def _fill_in_texts(self, steps: Iterable[Step]) -> None:
-        """Add the texts that other steps have to documents that a step has only by ID."""
+        """Give documents without a text the text that other steps have for their ID.
+
+        An ID with several texts is left out.
+        """
         steps = list(steps)
         copies: dict[str, DocumentCopy | None] = {}
         for copy in _copies(steps):
@@ -155,7 +161,10 @@ class Trace:
             )
 
     def _move_attempts(self) -> None:
-        """Move attempts that stand beside their run with fallbacks below it, inner runs first."""
+        """Make the attempts of a run with fallbacks its calls: LangChain reports them beside it.
+
+        Runs inside other runs come first.
+        """
         beside: dict[Hashable, list[Step]] = {}
         for span in self._spans.values():
             beside.setdefault(span.step.parent, []).append(span.step)
@@ -201,10 +210,9 @@ class Trace:
         return next(problems, None)
 
     def _unknown_attributes(self) -> str | None:
-        """Name the data that instrumentors always write but no span has.
+        """Return a note on data that instrumentors always write but no span has, or None.
 
-        Return None if all is there. A single span, which the application itself made, may lack such
-        data.
+        A single span may lack such data, since the application itself may have made it.
         """
         spans = list(self._spans.values())
         chains = [span for span in spans if span.step.kind not in ("llm", *_SEARCHES)]
@@ -243,7 +251,7 @@ class Trace:
         return next((own_id for own_id in references if own_id not in texts), None)
 
     def _unseen(self) -> str:
-        """Return the reason why no call was observed."""
+        """Return the reason why no retrieval was observed."""
         failed = next((top.step.error for top in self._tops if top.step.error), None)
         return "no retriever was traced" if failed is None else f"the run failed: {failed}"
 

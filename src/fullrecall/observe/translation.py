@@ -20,19 +20,22 @@ from fullrecall.samples.identifiers import as_id
 _COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
 _HIDDEN = "its documents were hidden: OPENINFERENCE_HIDE_* is set"
 _METHOD = re.compile(r"_?a?(retrieve|postprocess_nodes|forward)|run|run_async|__call__")
-"""The methods of LlamaIndex, DSPy and Haystack that do an object's main work."""
+"""The methods of LlamaIndex, DSPy and Haystack that do an object's main work; see `source_of`."""
 
 
 @dataclass(slots=True, eq=False)
 class TracedStep:
-    """A span as a step that has no place among the other steps yet.
+    """A span translated to a step; `number_events` then sets the step's `began` and `ended`.
 
     - `start`, `end`: in nanoseconds.
+    - `remote_parent`: whether its caller is not among the spans, as in another process.
     - `has_input`, `has_output`: whether a known attribute has its input and its output;
       `has_output` is None for a span that raised instead of returning.
     - `is_inner`: whether it is the inner method of a call, such as `_retrieve` within `retrieve`.
     - `problem`: why its output is incomplete; None if it is complete.
-    - `question`, `response`, `sample_id`: those of the whole run, on the outermost span.
+    - `question`, `response`, `sample_id`: the question, the answer and the sample's ID in its
+      attributes; those of the outermost span belong to the whole run.
+    - `is_open`: whether it has not ended.
     """
 
     step: Step
@@ -90,7 +93,10 @@ class TraceValueReader(ValueReader):
     """Finds documents in JSON, in texts with nodes printed as reprs, and in framework objects."""
 
     def document(self, value: Any) -> DocumentCopy | None:
-        """Return a document of LangChain, LlamaIndex or Haystack, as JSON, repr or object."""
+        """Return a copy of a document of LangChain, LlamaIndex or Haystack; None for other values.
+
+        The document may be a JSON object, a printed repr, or an object of the framework.
+        """
         if isinstance(value, str):
             match = conventions.REFERENCE.match(value)
             return match and DocumentCopy(0, match[1] or match[2], "")
@@ -232,7 +238,10 @@ class _Translation:
         return None if self._problem else copies
 
     def _written(self) -> tuple[DocumentCopy, ...] | None:
-        """Return the documents of the attribute that lists them all; None if it may list texts."""
+        """Return the documents that one attribute, or the output, lists; None without such a list.
+
+        Also None for a list with a text that is not a printed document.
+        """
         value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
         if value is None:
             value = self._output
@@ -252,7 +261,7 @@ class _Translation:
         return f"{self._span.dropped} of its attributes were dropped: {_COUNT_LIMIT}"
 
     def _cut(self, copies: Sequence[DocumentCopy]) -> str | None:
-        """Return a note that a character limit cut values if the output ends too early, or None."""
+        """Return a note if a character limit cut the output, so that it is not JSON; else None."""
         raw = self._output
         if not isinstance(raw, str) or raw[:1] not in ("{", "["):
             return None
@@ -274,7 +283,10 @@ def source_of(name: str) -> str:
 def _single_documents(
     span: Span, prefix: str
 ) -> tuple[tuple[DocumentCopy, ...] | None, str | None]:
-    """Return the documents in numbered attributes, and why some are missing."""
+    """Return the documents in numbered attributes, and the reason why some are missing.
+
+    The documents are None if the span has no such list; the reason is None if all are there.
+    """
     fields = numbered(span.attributes, prefix, "document")
     if not fields:
         empty = span.attributes.get(prefix)
@@ -298,7 +310,7 @@ def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
 
 
 def _united(copy: DocumentCopy, other: DocumentCopy) -> DocumentCopy:
-    """Return a document, completed by the text, score and metadata of the other copy."""
+    """Return the document of a copy, with the fields that it lacks taken from the other copy."""
     own = copy.detail or Context(copy.text or None, id=copy.id)
     fields = {name: value for name, value in own.to_dict().items() if value not in ("", {})}
     return copy_of(Context(**{**other.detail.to_dict(), **fields}))

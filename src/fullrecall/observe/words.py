@@ -16,7 +16,7 @@ _WORD = re.compile(
     "\U00020000-\U0003ffff]+"
 )
 WINDOW = 6
-"""The number of words in a window: a shared window is not a coincidence."""
+"""The number of words in a window, large enough that texts do not share a window by chance."""
 
 _CHARACTERS = 16
 """The number of words in a window if each word is one character."""
@@ -31,9 +31,10 @@ class PassageIndex:
     """Passages that can be found in texts.
 
     A text contains a passage of up to six words if it has all of its words in a row. A longer
-    passage is cut into windows of six words. A text contains it if it has all of its windows, or
-    some of them at a place where it does not contain more of another passage (all, or half of its
-    windows). So two overlapping chunks are not confused, and a truncated chunk is found.
+    passage is cut into windows of six words. A text contains it if it has all of its windows. It
+    also contains it if it has only some of them, unless passages with a larger share (all of their
+    windows, or at least half) cover all the words of these windows. Two overlapping chunks are
+    therefore not confused, and a truncated chunk is found.
     """
 
     def __init__(self) -> None:
@@ -95,10 +96,14 @@ class PassageIndex:
         return {number for window in windows for number in self._windows[window]}
 
     def _passages_in(self, text: str) -> tuple[list[int], list[int], list[int]]:
-        """Return the passages in one form of a text.
+        """Return the numbers of the passages in one form of a text, as three lists.
 
-        These are the passages of which it has at least half, those of which it has a few words
-        beside others, and those whose few words others explain.
+        - The text has at least half of the passage's windows.
+        - It has fewer of them, and some of their words belong to no passage of the first list.
+        - It has fewer of them, and all of their words belong to passages of the first list.
+
+        A passage without all of its windows in the text is left out of the first list if passages
+        with all of theirs cover the same words.
         """
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
@@ -141,9 +146,10 @@ class PassageIndex:
 
 
 class Quote(NamedTuple):
-    """A run of words in a text, from `start` to `end`, and the numbers of the passages with it.
+    """A run of words in a text, and the numbers of the passages that have it.
 
-    `is_whole` is True if the run is a whole passage.
+    `start` and `end` are indexes of words, `end` excluded. `is_whole` is True if the run is a whole
+    passage.
     """
 
     start: int
@@ -155,8 +161,8 @@ class Quote(NamedTuple):
 def quotes_in(words: Sequence[str], passages: Iterable[Sequence[str]]) -> list[Quote]:
     """Return the longest run of words that a text has of each passage, in the text's order.
 
-    A run counts if a window of its words is in no longer run; a whole passage counts if one of its
-    words is in no longer run.
+    A run counts if at least as many of its words as a window has are in no longer run. A whole
+    passage counts if at least one of its words is in no longer run.
     """
     places: dict[int, dict[tuple[str, ...], int]] = {}
     quotes: dict[tuple[int, int], Quote] = {}
@@ -183,7 +189,10 @@ def quotes_in(words: Sequence[str], passages: Iterable[Sequence[str]]) -> list[Q
 def _longest_run(
     own: Sequence[str], words: Sequence[str], places: Mapping[tuple[str, ...], int], length: int
 ) -> tuple[int, int]:
-    """Return the start and the end, in a text, of the longest run of a passage's words."""
+    """Return the start and the end, in a text, of the longest run of a passage's words.
+
+    `places` has the position in the text of each window of `length` words. (0, 0) means no run.
+    """
     longest, at = (0, 0), 0
     while at + length <= len(own):
         start = places.get(tuple(own[at : at + length]))
