@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 
 def allocation(weights: Sequence[float], most: Sequence[int], n: int, *, fewest: int) -> list[int]:
-    """Return how many of `n` labels each stratum gets, by its weight and at most its `most`.
+    """Return how many of `n` labels each stratum gets.
 
-    Each gets at least `fewest`, or its `most` if that is less; then Jefferson's rule gives the next
-    label to the stratum with the largest weight per label.
+    Each stratum gets `fewest` labels, or its `most` if that is less, even if these are more than
+    `n`. Then each label goes to the stratum with the largest weight / (labels + 1), by Jefferson's
+    rule, until it has its `most`.
     """
     counts = [min(fewest, limit) for limit in most]
     for _ in range(min(n, sum(most)) - sum(counts)):

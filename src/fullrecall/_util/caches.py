@@ -24,7 +24,7 @@ list.
 
 
 class Cache:
-    """Keeps the latest values by key, up to a total size of `most`.
+    """Keeps the most recently used values by key, up to a total size of `most`.
 
     The newest value is kept even if it alone is larger. Threads may share a cache; two that request
     one key at the same time may both make its value.
@@ -58,7 +58,7 @@ class Cache:
 
 
 def remembered(characters: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
-    """Return a decorator for a function of a text that caches the values for the last texts.
+    """Return a decorator that caches a function's values for the most recently used texts.
 
     `characters` bounds the total length of the texts. Callers must not change the returned value.
     """
@@ -81,7 +81,7 @@ def remembered(characters: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
 
 
 def remembered_words(count: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
-    """Return a decorator for a function of a word that caches the values for the last `count`.
+    """Return a decorator that caches a function's values for the `count` last used words.
 
     It is faster than `remembered`; words of more than 64 characters are not kept.
     """

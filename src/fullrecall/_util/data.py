@@ -11,7 +11,7 @@ from typing import Any
 
 @cache
 def lines(name: str, package: str) -> Sequence[str]:
-    """Return the lines of a package's file, without comments."""
+    """Return the lines of a package's file that do not begin with "#"."""
     text = files(package).joinpath(name).read_text(encoding="utf-8")
     return [line for line in text.splitlines() if not line.startswith("#")]
 

@@ -28,7 +28,7 @@ def is_frame(value: object) -> bool:
     """Return whether a value is a data frame or a table of any library."""
     if isinstance(value, (list, tuple, Mapping, Iterator)) or _package(value) == "datasets":
         return False  # a Hugging Face dataset iterates over its own rows
-    # By the type: reading a lazy frame's attribute would compute its schema.
+    # Check the type, since reading a lazy frame's attribute would compute its schema.
     return any(hasattr(type(value), name) for name in ("columns", "column_names"))
 
 
@@ -167,9 +167,10 @@ def frame_rows(frame: Any) -> Iterator[FrameRow]:
 def frame_columns(
     frame: Any, names: Sequence[str] | None = None
 ) -> Iterator[tuple[range, dict[Any, Sequence[Any]], dict[int, InputError]]]:
-    """Yield chunks: the row numbers, the cells by column, and the errors of unreadable cells.
+    """Yield chunks: the 1-based row numbers, the cells by column, and errors by 0-based index.
 
-    `names` are the columns that are read; by default, all.
+    An error is that of a row with an unreadable cell; its index is that in the chunk. `names` are
+    the columns that are read; by default, all.
     """
     read = eager(frame)
     names = read.columns if names is None else names
@@ -183,7 +184,7 @@ def frame_columns(
             pairs, columns[name] = columns[name], (cells := list[Any]())
             for index, cell in enumerate(pairs):
                 cells.append(None if cell is None else dict(cell))
-                if cell is not None and len(cells[-1]) < len(cell):  # as in JSON
+                if cell is not None and len(cells[-1]) < len(cell):  # refused, as in JSON
                     problem = f"{name}: a key occurs twice in {shown(cell)}: keep one"
                     errors.setdefault(index, InputError(problem, field=name))
         yield range(start + 1, start + 1 + len(part)), columns, errors
@@ -237,7 +238,7 @@ def frame_of(
     }
     by_name = {name: [row[position] for row in cells] for position, name in enumerate(kinds)}
     schema = {name: types[kind] for name, kind in kinds.items()}
-    # narwhals does not say which library is missing
+    # import it first, since narwhals does not name a missing library
     imported(backend, backend, _EXTRAS[backend], purpose)
     return nw.from_dict(by_name, schema, backend=backend).to_native()
 

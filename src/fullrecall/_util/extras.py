@@ -9,7 +9,10 @@ from fullrecall.errors import MissingExtraError
 
 
 def imported(module: str, package: str, extra: str, purpose: str) -> Any:
-    """Import a module; if missing, raise `MissingExtraError` with the extra and its purpose."""
+    """Import a module; raise `MissingExtraError` if it is missing.
+
+    The error names the package, the extra that installs it, and the purpose.
+    """
     try:
         return import_module(module)
     except ImportError:

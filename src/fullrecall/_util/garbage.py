@@ -12,7 +12,7 @@ def age() -> None:
 
     Importing modules creates some hundred thousand lasting objects.
     """
-    if not gc.get_freeze_count():  # a program may have frozen objects of its own
+    if not gc.get_freeze_count():  # never unfreeze objects that the program froze
         gc.freeze()
         gc.unfreeze()
 

@@ -32,8 +32,8 @@ def exports(package: str) -> Mapping[str, str]:
     program built without sources, from its compiled code.
     """
     module = sys.modules[package]
-    # The source is not read by the loader: pytest's loader, which loads this package as a plug-in,
-    # has no source.
+    # Do not ask the loader for the source: pytest's loader, which loads this package as a plug-in,
+    # has none.
     source = "".join(linecache.getlines(str(module.__file__), vars(module)))
     if source:
         return {name: where for where, name in _EXPORT.findall(source)}

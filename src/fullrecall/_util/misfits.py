@@ -117,7 +117,11 @@ def _annotations(value: object) -> Iterator[tuple[str, object]]:
 
 
 def _odd(value: object, name: str, depth: int = 0) -> Misfit | None:
-    """Return whether a plain value, or an item of one, is one that Python itself trips over."""
+    """Return the problem of an odd value, or of the first odd item in it, else None.
+
+    Odd values are numbers that are infinite or have over 100 digits, texts with NUL or half
+    characters, and containers that are nested too deep.
+    """
     problem = ""
     if depth > _DEEPEST:
         problem = f"must not have more than {_DEEPEST} levels of lists"
@@ -140,7 +144,10 @@ def _odd(value: object, name: str, depth: int = 0) -> Misfit | None:
 
 
 class _Hints(dict[str, Any]):
-    """The names that annotations in some modules use, with those imported for type checkers."""
+    """A namespace in which the annotations of some modules are evaluated.
+
+    It includes the names that the modules import only for type checkers.
+    """
 
     def __init__(self, modules: Sequence[str | None]) -> None:
         super().__init__()
@@ -196,7 +203,7 @@ class _Hints(dict[str, Any]):
 
 
 def _is_of(value: object, kind: Any) -> bool:  # noqa: PLR0911 - one for each kind
-    """Return whether a value is of a class, of a number's kind, or has a protocol's names."""
+    """Return whether a value is of a type; numbers and own protocols are known by their methods."""
     if isinstance(kind, TypeVar) or kind is object:
         return True
     if kind is None or kind is NoneType:

@@ -29,7 +29,8 @@ _LONGEST_PATH = 4_096 if os.name == "posix" else 32_767
 """The most bytes of a path."""
 
 _SHOWN_OF_PATH = 500
-"""The most characters of a wrong path in a message: its last part names the file."""
+"""The most characters of a wrong path in a message: enough for the last part, which names the file.
+"""
 
 _MOST_DIGITS = 10**100
 """The smallest number that is refused: Python prints no numbers of thousands of digits, so no
@@ -65,7 +66,8 @@ _MARK = "_explains_wrong_calls"
 def public(value: T, module: str | None = None) -> T:
     """Make wrong calls of a function or class raise `ParameterError`; return other values as is.
 
-    A call that fails is compared with its signature: a wrong name, or a value of a wrong type.
+    A call that fails is compared with the signature: if it has a wrong name, or a value of a wrong
+    type, the error says so.
 
     A function is wrapped; its `__module__` becomes `module`, from which users import it, and its
     signature stays the same. A class is changed in place: its constructor, its public methods, and
@@ -99,7 +101,8 @@ def _explained(function: Any, *, is_method: bool) -> Any:
     """Wrap a function, to explain its failures by wrong arguments."""
     plain = inspect.unwrap(function)
     takes_any = plain.__code__.co_flags & inspect.CO_VARKEYWORDS
-    # Such a constructor checks all that it takes, and is called for every sample.
+    # A constructor that takes any name, such as `Sample`'s, checks all arguments itself, and is
+    # called for every sample, so it is not wrapped.
     if (takes_any and plain.__name__ in _CONSTRUCTORS) or hasattr(function, _MARK):
         return function
     explain = partial(_explain, function, is_method=is_method)
@@ -240,8 +243,8 @@ def listed(
 ) -> list[T]:
     """Return values of one kind as a list, as they are read.
 
-    Raises `ParameterError`, naming the parameter, at the first value of another kind, or at more
-    values than a program passes: a list without an end would take all memory.
+    Raises `ParameterError`, naming the parameter, at the first value of another kind, or after
+    5,000,000 values, since a list without an end would take all memory.
     """
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
         raise ParameterError(f"must be a list of {such}, got {shown(values)}", name)
@@ -273,7 +276,7 @@ def check_seconds(seconds: object, name: str) -> None:
     Infinity is allowed; any other number may be at most 2**53.
     """
     is_number = isinstance(seconds, (int, float)) and not isinstance(seconds, bool)
-    # A float cannot be as large as an int, and very large numbers cannot be added to a time.
+    # Refuse larger numbers: an int may be too large for a float, or for adding it to a time.
     if seconds is not None and not (is_number and (0 < seconds <= _LONGEST or seconds == inf)):  # type: ignore[operator]
         raise ParameterError(f"must be a number of seconds > 0 or None, got {shown(seconds)}", name)
 
@@ -289,7 +292,7 @@ def as_path(path: object, name: str = "path") -> Path:
         encoded = os.fsencode(text)
     except UnicodeEncodeError:  # half of a surrogate pair
         encoded = b"\0"
-    # A text that is too long is often the content of a file.
+    # A text that is too long is often the content of a file, so refuse it.
     names: Sequence[bytes | str] = (
         encoded.split(b"/") if os.name == "posix" else text.replace("\\", "/").split("/")
     )

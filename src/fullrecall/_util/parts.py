@@ -18,9 +18,9 @@ def rebuilt(
 ) -> T:
     """Return `value` with each part replaced for which `exchange` returns another value.
 
-    Parts are the fields of objects for which `has_parts` is true, in lists and mappings too. Only
-    objects with changes are copied; without any change, `value` itself is returned. `around` are
-    the objects that this one is a part of.
+    Parts are the fields of objects for which `has_parts` is true, and the items of lists, tuples
+    and mappings, at any depth. Only objects with changes are copied; without any change, `value`
+    itself is returned. `around` are the objects that this one is a part of.
     """
     if id(value) in around:  # an object that contains itself would be copied forever
         return value

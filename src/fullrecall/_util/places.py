@@ -45,7 +45,8 @@ def shown_path(path: object) -> str:
     authority, slash, key = rest.partition("?")[0].partition("#")[0].partition("/")
     host = authority.rpartition("@")[2]
     before, colon, port = host.rpartition(":")
-    # A password in the place of a port would be shown. The colons of an IPv6 host are in brackets.
+    # A text in the place of a port may be a password, so it is left out. The colons of an IPv6 host
+    # are in brackets.
     is_plain = not colon or port.isdigit() or host.endswith("]")
     return f"{scheme.lower()}://{host if is_plain else before}{slash}{key}"
 

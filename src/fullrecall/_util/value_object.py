@@ -11,7 +11,7 @@ from typing import Any
 
 
 class ValueObject:
-    """Base of dataclasses with `eq=False, repr=False`, in place of what these would generate.
+    """Base of dataclasses with `eq=False, repr=False`, which has the methods that they lack.
 
     `dataclass` compiles source code for each method of each class, which takes longer than
     anything else in the start of a small program.

@@ -23,7 +23,7 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def changed_by_json(line: str) -> str | None:
-    """Return what is wrong with a line of JSON that would not come back as it is; None if nothing.
+    """Return the problem of a line of JSON that would be read back changed; None without one.
 
     A text may have the two halves of a character as two surrogates, which JSON reads as the
     character. A lone surrogate comes back.

@@ -21,7 +21,7 @@ class Call(ValueObject):
     - `query`: the text with which it was called.
     - `contexts`: the contexts that it returned, best first, copied when it returned; empty if it
       returned none, None if it failed or its result cannot be read as contexts.
-    - `error`: why it failed.
+    - `error`: the reason why it failed; such a call has no contexts.
     - `children`: the calls whose contexts it received, which are the stages before it.
     - `recovered`: whether it failed, and a retry or a fallback succeeded in its place.
     - `reorders`: whether it only reorders contexts for the model's attention (LongContextReorder);
@@ -87,7 +87,7 @@ class Stage(NamedTuple):
 
 
 def failures(calls: Iterable[Call]) -> list[Call]:
-    """Return the outermost failed calls that were not recovered; the cause may be further below."""
+    """Return the failed calls that were not recovered and are not below another failed call."""
     return [call for call in failed_calls(calls) if not call.recovered]
 
 
@@ -101,7 +101,11 @@ def failed_calls(calls: Iterable[Call]) -> list[Call]:
 
 @dataclass(slots=True, eq=False, repr=False)
 class StageNode:
-    """A call of a pipeline; `name` is the name of its stage, or ""."""
+    """A call of a pipeline, and its place in it.
+
+    `above` is the call that received its contexts, None if there is none. `name` is the name of its
+    stage, "" if it is not a stage. `is_final` is True if it returned the final list.
+    """
 
     call: Call
     above: StageNode | None
@@ -115,7 +119,11 @@ class StageNode:
 
 
 def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> list[StageNode]:
-    """Return every call as a node, after its children; stages have names."""
+    """Return the calls as nodes, each after its children; the calls that are stages have names.
+
+    A call is a stage if it returned contexts, but not the final list, which is `contexts`. Attempts
+    that failed and were recovered are left out, with the calls below them.
+    """
     nodes = [node for call in calls for node in _nodes(call, None)]
     answered = [call for call in calls if call.contexts]
     answered = answered or [call for call in calls if call.contexts is not None]
@@ -147,7 +155,7 @@ def optional_text(value: object, name: str) -> str | None:
 
 
 class KnownContexts:
-    """Contexts that a saved record writes only once; elsewhere it has their positions."""
+    """Contexts that a saved record has once; elsewhere, their positions in it replace them."""
 
     def __init__(self, contexts: Sequence[Context]) -> None:
         self._contexts = contexts

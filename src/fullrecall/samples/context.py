@@ -93,7 +93,8 @@ _put_text, _put_id, _put_score, _put_metadata, _put_source, _put_start, _put_end
 CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
 """The fields of a context."""
 _values = attrgetter(*_CONTEXT_FIELDS)
-# A public class checks its arguments in one more call; contexts that are made here skip it.
+# Users call `Context` through a wrapper that explains wrong arguments; contexts that are made in
+# this module skip it, which is faster.
 _new: Any = object.__new__
 _fill = Context.__init__
 _CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}
@@ -153,7 +154,7 @@ def as_contexts(
     value: object, convert: Callable[[object], Context] = as_context
 ) -> tuple[Context, ...]:
     """Convert a list of contexts; an `InputError` names the first item that `convert` refuses."""
-    # They were converted before, for another sample or call.
+    # A tuple of contexts was converted before, for another sample or call, so it is kept.
     if type(value) is tuple and set(map(type, value)) <= {Context}:
         return value
     return tuple(each_of(as_list(value, ordered=True), convert))

@@ -11,7 +11,9 @@ from fullrecall.samples.fields import LABELS, STALE
 from fullrecall.samples.sample import Sample
 
 ANCHORS = "anchors"
-"""The key of a sample's metadata with, by reference ID, a digest and a quote of its text."""
+"""The key of a sample's metadata that has, for each reference ID, the digest and a quote of its
+text.
+"""
 
 
 class Document(NamedTuple):
@@ -34,8 +36,9 @@ def text_digest(text: str) -> str:
 class CorpusIndex:
     """An index of a corpus by ID, with its fingerprint and digests.
 
-    - `fingerprint`: 16 hex digits of all IDs and texts, in any order.
-    - `digests`: the digest of each text, by its ID. `sources`: the documents of the chunks.
+    - `fingerprint`: 16 hex digits that depend on all IDs and texts, but not on their order.
+    - `digests`: the digest of each text, by its ID.
+    - `sources`: the IDs of the documents of which the corpus has only chunks.
     - `texts`: the texts in which samples have spans, by ID.
     """
 
@@ -88,7 +91,7 @@ def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LA
 
     A group of alternatives is stale if one of them has other words, or if the corpus has none of
     them. Other words are detected if the reference has a digest, or offsets in a text. References
-    of grade 0 are never stale. `fields` are the `LABELS` that are checked.
+    of grade 0 are never stale. `fields` are the fields of references to check, of `LABELS`.
     """
     by_id = LABELS[0] in fields and _stale_id(sample, index)
     return by_id or (_stale_span(sample, index) if LABELS[1] in fields else None)
@@ -132,8 +135,8 @@ def _has_moved(context: Context, index: CorpusIndex) -> bool:
 
 
 def _hash(text: str) -> str:
-    # A lone surrogate is legal in JSON input. With 64 bits, the chance that any two of a million
-    # texts share a digest is 3 in 100 million.
+    # A lone surrogate is legal in JSON input, so it must not raise. With 64 bits, the chance that
+    # any two of a million texts share a digest is 3 in 100 million.
     from hashlib import sha256  # not before: it loads OpenSSL
 
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -63,7 +63,8 @@ class SampleField(NamedTuple):
     """The declaration of a sample's field.
 
     - `convert`: the function that converts a user's value.
-    - `other_names`: those of ragas (old), LangChain, LlamaIndex, deepeval, TREC.
+    - `other_names`: the names that ragas (older versions), LangChain, LlamaIndex, deepeval and TREC
+      have for the field.
     - `to_json`: the function that converts it to plain JSON values; None if it needs none.
     """
 
@@ -133,7 +134,7 @@ _CARRIED = frozenset(
 
 
 def translated(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Translate names of other tools to fields.
+    """Translate the names that other tools have for fields to the names of `Sample`.
 
     Raise `InputError` for unknown or conflicting names.
     """

@@ -84,7 +84,7 @@ def values_by_path(metadata: Mapping[str, Any], path: str = "") -> Iterator[tupl
 
 
 def at_path(holder: Any, path: str) -> Any:
-    """Return the field at a dotted path, unless a field has the whole path as its name."""
+    """Return the field whose name is the whole path, or else the field at the dotted path."""
     value = field_of(holder, path)
     return nested(holder, path.split(".")) if value is None else value
 
@@ -120,7 +120,7 @@ def whole_number(value: object) -> int | None:
 
 
 def first_field(row: object, names: Sequence[str]) -> Any:
-    """Return the first value that a row has under these names; None if it has none."""
+    """Return the first value, neither None nor "", that a row has under these names, or None."""
     values = (field_of(row, name) for name in names)
     return next((value for value in values if value is not None and value != ""), None)
 

@@ -47,11 +47,15 @@ def contexts_of(
 ) -> tuple[Context, ...]:
     """Return a retriever's result as contexts, in its order.
 
-    It accepts lists and other iterables of texts, of whole numbers and UUIDs (which are IDs), of
-    mappings, `Context`s and objects with an ID, a text and a score, and of pairs of one of these
-    and its score; rows of a database, with names or without: (id, text), (id, score), (id, text,
-    score); mappings of IDs to scores, in trec_eval's order; data frames; and results for one query
-    that contain such a list.
+    It accepts a list, or another iterable, of:
+
+    - texts, or whole numbers and UUIDs, which are IDs;
+    - `Context`s, mappings, and objects with an ID, a text and a score;
+    - pairs of one of these and its score;
+    - rows of a database, with names or without: (id, text), (id, score), (id, text, score).
+
+    It also accepts a mapping of IDs to scores (equal scores are in trec_eval's order), a data
+    frame, and the result for one query that contains such a list.
 
     - `id_key`: the place of each item's ID. Default: the usual names.
     - `strings_are_ids`: read strings as IDs, not as texts, if all of them look like IDs.
@@ -105,7 +109,8 @@ def _recorded(item: object) -> Context:
 
 def _is_context(row: object, names: AbstractSet[str] = CONTEXT_KEYS) -> bool:
     """Return whether a mapping has only fields of a `Context`, under these `names`."""
-    # A column of a database may hold the metadata as a text.
+    # A row of a database may have its metadata as a text; it is not a `Context`, and is parsed
+    # later.
     return (
         isinstance(row, Mapping)
         and row.keys() <= names
@@ -203,7 +208,11 @@ def _listed(result: Any) -> Iterable[object] | None:
 
 
 def _named(row: object) -> object:
-    """Return a row with lower-case names; a database row without usual names becomes a tuple."""
+    """Return a row in a form whose names are known, if there is one.
+
+    Names become lower case if only then they are known. A database row without known names becomes
+    a tuple. Other rows are returned unchanged.
+    """
     is_mapping = isinstance(row, Mapping)
     if not is_mapping and not (hasattr(row, "keys") and hasattr(row, "__getitem__")):
         return row
@@ -235,9 +244,9 @@ def _is_cell(value: object) -> bool:
 def _of_columns(rows: Sequence[Any]) -> tuple[Context, ...]:
     """Convert rows without names to contexts, by the values of their columns.
 
-    The first column of whole numbers, or of texts that look like IDs, has the IDs. Another column
-    of numbers has the scores, and the only other column of texts has the texts. Raises `InputError`
-    if this is ambiguous.
+    The first column of whole numbers, or of texts that look like IDs, has the IDs. The only other
+    column of numbers has the scores, and the only other column of texts has the texts. Raises
+    `InputError` if this is ambiguous.
     """
     if len(set(map(len, rows))) > 1:
         raise InputError("expected rows of one width", field="retrieved_contexts")
@@ -288,7 +297,11 @@ def _columns(result: Mapping[str, Any]) -> list[object]:
 
 
 def _text(row: object) -> str | None:
-    """Return a row's only text, or None; raise `InputError` if two names have different texts."""
+    """Return a row's only text, or None.
+
+    For an object with a `text`, this is the text. Raises `InputError` for any other row in which
+    two names have different texts.
+    """
     texts = [value for name in TEXTS if isinstance(value := field_of(row, name), str)]
     if not texts:
         get_content = getattr(row, "get_content", None)  # LlamaIndex

@@ -105,7 +105,8 @@ _FORMS = ("name", "+1")
 def id_at(item: Any, id_key: IdKey) -> Any:
     """Return an item's value at `id_key`; raise `InputError` if it has none.
 
-    A path begins with a field of the item, or else with a key of its metadata.
+    A path begins with a field of the item, or else of its metadata or inner document. For a
+    `Context`, the metadata comes first.
     """
     holders = [item, *(field_of(item, own) for own in (*METADATA, *INNER))]
     if isinstance(item, Context):
@@ -120,7 +121,7 @@ def id_at(item: Any, id_key: IdKey) -> Any:
         return value
     if callable(id_key):
         raise InputError(f"id_key returned None for a context: {shown(item)}")
-    # Only the names, so that a thousand samples share one reason.
+    # Name only the fields, not their values, so that a thousand samples share one reason.
     paths = [*islice(field_paths(item), MOST_SHOWN)]
     has = f"it has {', '.join(map(repr, paths))}" if paths else unreadable(item)
     raise InputError(f"a context has nothing at {id_key!r}: {has}")

@@ -21,7 +21,7 @@ from fullrecall.errors import InputError
 
 
 def as_id(value: object) -> str:
-    """Return `value` as an ID; a blank value gives "".
+    """Return `value` as an ID, which is a `str`; an empty text stays "".
 
     Raises `InputError` for a value that cannot be an ID.
     """
@@ -47,8 +47,9 @@ _MOST_UNCASED = 20
 def looks_like_id(value: object) -> bool:
     """Return whether a value looks like an ID: a whole number, a UUID, or a short word.
 
-    A word has no whitespace, at most 200 characters, no mark that ends a sentence, and at most 20
-    letters of scripts without case, which write sentences without a space.
+    A word has no whitespace and at most 200 characters. If it is not ASCII, it has no mark that
+    ends a sentence and at most 20 letters of scripts without case, which write sentences without a
+    space.
     """
     if isinstance(value, str):
         if not 0 < len(value) <= _LONGEST_ID or len(value.split()) != 1:
@@ -110,7 +111,7 @@ def bounded(items: Iterable[Any]) -> list[Any]:
 
 def as_listed_ids(value: object) -> tuple[str | None, ...]:
     """Return retrieved IDs in rank order; None for a context without an ID, or with a blank one."""
-    is_plain = type(value) is list or type(value) is tuple  # checked before a copy
+    is_plain = type(value) is list or type(value) is tuple  # a plain list need not be copied
     ids: Any = value if is_plain else as_list(value, ordered=True)
     texts = as_texts(ids)
     if texts is not None and all(texts):

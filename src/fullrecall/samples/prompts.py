@@ -60,7 +60,7 @@ def read_of(context: Context, prompts: Sequence[FoldedPrompt]) -> Read | None:
 
 
 _RUN = 32
-"""The fewest common characters that are not chance, as in `SpanRecall`."""
+"""The fewest consecutive common characters that are not chance, as in `SpanRecall`."""
 
 
 def _in_part(text: str, prompts: Sequence[Sequence[str]]) -> Read:
@@ -71,7 +71,7 @@ def _in_part(text: str, prompts: Sequence[Sequence[str]]) -> Read:
 
 
 def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
-    """Return whether a text is split into parts that are in different prompts, in order."""
+    """Return whether prompts have a text in parts, each in another prompt than the last."""
     at, last = 0, None
     while at < len(text):
         longest, where = 0, None

@@ -22,8 +22,8 @@ class Claim(NamedTuple):
 class Reference(NamedTuple):
     """One target: at least one of the IDs in `any_of` must be retrieved.
 
-    `grade` is its relevance: it counts in recall if it is at least `min_grade`, and is the gain in
-    nDCG.
+    `grade` is its relevance: the target counts in recall if its grade is at least the scorer's
+    `min_grade`, and the grade is its gain in nDCG.
     """
 
     any_of: tuple[str, ...]
@@ -122,7 +122,7 @@ def _one_or_many(value: object) -> list[object]:
 def _members(items: list[object]) -> tuple[str, ...]:
     """Return the IDs of an any-of group.
 
-    Raise `InputError` if one may be a page number of another.
+    Raises `InputError` if texts are mixed with numbers, which may be a document and its page.
     """
     if len({isinstance(item, str) for item in items}) > 1:
         raise InputError(
@@ -228,7 +228,7 @@ def _forbidden_context(item: object) -> Context:
 
 
 def as_superseded(value: object) -> Mapping[str, str]:
-    """Return the superseded IDs, each with its final successor."""
+    """Return the superseded IDs, each with its final successor; raise `InputError` for a cycle."""
     if not isinstance(value, Mapping):
         raise InputError(f'expected a mapping {{"old": "new"}}, got {shown(value)}')
     successors = {_id(old): _id(new) for old, new in value.items()}

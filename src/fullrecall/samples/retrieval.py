@@ -67,13 +67,13 @@ class Retrieval(ValueObject):
     - `response`: the application's answer.
     - `read`: for each final context, whether the model's prompt had it: "yes", "partly" or "no";
       None for a context without text; None for all if no prompt was observed.
-    - `error`: the reason why this cannot be measured, such as a failed call.
+    - `error`: the reason why the retrieval cannot be measured, such as a failed call.
     - `retrieved`: all retrieved contexts, in the order of the calls, whether or not a later step
       dropped them; None if only the final list is known.
     - `call_numbers`: for each final context the 1-based number of the call that first returned it,
       failed calls included; None if that is unknown.
-    - `seconds`: for each final context, the end of that call in seconds since the beginning; None
-      if it is unknown, for one context or for all.
+    - `seconds`: for each final context, the seconds from the beginning of the retrieval to the end
+      of the call that first returned it; None if they are unknown, for one context or for all.
     - `other_ids`: by the ID of a context, the IDs that the same document had at other steps. A
       reference may name any of them.
     - `part_ids`: by the ID of a context, the IDs of the documents that a step merged into it. A
@@ -170,8 +170,9 @@ class Retrieval(ValueObject):
     def named(self, wanted: Collection[str]) -> Retrieval:
         """Return the same record, in which contexts have the wanted IDs of their documents.
 
-        A context whose document has no wanted ID keeps its own. A merged context becomes one
-        context for each wanted ID of its parts.
+        `wanted` are the IDs of references, and the forbidden ones. A context whose document has no
+        wanted ID keeps its own ID. A merged context becomes one context for each wanted ID of its
+        parts.
         """
         names: dict[str | None, tuple[str, ...]] = {}
         for own_id, other_ids in self.other_ids.items():
@@ -416,7 +417,10 @@ def _one_each(
     contexts: tuple[Context, ...] | None,
     check: Callable[[Any, str], Any],
 ) -> tuple[Any, ...] | None:
-    """Return one checked value for each context, or None for None; check equal values once."""
+    """Return one checked value for each context, or None for None.
+
+    A value that all contexts share is checked once.
+    """
     if values is None:
         return None
     listed = as_list(values, ordered=True)

@@ -146,7 +146,7 @@ class Sample(ValueObject):
 
         @cached_property
         def reference_context_ids(self) -> tuple[Reference, ...] | None:
-            """The references; single IDs are converted to `Reference`s at each reading."""
+            """The references; single IDs are converted to `Reference`s at the first reading."""
             return None if self.single_ids is None else self.single_ids.references
 
     def _part_single_ids(self) -> None:
@@ -185,7 +185,10 @@ class Sample(ValueObject):
             values["retrieved_context_ids"] = tuple([context.id for context in contexts])
 
     def _check_forbidden(self) -> None:
-        """Replace references by their successors; raise `InputError` for one that is forbidden."""
+        """Replace superseded reference IDs by their successors.
+
+        Raises `InputError` for a reference that is forbidden.
+        """
         references = [context for group in self.reference_contexts or () for context in group]
         contradicting = [text for text in self.forbidden_contexts or () if text in references]
         if contradicting:
@@ -268,8 +271,8 @@ class Sample(ValueObject):
     def identified(self, id_key: IdKey) -> Sample:
         """Return this sample with the IDs that its retrieved contexts have at `id_key`.
 
-        In a record, a context without the field has no ID. Raises `InputError` for any other
-        context without the field, and for a sample with IDs but without contexts.
+        If the sample has a `retrieval`, a context without the field gets no ID. If it has none,
+        such a context raises `InputError`, and so does a sample with IDs but without contexts.
         """
         from fullrecall.samples.id_keys import ids_alone, named_by  # IDs alone need no `id_key`
 
@@ -332,7 +335,8 @@ class Sample(ValueObject):
         """The retrieved contexts, even if only their IDs are known; None if unknown."""
         if self.retrieved_contexts is not None or self.retrieved_context_ids is None:
             return self.retrieved_contexts
-        # A context without an ID becomes an empty one, so that it keeps its rank.
+        # A context without an ID becomes one with an empty text, so that later contexts keep their
+        # ranks.
         return [Context(id=name) if name else Context("") for name in self.retrieved_context_ids]
 
     @property
