@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fullrecall.cli.overview import CommandTable
 
 _USUAL = {"--metric": "--measure", "--metrics": "--measure", "--top-k": "--k", "--topk": "--k"}
-"""Options under their names in other tools."""
+"""Names of options in other tools, each with the option's name here."""
 
 
 class Command(TyperCommand):
@@ -49,11 +49,11 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; errors are printed with the names of options."""
-        from fullrecall.cli.console import reporting  # The command has loaded this module already.
+        from fullrecall.cli.console import reporting  # The command has loaded it already.
 
         options = [one for one in self.params if one.param_type_name == "option"]
         words = [*ctx.command_path.split(), *ctx.meta.get("fullrecall.words", ())]
-        flags: dict[str | None, str] = {"fields": "--field"}  # There is one --field for each field.
+        flags: dict[str | None, str] = {"fields": "--field"}  # Each --field is one of the fields.
         flags |= {one.name: min(one.opts, key=_is_short) for one in options}
         with reporting(flags, words):
             return super().invoke(ctx)
@@ -71,7 +71,7 @@ class Command(TyperCommand):
             record = parameter.get_help_record(ctx)
             section = getattr(parameter, "rich_help_panel", None) or "Options"
             if record is not None and parameter.param_type_name == "argument":
-                # This record has the Python type beside the name, which does not help users.
+                # Leave out the Python type beside the name, which does not help users.
                 section, record = "Arguments", (parameter.metavar or "", record[1])
             if record is not None:
                 sections.setdefault(section, []).append(record)

@@ -43,7 +43,8 @@ _MODULES = {
 class EnvironmentCheck(NamedTuple):
     """One checked part; `advice` tells how to install or repair it.
 
-    A missing extra is not a failure.
+    A missing package of an extra is "not installed"; a missing package that is required, or one
+    that cannot be imported, is "broken".
     """
 
     group: str

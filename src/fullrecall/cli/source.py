@@ -123,7 +123,7 @@ def corpus_of(path: Path | None) -> Iterable[Context] | None:
 
 
 def joined_with(samples: Iterable[Sample], references: Path) -> Joined:
-    """Return the samples with their references; errors in these name their file."""
+    """Return the samples with their references; errors in the references name their file."""
     try:
         return datasets.with_references(samples, datasets.read(references))
     except InputError as error:

@@ -29,7 +29,7 @@ _TELLING = [mark.split()[0] for mark in _MARKS] + [word for kind, _ in _TOGETHER
 """Parts of words; a text without any of them gives no hint."""
 
 _harmless: set[str] = set()
-"""Words of earlier texts that have none of `_TELLING`; most words of a text are among them."""
+"""Words of earlier texts that contain nothing of `_TELLING`; texts of such words need no search."""
 _MOST_HARMLESS = 50_000
 _LONGEST_WORD = 64
 
@@ -41,8 +41,8 @@ def seems_to_instruct(text: str) -> bool:
         return False
     folded = text.lower()
     if not text.isascii():
-        # Readers see no difference in fullwidth letters and zero-width marks, which would hide
-        # words.
+        # Fullwidth letters and zero-width marks would hide words from this search, but not from a
+        # model.
         folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
     # Most texts contain no pair of words, and their sentences need no check.
     return _has(folded, _MARKS) or any(

@@ -144,7 +144,7 @@ class LLMJudge(Exchange, FactByFact):
         raise JudgeError(f"the text could not be split into {kind}: {problem}")
 
     def _remembered(self, key: _SplitKey, heard: Sequence[Completion]) -> tuple[Completion, ...]:
-        """Keep the first completions for a text and return them; drop the oldest texts."""
+        """Keep the first completions for a text and return them; drop old texts over the limit."""
         first = self._splits.setdefault(key, tuple(heard))
         with suppress(KeyError, RuntimeError, StopIteration):  # another thread may drop it first
             while len(self._splits) > _MOST_SPLITS:

@@ -22,7 +22,7 @@ _CONTEXTS = re.compile(r'contexts:\n(?:\d+ ".*"\n)+')
 class AnthropicChatModel(RemoteModel):
     """A model behind Anthropic's Messages API.
 
-    - `model`: its name there. `base_url`: the endpoint, None for ANTHROPIC_BASE_URL or
+    - `model`: its name at the endpoint. `base_url`: the endpoint, None for ANTHROPIC_BASE_URL or
       Anthropic's own. A user and password in the URL are sent as basic authorization.
     - `api_key`: None reads ANTHROPIC_API_KEY; your own endpoint may need none.
     - `temperature`: None sends none.
@@ -30,9 +30,9 @@ class AnthropicChatModel(RemoteModel):
     - `options`: more fields of the request, such as `top_k` or `max_tokens` (default 8,192, as
       the API requires a number), and the client's own `extra_headers` and `extra_query`.
       `cache_control` marks the contexts, which several requests share, for the prompt cache.
-      Fields that the endpoint rejects are left out as `OpenAIChatModel` does.
+      Fields that the endpoint rejects are left out, as by `OpenAIChatModel`.
     - `timeout`: seconds for one request, from the first byte sent to the last byte read. The
-      client's own retries are off: the driver of the model retries and counts the requests.
+      client's own retries are off: fullrecall retries and counts the requests.
 
     Replies are bounded, redirects are not followed, and secrets are removed, as in
     `OpenAIChatModel`.

@@ -94,8 +94,8 @@ class Completion:
     """A model's answer, or a `failure` with its `detail` in the words of its source.
 
     A reply that was cut off may still hold whole verdicts in its `text`. `requests` is the number
-    of requests sent for it, including failed requests and retries; drivers fill it in. `wait` is
-    the seconds that the endpoint asks to wait before the next request; None if it asks for no wait.
+    of requests sent for it, including failed requests and retries; fullrecall fills it in. `wait`
+    is the seconds that the endpoint asks to wait before the next request; None if it asks for none.
     """
 
     text: str
@@ -142,9 +142,9 @@ class Completion:
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """A model that completes chats. It may raise any exception: drivers handle them.
+    """A model that completes chats. Any exception that it raises counts as a failed request.
 
-    Drivers retry, so turn off the retries of a client. A model that keeps connections for each
+    fullrecall retries, so turn off the retries of a client. A model that keeps connections for each
     event loop may have an `async def aclose(self)` that closes the connections of the running loop;
     `evaluate` calls it before its own loop ends.
     """

@@ -21,7 +21,7 @@ _BY_STATUS = {
     403: Failure.DENIED,
     404: Failure.UNKNOWN,
     408: Failure.TIMEOUT,
-    409: Failure.SERVER,  # clients read this status as an unavailable lock
+    409: Failure.SERVER,  # clients retry it, as a lock that is not available yet
     425: Failure.RATE_LIMIT,
     429: Failure.RATE_LIMIT,
 }

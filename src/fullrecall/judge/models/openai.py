@@ -16,8 +16,8 @@ from fullrecall.judge.models.retries import tokens_used
 class OpenAIChatModel(RemoteModel):
     """A model behind an OpenAI-compatible endpoint.
 
-    - `model`: its name there. `base_url`: the endpoint, None for OPENAI_BASE_URL or OpenAI's own. A
-      user and password in the URL are sent as basic authorization.
+    - `model`: its name at the endpoint. `base_url`: the endpoint, None for OPENAI_BASE_URL or
+      OpenAI's own. A user and password in the URL are sent as basic authorization.
     - `api_key`: None reads OPENAI_API_KEY; local servers need none.
     - `temperature`: None sends none.
     - `schema`: send the JSON schema of the answer.
@@ -27,14 +27,14 @@ class OpenAIChatModel(RemoteModel):
       `max_completion_tokens`. `adjustments` reports it. A request that is rejected without naming a
       field, or that fails because of the schema's grammar, is sent again without the schema.
     - `timeout`: seconds for one request, from the first byte sent to the last byte read. The
-      client's own retries are off: the driver of the model retries and counts the requests.
+      client's own retries are off: fullrecall retries and counts the requests.
 
     At most 2 MiB of a reply are read, and redirects are not followed. Secrets (the key, and those
     in `base_url`, `extra_headers` and `extra_query`) are removed from replies and errors before
     any other code sees them.
 
     Requests use the client's `post`, which takes two thirds of the CPU time of
-    `chat.completions.create`; tools that trace the latter do not see them.
+    `chat.completions.create`; tools that trace `create` do not see these requests.
 
     Raises `MissingExtraError` without the `openai` package, `ParameterError` without a key if
     OpenAI's own endpoint is used, and for an option that a parameter already sets, such as

@@ -72,7 +72,7 @@ def _redact_record(record: logging.LogRecord) -> bool:
         import logging
 
         trace = logging.Formatter().formatException(record.exc_info)
-        # A formatter prints `exc_text` as it is, but rebuilds it if there is an `exc_info`.
+        # Formatters print `exc_text`, but rebuild it with its secrets if there is an `exc_info`.
         record.exc_text, record.exc_info = redacted(trace), None
     return True
 
@@ -143,7 +143,7 @@ def names_secret(name: str) -> bool:
 
 
 def hide_environment(package: str, environment: Mapping[str, str]) -> None:
-    """Hide a client's keys in the environment, and the passwords of proxies."""
+    """Hide a client's secrets in environment variables, and the passwords of proxies."""
     own = f"{package.upper()}_"
     hide_values({name: value for name, value in environment.items() if name.startswith(own)})
     for proxy in getproxies().values():

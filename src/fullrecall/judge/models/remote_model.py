@@ -65,7 +65,7 @@ shortened only after secrets are removed, so that no secret is cut in two.
 """
 
 _FROM_ENVIRONMENT = {"api_key": "API_KEY", "base_url": "BASE_URL", "options": "CUSTOM_HEADERS"}
-"""Fields that may hold secrets, with the environment variables that set them too."""
+"""Fields that may hold secrets, with the ends of the environment variables that also set them."""
 
 _NO_KEY = "none"
 """The key for a server that needs none, since clients require a key."""
@@ -119,7 +119,7 @@ class RemoteModel(ABC):
     """Fields that options must not set, since parameters or the judge set them."""
 
     defaults: ClassVar[Mapping[str, Any]] = {}
-    """Options that the endpoint requires."""
+    """Options that the endpoint requires, with their default values."""
 
     def __post_init__(self) -> None:
         self._check_fields()
@@ -363,7 +363,7 @@ class RemoteModel(ABC):
 
 def _check_address(base_url: str) -> None:
     if not base_url.startswith(("http://", "https://")):
-        # Before an @, any character may belong to a password.
+        # Show no address with an @, since any character before it may belong to a password.
         address = "another address" if "@" in base_url else repr(redacted(base_url))
         raise ParameterError(f"must begin with http:// or https://, got {address}", "base_url")
     try:

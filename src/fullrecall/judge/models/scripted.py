@@ -53,7 +53,7 @@ class ScriptedChatModel:
 
 
 def _echoing(text: str, request: ChatRequest) -> str:
-    """Return a reply with the beginning of its target added to each verdict as `begins`."""
+    """Return a reply in which each verdict repeats the text of its target as `begins`."""
     if '"begins"' in text:
         return text
     *_, listed = _LISTS.split(request.messages[-1].content)

@@ -188,8 +188,8 @@ class Portal:
                 self._thread.start()
                 self._pid, self._loop, self.closing = os.getpid(), loop, []
                 self._ending = finalize(self, _end, self._loop, self.closing, self._pid)
-                # At exit the loop's daemon thread is no longer running, and could not run `_end`'s
-                # call.
+                # Do not call `_end` at exit: the loop's daemon thread no longer runs then, so it
+                # would close nothing.
                 self._ending.atexit = False
             return self._loop
 
@@ -219,4 +219,4 @@ async def closed(closing: Iterable[Closing]) -> None:
     with suppress(Exception):
         async with asyncio.timeout(_CLOSING_SECONDS):
             await asyncio.gather(*(close() for close in closing), return_exceptions=True)
-            await asyncio.sleep(0)  # a transport closes in the loop's next iteration
+            await asyncio.sleep(0)  # transports close in the loop's next iteration
