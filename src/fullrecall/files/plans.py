@@ -36,7 +36,10 @@ _METADATA = "metadata."
 
 
 class Doubt(NamedTuple):
-    """A field that the columns do not determine: the reason, and the paths that may hold it."""
+    """A field whose path the columns do not determine: the reason, and the paths that may hold it.
+
+    The field "rows" means the path of the rows.
+    """
 
     field: str
     why: str
@@ -44,17 +47,22 @@ class Doubt(NamedTuple):
 
 
 IN_MEMORY = ("rows", "samples")
-"""Stand-ins for a file's name in messages about rows in memory."""
+"""The words that messages about rows in memory have in place of a file's name."""
 
 
 @dataclass(frozen=True, repr=False)
 class ReadPlan:
     """How a file is read: the path of its rows, and of each field in a row.
 
-    It prints as a call of `read`, on the command line as options. `doubts` are the fields that the
-    columns do not determine; `read` follows a plan without doubts, which is `certain`. `metadata`
-    are the columns that no field uses, `left_out` the dropped columns. `format` is the tool that
-    has these columns.
+    It prints as a call of `read`, on the command line as options.
+
+    - `fields`: the path of each field; `rows`: the path of the rows in a record, if these are not
+      the records themselves.
+    - `doubts`: the fields whose path the columns do not determine. `read` follows a plan only if
+      there is no doubt: the plan is then `certain`.
+    - `metadata`: the columns that no field uses, which become metadata.
+    - `left_out`: the columns that are dropped.
+    - `format`: the tool whose files have these columns; None for no known tool.
     """
 
     fields: Mapping[str, str]
@@ -67,18 +75,18 @@ class ReadPlan:
 
     @property
     def certain(self) -> bool:
-        """Whether the columns determine every field."""
+        """Whether the plan has no doubts, so that `read` follows it."""
         return not self.doubts
 
     @property
     def is_plain(self) -> bool:
-        """Whether every column has the name of a field."""
+        """Whether every column has the name of the field that it is used for."""
         named = all(FIELDS.get(path) == name for name, path in self.fields.items())
         return named and not self.metadata and not self.left_out
 
     @property
     def line(self) -> Mapping[str, str]:
-        """The path of each field; a field in doubt has its only proposal, or `?`."""
+        """The path of each field; a field in doubt has its only possible path, or else `?`."""
         doubted = {
             each.field: each.paths[0] if len(each.paths) == 1 else "?" for each in self.doubts
         }
@@ -91,7 +99,7 @@ class ReadPlan:
 
     @property
     def call(self) -> str:
-        """The call of `read`, or the user's command, extended by the options of this plan."""
+        """The call of `read` or `from_rows` for this plan, or the user's command with options."""
         if (typed := naming.typed()) is not None:
             from shlex import quote
 
@@ -104,7 +112,7 @@ class ReadPlan:
         return f"read({self.file!r}{rows}, fields={dict(self.line)!r})"
 
     def choices(self) -> list[ReadPlan]:
-        """Return a plan for each path of the first field with several, or only this plan."""
+        """Return a plan for each path of the first doubt with several paths, else this plan."""
         several = next((each for each in self.doubts if len(each.paths) > 1), None)
         if several is None:
             return [self]
@@ -113,7 +121,7 @@ class ReadPlan:
         return [replace(self, doubts=[each, *others]) for each in chosen]
 
     def explained(self) -> Iterator[str]:
-        """Yield a line for each doubt, and one for the columns that no field uses."""
+        """Yield lines for the doubts, the format, and the columns that no field uses."""
         for doubt in self.doubts:
             choices = f" (perhaps {' or '.join(doubt.paths)})" if doubt.paths else ""
             yield f"{doubt.field}=?: {doubt.why}{choices}"
@@ -125,18 +133,18 @@ class ReadPlan:
 
     @cached_property
     def paths(self) -> Mapping[str, RowPath | Condition]:
-        """The path of each field."""
+        """The path of each field, parsed."""
         return {name: path_of_field(name, text) for name, text in self.fields.items()}
 
     @cached_property
     def taken(self) -> frozenset[str]:
-        """The columns that are not metadata; one that is compared with a text stays metadata."""
+        """The columns that do not become metadata; a column compared with a text does."""
         return frozenset(("metadata",)).union(self.left_out, taken_by(self.fields))
 
     def sample(self, row: RawRow, id_key: IdKey | None = None) -> Sample:
         """Return the sample of a row.
 
-        Raise `InputError`, with the field but no line, if it is wrong.
+        Raises `InputError`, with the field but no line, if the row is not a sample.
         """
         cells: dict[str, Any] = {}
         metadata: dict[str, Any] = {}
@@ -158,7 +166,7 @@ class ReadPlan:
         contexts = cells.get("retrieved_contexts")
         if id_key is not None and contexts is not None:
             cells["retrieved_contexts"] = contexts_of(contexts, id_key=id_key)
-            cells.pop("retrieved_context_ids", None)  # These IDs are not those at `id_key`.
+            cells.pop("retrieved_context_ids", None)  # not the IDs at `id_key`
         elif id_key is not None and cells.get("retrieved_context_ids") is not None:
             raise ids_alone()
         elif isinstance(contexts, (list, tuple)) and _are_hits(contexts):
@@ -183,7 +191,7 @@ class ReadPlan:
     def metadata_of(
         self, row: RawRow, own: Any, named: Mapping[str, Any]
     ) -> Mapping[str, Any] | None:
-        """Return a row's metadata: its own, unused columns, and named values; or None."""
+        """Return a row's metadata: its own, its unused columns and `named`; None if it is empty."""
         own = opened(row.get("metadata") if own is None else own)
         metadata = dict(own) if isinstance(own, Mapping) else {}
         if own is not None and not isinstance(own, Mapping) and not is_missing(own):
@@ -194,7 +202,7 @@ class ReadPlan:
 
     @staticmethod
     def _truth(field: str, path: Condition, row: RawRow) -> object:
-        """Return whether a condition holds for a row; None if the row lacks its path."""
+        """Return whether a condition holds for a row; None if the row has no value at its path."""
         value = path.value(row)
         if value is None or (path.pattern is None and is_missing(value)):
             return None
@@ -224,7 +232,10 @@ _SPEAKERS = {"agent": "assistant", "bot": "assistant", "customer": "user"}
 
 
 def _last_question(value: list[Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the last question of a conversation, with the turns before it as metadata."""
+    """Return the last question of a conversation, and the turns before it as metadata.
+
+    Without a question, returns the conversation itself, and no metadata.
+    """
     from fullrecall.observe.messages import messages_of  # Most files do not need this module.
 
     turns = [
@@ -256,7 +267,8 @@ class Given(NamedTuple):
     """The parts of a plan that the user gives: the path of the rows, and the paths of fields.
 
     Columns in `left_out` are dropped. Fields in `unguessed` are not guessed. `sought` is the field
-    that every scorer needs; a column that may hold it is used for it, even if that is uncertain.
+    that every scorer needs, if there is one: the only column that may hold IDs is used for it,
+    although it may hold something else.
     """
 
     rows: str | None = None
@@ -272,7 +284,10 @@ class Given(NamedTuple):
         fields: Mapping[str, str | None] | None,
         rename: Mapping[str, str | None] | None,
     ) -> Given:
-        """Return the parts that the options of `read` give; `ParameterError` for wrong options."""
+        """Return the parts that the options of `read` give.
+
+        Raises `ParameterError` for options of wrong types, names or paths.
+        """
         _check_types(rows, {"fields": fields, "rename": rename})
         pairs = [(name, path, "fields") for name, path in (fields or {}).items()]
         left_out = {column for column, field in (rename or {}).items() if field is None}
@@ -316,7 +331,9 @@ NOTHING_GIVEN = Given()
 
 
 def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
-    """Return the plan of columns that are named like fields or named by the user; guess nothing.
+    """Return a plan of the columns that have the names of fields, or paths from the user.
+
+    No other column is used; these are left out.
 
     Raises `InputError` for two columns of one field, and for a given column that is missing.
     """
@@ -337,13 +354,13 @@ def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
 
 
 def nothing_at(path: str, columns: Iterable[str]) -> InputError:
-    """Return the error for a path that no row has."""
+    """Return the error for a path at which no row has a value."""
     listed = ", ".join(map(repr, columns))
     return InputError(f"no row has anything at {path!r}: the columns are {listed}", field=path)
 
 
 def doubtful(plan: ReadPlan, columns: Sequence[str]) -> InputError:
-    """Return the error that shows a plan with its doubts."""
+    """Return the error that shows a plan with its doubts, and the calls that may resolve them."""
     choices = plan.choices()
     advice = "this reads it, if the proposals are right"
     if len(choices) > 1:
@@ -363,7 +380,7 @@ def doubtful(plan: ReadPlan, columns: Sequence[str]) -> InputError:
 
 
 def _unretrieved(plan: ReadPlan) -> Iterator[str]:
-    """Yield the columns that may hold retrieved contexts, if the plan has no such field."""
+    """Yield a line that asks for the column of the retrieved contexts, if the plan has none."""
     doubted = {path for each in plan.doubts for path in each.paths}
     others = [column for column in plan.metadata if column not in doubted]
     if others and not {"retrieved_contexts", "retrieved_context_ids"} & plan.line.keys():

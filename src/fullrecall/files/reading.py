@@ -1,4 +1,4 @@
-"""`read` and `plan_of`: read files by their names and the columns of their first rows."""
+"""`read` and `plan_of`: read samples from files, by a plan of their columns."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def read(
 
     The file's name ends in `.jsonl`, `.ndjson`, `.json`, `.yaml`, `.yml`, `.csv`, `.tsv` or
     `.parquet`, all but the last also with `.gz`; `format`, one of these without the dot, overrides
-    it. Rows and fields are found by the names and values of the columns (`plan_of`); well-known
-    tools and benchmarks are recognized by their columns. If that leaves a doubt, the error shows
-    the plan, and `rows` and `fields` resolve it:
+    the name. Rows and fields are found by the names and values of the columns (`plan_of`);
+    well-known tools and benchmarks are recognized by their columns. If a field remains in doubt,
+    the error shows the plan, and `rows` and `fields` resolve the doubt:
 
     - `rows`: the path of the rows in the file: `questions[]`, `data[].paragraphs[].qas[]`; `*` for
       the values of a mapping, each with its key in `key`; `*.qas[]` for a list in each; `[label=E]`
@@ -72,7 +72,7 @@ def read(
     - `rename`: columns with their fields (`{"their_column": "our_field", "junk": None}`; None
       leaves the column out).
     - `id_key`: the place of a retrieved context's ID: a dotted path, a template
-      (`{source}#{page}`), or a function of it.
+      (`{source}#{page}`), or a function that takes the context.
     - `other_tools`, `tool_documents`: those of `from_spans`, for files of traces.
 
     Columns that no field uses become metadata. A list in a CSV cell is JSON, Python's notation, or
@@ -122,9 +122,10 @@ def plan_of(
 ) -> ReadPlan:
     """Return the plan by which `read` reads a file, guessed from its columns.
 
-    It prints as a call of `read`. `plan.certain` says whether `read` follows it; otherwise
-    `plan.doubts` are the fields that the columns do not determine. `rows` and `fields` are those of
-    `read`; the plan adds the rest. Raises `InputError` for a file that has no rows.
+    The plan prints as a call of `read`. `plan.certain` says whether `read` follows it; if not,
+    `plan.doubts` are the fields whose paths the columns do not determine. `rows`, `fields` and
+    `format` are those of `read`; the other paths are guessed. Raises `InputError` for a file that
+    has no rows.
     """
     return planned_head(path, rows=rows, fields=fields, format=format)[0]
 
@@ -148,7 +149,7 @@ def planned_head(
 def _opened(
     path: FilePath, kind: str | None, given: Given, id_key: IdKey | None
 ) -> tuple[str, FileRows, PlannedRows]:
-    """Return the name of a file or folder for messages, its rows, and their planner."""
+    """Return the name of a file or folder in messages, its rows, and their converter to samples."""
     if kind is not None and kind not in list(KINDS):
         raise ParameterError(f"must be one of {', '.join(KINDS)}, got {kind!r}", "format")
     kind, rows = _container(path, kind, given.left_out)
@@ -188,7 +189,10 @@ def _samples(
     *,
     together: bool,
 ) -> Iterator[Any]:
-    """Yield the samples of rows, or of spans; in chunks if `together`."""
+    """Yield the samples of rows or of spans, in chunks if `together`.
+
+    Raises `ParameterError` for options of samples with spans, or of spans with samples.
+    """
     with closing(rows):
         first = next(rows, None)
         if first is None:

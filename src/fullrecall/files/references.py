@@ -1,4 +1,4 @@
-"""Columns of references and of retrieved contexts: IDs, texts, objects, pages and spans."""
+"""Find the columns of references and of retrieved contexts: IDs, texts, objects, pages, spans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fullrecall.files.usual_names import snake, usual
 CLAIMS = "reference_claims"
 _MOST_CLAIM_WORDS = 40  # longer texts are passages
 _WEAK = ("title", "source", "source_id", "name", "ref")
-"""The last names of `usual.ID_KEYS`; their columns may hold a remark instead of an ID."""
+"""The last names of `usual.ID_KEYS`; columns with these names may hold remarks instead of IDs."""
 
 
 _NOUNS = frozenset({"chunk", "doc", "docid", "document", "file", "filename", "passage"})
@@ -47,9 +47,9 @@ class ReferencesPlan(PartialPlan):
             self._in_metadata()
 
     def _contexts(self) -> list[ColumnValues]:
-        """Assign the columns `context` and `contexts` to a side; return those that may be either.
+        """Use `context` and `contexts` as references or retrieved contexts; return these columns.
 
-        A column holds references or retrieved contexts. If that is unclear, note a doubt.
+        If either may be both, note a doubt. A `contexts` that is clearly retrieved is not returned.
         """
         names = {snake(name) for name in self.names}
         answer = self.fields.get("reference", "outputs.answer")
@@ -68,7 +68,7 @@ class ReferencesPlan(PartialPlan):
         return contexts
 
     def _mistyped(self) -> None:
-        """Note a doubt about each field for which a column's name looks like a misspelling."""
+        """Note a doubt about each field without a path whose name an unused column misspells."""
         from difflib import get_close_matches  # Few files need this module.
 
         names = [name for name, field in FIELDS.items() if field != "id"]
@@ -87,7 +87,10 @@ class ReferencesPlan(PartialPlan):
                 self.doubt(FIELDS[meant[0]], f"{column.path} may be mistyped", column.path)
 
     def _in_metadata(self) -> None:
-        """Use the only part of the metadata that is named like references and has IDs."""
+        """Use the only key of the metadata that is named like references and has IDs or grades.
+
+        If it may hold remarks instead, note a doubt.
+        """
         for column in self.columns.values():
             if column.name in ("metadata", "meta"):
                 named = [part for part in column.parts() if self._is_reference(part)]
@@ -100,7 +103,7 @@ class ReferencesPlan(PartialPlan):
                     self.doubt(IDS, "the metadata may have the references", parts[0].path)
 
     def _left(self) -> None:
-        """Note a doubt if the only columns that may hold references are lists or objects."""
+        """Note a doubt about unused lists and objects that may hold the references."""
         if self.doubts or TEXTS in self.fields:
             return
         is_known = not {*REFERENCES, "answerable"}.isdisjoint(self.fields)
@@ -126,11 +129,11 @@ class ReferencesPlan(PartialPlan):
             self.doubt(field, f"{' or '.join(paths)} may hold {why}", *paths)
 
     def is_test_set(self) -> bool:
-        """Return whether the columns include one that test set generators write."""
+        """Return whether a column has a name that only generators of test sets write."""
         return bool(set(map(snake, self.names)) & set(usual.TEST_SETS))
 
     def may_be_ids(self, column: ColumnValues) -> bool:
-        """Return whether a column that is named like an answer holds IDs."""
+        """Return whether a column that is named like an answer seems to hold IDs instead."""
         if column.form != "ids":
             return False
         if column.words & {"answer", "generation", "output", "response"}:
@@ -147,7 +150,7 @@ class ReferencesPlan(PartialPlan):
         return all(map(is_id_like, column.items)) or has_numbers
 
     def is_bare(self, column: ColumnValues) -> bool:
-        """Return whether a one-word column may hold answers or IDs: `gold`, `expected`."""
+        """Return whether a column such as `gold` or `expected` may hold answers as well as IDs."""
         if not column.words <= usual.BARE or not column.items or column.form != "ids":
             return False
         if all(has_mark(str(item)) for item in column.items):
@@ -157,13 +160,13 @@ class ReferencesPlan(PartialPlan):
         return is_open or not self._has_documents(column)
 
     def _has_documents(self, answer: ColumnValues) -> bool:
-        """Return whether any column, except those of answers, is clearly named like references."""
+        """Return whether another column is clearly named like references, not like answers."""
         others = [each for each in self.columns.values() if each.name not in usual.ANSWERS]
         named = [each for each in others if each is not answer and not each.words <= usual.BARE]
         return any(map(self._is_reference, named))
 
     def _context(self, column: ColumnValues) -> None:
-        """Use `context` as a reference if it cannot be a retrieved context; else note a doubt.
+        """Use `context` as a reference or a retrieved context; if it may be either, note a doubt.
 
         It is a reference in generated test sets, if several questions share it, and if answers are
         given by their places in it. Beside a generated and an expected answer, it is a retrieved
@@ -202,7 +205,10 @@ class ReferencesPlan(PartialPlan):
                     self.put("retrieved_contexts", column.path)
 
     def take(self, columns: Sequence[ColumnValues], *, is_alone: bool) -> None:
-        """Use the columns named like references, else those named like documents."""
+        """Use the columns named like references, else those named like documents.
+
+        `is_alone`: whether no reference IDs or texts were found before.
+        """
         spans = self._flat_span(columns)
         places = [
             each
@@ -226,7 +232,7 @@ class ReferencesPlan(PartialPlan):
         if any(each.field == TEXTS for each in self.doubts):
             documents = [each for each in documents if self._is_sure(each)]
         if not ids and (places or not texts):
-            if TEXTS in self.fields:  # A title beside the text of a reference is its heading.
+            if TEXTS in self.fields:  # A title is the heading of these texts, not an ID.
                 documents = [each for each in documents if each.name != "title"]
             ids = self._of_documents(documents, texts, unclear, is_placed=bool(places))
         if places and is_alone:
@@ -248,7 +254,11 @@ class ReferencesPlan(PartialPlan):
     def _of_documents(
         self, columns: list[ColumnValues], texts: list[str], unclear: list[str], *, is_placed: bool
     ) -> list[str]:
-        """Return the path of the IDs in columns that are named like documents, or note a doubt."""
+        """Return the paths of the IDs in columns that are named like documents.
+
+        If they may be remarks, note a doubt and return []. Other paths of the columns are added to
+        `texts` and `unclear`. `is_placed`: whether the rows have page numbers, which need an ID.
+        """
         ids: list[str] = []
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
         for column in columns:
@@ -268,8 +278,9 @@ class ReferencesPlan(PartialPlan):
     def _may_be_remark(self, column: ColumnValues) -> bool:
         """Return whether a column named like documents may hold a remark, as in `source: manual`.
 
-        It does not if its name has a noun for documents, or it holds IDs or lists, unless its name
-        has an unknown word.
+        File names, URLs and objects are never remarks. Neither are lists, values that look like
+        IDs, and columns with a noun for documents in their name, unless the name has an unknown
+        word.
         """
         if self._is_sure(column):
             return False
@@ -278,7 +289,7 @@ class ReferencesPlan(PartialPlan):
         return not ((is_clear or is_like_ids) and column.words <= _KNOWN)
 
     def _widest(self, paths: list[str]) -> list[str]:
-        """Remove the paths whose items are among those of another path in every row."""
+        """Return the paths without those whose items are, in every row, items of another path."""
         items = {path: list(map(set, self.at(path))) for path in paths}
         for path in reversed(paths):
             others = (items[other] for other in items if other != path)
@@ -287,7 +298,7 @@ class ReferencesPlan(PartialPlan):
         return [*items]
 
     def _holds_documents(self, column: ColumnValues, *, is_alone: bool) -> bool:
-        """Return whether the column, named like references, really holds documents."""
+        """Return whether a column that is named like references holds documents, not answers."""
         if self._is_sure(column):
             return True
         if column.name in usual.ANSWERS and not column.has_lists:
@@ -315,7 +326,7 @@ class ReferencesPlan(PartialPlan):
     def _classify(
         self, column: ColumnValues, ids: list[str], texts: list[str], unclear: list[str]
     ) -> None:
-        """Add the paths of a column to `ids`, to `texts`, or to `unclear`."""
+        """Add the paths of a column to `ids`, `texts` or `unclear`; use those of claims at once."""
         if column.words & usual.CLAIM_WORDS and column.is_all(str):
             self.put(CLAIMS, column.path)
         elif column.are_grades and column.is_gold:
@@ -342,11 +353,15 @@ class ReferencesPlan(PartialPlan):
             {"ids": ids, "texts": texts}.get(column.form, unclear).append(column.path)
 
     def add_lists(self, column: ColumnValues, ids: list[str], unclear: list[str]) -> None:
-        """Add the path of a column of lists: any-of groups, or pairs of a document and a number."""
+        """Add the path of a column of lists to `ids` if they are any-of groups, else to `unclear`.
+
+        Pairs of a document and a number are in doubt, except supporting facts: the number may be a
+        page or something else.
+        """
         inner = [part for item in column.items for part in item]
         if all(map(is_pair, column.items)):
             each, joined = f"{column.path}[][0]", f"{column.path}[].{{[0]}}#{{[1]}}"
-            if column.name.startswith("supporting_fact"):  # The numbers are sentence numbers.
+            if column.name.startswith("supporting_fact"):  # pairs with sentence numbers
                 ids.append(each)
             else:
                 why = f"{column.path} has documents with a page each, or with another number"
@@ -357,7 +372,10 @@ class ReferencesPlan(PartialPlan):
             unclear.append(column.path)
 
     def _placed(self, place: ColumnValues, documents: list[ColumnValues]) -> None:
-        """Join a page to its document: the only column, or the only one that surely has IDs."""
+        """Use a page joined to its document's ID if only one column can have that ID.
+
+        Otherwise, note a doubt.
+        """
         documents = [each for each in documents if "[" not in each.path]
         sure = [each for each in documents if each.name in usual.ID_KEYS[: -len(_WEAK)]]
         sure = [each for each in sure or documents if self._is_sure(each)] or sure
@@ -368,7 +386,10 @@ class ReferencesPlan(PartialPlan):
             self.doubt(IDS, f"{place.path} means nothing without its document", *joined)
 
     def _decide(self, field: str, paths: list[str], unclear: list[str]) -> None:
-        """Use the path of a field if there is only one, or note a doubt."""
+        """Use the path of a field if there is only one, and none is unclear; else note a doubt.
+
+        A single unclear path of IDs is used for the field that every scorer needs.
+        """
         if field in self.fields or (not paths and not unclear):
             return
         if len(paths) == 1 and not unclear:
@@ -402,12 +423,12 @@ class ReferencesPlan(PartialPlan):
 
 
 def _is_of(path: str, columns: Sequence[ColumnValues]) -> bool:
-    """Return whether a path reads any of the columns."""
+    """Return whether a path reads any of these columns."""
     return any(path_of(path).columns & path_of(each.path).columns for each in columns)
 
 
 def _is_like_id(item: object) -> bool:
-    """Return whether an item looks like a file name, or has digits, as IDs do."""
+    """Return whether an item looks like an ID: it has a digit, a file's ending, or an ID's form."""
     has_mark = re.search(r"\d|\.\w", str(item)) or is_id_like(item)
     return isinstance(item, (str, int)) and form_of(item) == "ids" and bool(has_mark)
 

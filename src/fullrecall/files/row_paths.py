@@ -1,4 +1,4 @@
-"""The rows of a file: the path of the records that have a question, and the rows at a path."""
+"""Find the rows of a file: the path to the objects that have a question, and the rows at a path."""
 
 from __future__ import annotations
 
@@ -35,13 +35,16 @@ class RowBelow(dict[str, Any]):
         self.above = above.keys() - own.keys()
 
     def with_cells(self, cells: Mapping[str, Any]) -> RowBelow:
-        """Return a row with the same values of its records, and other values of its own."""
+        """Return the row with other cells; the same columns belong to the records above it."""
         above = {name: cell for name, cell in cells.items() if name in self.above}
         return RowBelow(above, {name: cells[name] for name in cells if name not in above})
 
 
 def rows_in(records: Sequence[Any]) -> str | None:
-    """Return the path to the rows inside records; None if the records are the rows."""
+    """Return the path to the rows inside records; None if the records are the rows.
+
+    Raises `InputError` if several lists in a record may be the rows.
+    """
     first = next((record for record in records if isinstance(record, Mapping)), {})
     lists = _lists(first)
     is_whole = len(first) == len(records) == 1  # `documents` may be the list of all rows
@@ -63,7 +66,8 @@ def rows_in(records: Sequence[Any]) -> str | None:
 def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
     """Return the path of the outermost lists with questions; `whole` is a file's only record.
 
-    Raises `InputError` if a record that is not the whole file has several such lists.
+    Several lists side by side in `whole`, or the same list below each of its keys, are those of a
+    mapping: the path begins with `*`. Raises `InputError` for several lists elsewhere.
     """
     found = asked[0]
     same = [each.path for each in asked if each.depth == found.depth and each.name == found.name]
@@ -125,9 +129,9 @@ def _has_question(row: RawRow) -> bool:
 
 
 def _is_row(turn: Any) -> bool:
-    """Return whether an object of a list is a row, not a turn of a conversation.
+    """Return whether an object in a list is a row, not a turn of a conversation.
 
-    A row has no speaker, or has its own references.
+    A row has no role, speaker, type or content, or it has references.
     """
     if not isinstance(turn, Mapping):
         return False
@@ -177,7 +181,7 @@ def _lists(row: RawRow) -> list[_List]:
 
 
 def _are_judged(row: RawRow) -> bool:
-    """Return whether a record maps queries' IDs to relevance judgments of documents."""
+    """Return whether a record maps queries to relevant documents, or to the grades of documents."""
     names = {snake(str(name)) for name in row}
     values = list(row.values())
     if names & {*FIELDS, *usual.QUESTIONS, *usual.ANSWERS} or not values or any(map(_is_role, row)):
@@ -197,7 +201,7 @@ def _is_role(name: object) -> bool:
 
 
 def _are_questions(row: RawRow) -> bool:
-    """Return whether a record maps IDs to objects that have a question and references."""
+    """Return whether a record maps keys, such as IDs, to objects that have a question."""
     return bool(row) and all(isinstance(v, Mapping) and _has_question(v) for v in row.values())
 
 
@@ -228,7 +232,7 @@ def spread_rows(
                 for n, row in enumerate(rows_at(record, path), start=1):
                     yield f"{place}, {path} {n}", row
     finally:
-        if isinstance(source, Generator):  # The file is closed with the rows.
+        if isinstance(source, Generator):  # Close the file when the rows are closed.
             source.close()
 
 
@@ -261,7 +265,7 @@ def _are_objects(value: object) -> bool:
 
 
 def _below(value: Any, steps: Sequence[Any], above: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the rows to which steps lead; an object of lists counts as one row."""
+    """Yield the rows to which steps lead; at `[]`, a value other than a list is one row."""
     if not steps:
         yield RowBelow(above, value) if isinstance(value, Mapping) else value
         return
