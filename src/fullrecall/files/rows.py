@@ -51,7 +51,7 @@ Rename: TypeAlias = Mapping[str, str | None]
 """The user's columns, each with the field that it holds, or None to leave the column out."""
 
 _MOST_SHOWN = 500
-"""The most characters that are shown of a row's error, which may repeat values of the file."""
+"""The most characters of a row's error, which may repeat values of the file."""
 
 _HEAD = 200
 _HEAD_LETTERS = 2**20
@@ -70,6 +70,7 @@ class PlannedRows:
     - `given`: the parts of the plan that the user gives.
     - `id_key`: the place of a retrieved context's ID: a dotted path, a template, or a function.
     - `cell`: converts a cell's value to plain form.
+    - `file`: the file's name in messages.
     - `is_table`: whether all rows have the same columns.
     """
 
@@ -94,18 +95,17 @@ class PlannedRows:
         self._is_table = is_table
 
     def samples(self, records: NumberedRows) -> Iterator[Sample]:
-        """Yield the sample of each row; raise `InputError` at the first row without one.
+        """Yield the sample of each row; raise `InputError` at the first row that is not a sample.
 
-        A path of the user that no row has is an error. It is raised before the first sample if all
-        rows were read for the plan, else after the last.
+        A path of the user that no row has is an error, too. It is raised before the first sample if
+        all rows have the same columns or were read for the plan, otherwise after the last sample.
         """
         return each_row(self._rows_of(records), self.sample)
 
     def chunks(self, records: NumberedRows) -> Iterator[SampleChunk]:
-        """Yield the samples of rows in chunks.
+        """Yield the samples of rows in chunks; a chunk that has only IDs is yielded as scores.
 
-        A chunk with only IDs is yielded as scores in columns. Errors are those of `samples`, raised
-        after all earlier rows.
+        Raises the errors of `samples`, after all earlier rows.
         """
         for chunk in chunked(self._rows_of(records)):
             scored = self.scored([row for _, row in chunk])
@@ -123,7 +123,7 @@ class PlannedRows:
         firsts = {tuple(row): row for row in (rows[:1] if kinds == {FrameRow} else reversed(rows))}
         try:
             plan, *others = [self._plan_of(self._values(row)) for row in firsts.values()]
-        except InputError:  # The error is raised again for its row.
+        except InputError:  # `sample` raises the error again, for its row.
             return None
         if any(other is not plan for other in others):
             return None
@@ -132,7 +132,7 @@ class PlannedRows:
         return scored_rows(rows, plan, dict.fromkeys(chain(*firsts)), self._cell)
 
     def _rows_of(self, records: NumberedRows) -> Iterator[tuple[RowNumber, object]]:
-        """Yield each row with its number, after making the plan of the first rows."""
+        """Make the plan of the first rows, then yield each row with its number."""
         rows, head, stopped, is_all = self._read_head(records)
         self._plan_head([row for _, row in head])
         if head and (is_all or self._is_table):
@@ -147,9 +147,9 @@ class PlannedRows:
             self._check_path()
 
     def planned(self, records: NumberedRows) -> tuple[ReadPlan, Sequence[RawRow]]:
-        """Return the plan of rows, certain or not, and the first rows.
+        """Return the plan of rows, with its doubts if there are any, and the first rows.
 
-        Raise `InputError` without rows.
+        Raises `InputError` if there are no rows, or if no row has a path of the user.
         """
         rows, head, stopped, _ = self._read_head(records)
         if not head:
@@ -173,7 +173,10 @@ class PlannedRows:
     def _read_head(
         self, records: NumberedRows
     ) -> tuple[Iterator[tuple[RowNumber, object]], list[Any], InputError | None, bool]:
-        """Return all rows, the first ones, the error that ended these, and if they are all."""
+        """Return the later rows, the first rows, the error that ended these, and if no rows follow.
+
+        Rows are found inside the records. Those of a table of judgments are merged by query.
+        """
         iterator = iter(records)
         head, stopped, _ = _head(iterator)
         self._has_records = bool(head)
@@ -207,7 +210,7 @@ class PlannedRows:
         for row in head:
             try:
                 rows.append(self._values(row))
-            except InputError:  # The error is raised again at its place.
+            except InputError:  # The error is raised again when the row is converted.
                 break
         if rows and not isinstance(head[0], Sample):
             self.plan = self._sure(self._guessed(rows), self._columns)
@@ -229,12 +232,12 @@ class PlannedRows:
 
     def _sure(self, plan: ReadPlan, columns: Iterable[str]) -> ReadPlan:
         if not plan.certain:
-            self._check_met()  # A mistyped path is the likelier reason.
+            self._check_met()  # Report a mistyped path rather than the doubts: it may cause them.
             raise doubtful(plan, list(columns))
         return plan
 
     def _plan_of(self, values: RawRow) -> ReadPlan:
-        """Return the plan of a row's columns."""
+        """Return the plan of the first rows if it fits a row's columns, else a plan of the row."""
         columns = frozenset(values)
         plan = self._plans.get(columns)
         if plan is None:
@@ -245,7 +248,7 @@ class PlannedRows:
         return plan
 
     def _check_path(self) -> None:
-        """Raise `InputError` if no record has a row at the user's path."""
+        """Raise `InputError` if there are records, but they have no row at the user's path."""
         path = self._given.rows
         if path is not None and self._has_records:
             raise InputError(f"no record has a row at {path!r}: leave it out, or name another list")
@@ -261,7 +264,7 @@ class PlannedRows:
 
 
 def _paths_in(name: str, text: str) -> Sequence[RowPath]:
-    """Return the parts of a user's path for a field; each part must exist in some row."""
+    """Return the user's path for a field, or the paths that `[a, b]` joins; rows must have each."""
     path = path_of_field(name, text)
     path = path.path if isinstance(path, Condition) else path
     first = path.steps[0] if path.steps else None
@@ -269,18 +272,18 @@ def _paths_in(name: str, text: str) -> Sequence[RowPath]:
 
 
 def _reaches(row: RawRow, path: RowPath) -> bool:
-    """Return whether a row has a value, or null, at a user's path."""
+    """Return whether a row has a value at a user's path, or the columns of a path without `[]`."""
     is_plain = path.template is None and not any(isinstance(step, Each) for step in path.steps)
     if is_plain and path.columns <= row.keys():
         return True
     try:
         return path.value(row) is not None
-    except InputError:  # The error is raised again at its place.
+    except InputError:  # The error is raised again when the row is converted.
         return True
 
 
 def _is_other(columns: frozenset[str], plan: ReadPlan) -> bool:
-    """Return whether a row lacks the question of a plan, or has references under other columns."""
+    """Return whether a row lacks a field of a plan and may have it under other columns."""
     has = {name: columns >= path.columns for name, path in plan.paths.items()}
     others = columns - plan.taken
     lacks_question = has.get("user_input") is False
@@ -298,7 +301,7 @@ def _head(
 ) -> tuple[list[tuple[RowNumber, object]], InputError | None, bool]:
     """Return the first rows, the error that ended them, and whether no rows follow.
 
-    If the first row has only names of `Sample`, it is enough to decide how the rows are read.
+    A first row that has only names of `Sample` is returned alone: it is enough to make the plan.
     """
     head: list[tuple[RowNumber, object]] = []
     letters = 0
@@ -315,7 +318,7 @@ def _head(
 
 
 def _size(value: object) -> int:
-    """Return roughly how many characters a row has, from the first items of long lists."""
+    """Return roughly how many characters a row has; of a long list, only first items are read."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):
@@ -331,7 +334,8 @@ def _is_ours(row: object) -> bool:
     if not isinstance(row, Mapping):
         return isinstance(row, Sample)
     has_sides = any(str(FIELDS.get(name)).startswith(("retriev", "refer")) for name in row)
-    if "reference" in row and row.keys().isdisjoint(REFERENCES[:2]):  # The reference may have IDs.
+    # The column reference may hold IDs, not an answer, so its values must be looked at.
+    if "reference" in row and row.keys().isdisjoint(REFERENCES[:2]):
         return False
     return row.keys() <= FIELDS.keys() and (has_sides or "answer" not in row)
 
@@ -350,9 +354,9 @@ def placed(error: InputError, number: RowNumber) -> InputError:
 
 
 def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Generator[T, None, None]:
-    """Yield each row, converted; the number or label of a row is used in its errors.
+    """Yield each row, converted; if `convert` raises `ValueError`, raise `InputError`.
 
-    If `convert` raises a `ValueError`, raises `InputError`, after all earlier rows.
+    The error has the number or the label of the row, and is raised after all earlier rows.
     """
     try:
         for number, row in rows:
@@ -364,12 +368,12 @@ def each_row(rows: NumberedRows, convert: Callable[[Any], T]) -> Generator[T, No
                 raise placed(_clipped(problem), number) from None
             yield converted
     finally:
-        if isinstance(rows, Generator):  # close the file even if the caller keeps the error
+        if isinstance(rows, Generator):  # Close the file, even if the caller keeps the error.
             rows.close()
 
 
 class FileSamples(Iterator[Sample]):
-    """The samples of rows, one at a time; `plan` shows how their columns are read.
+    """An iterator over the samples of rows; `plan` shows how their columns are read.
 
     `plan` is None before the first sample, and for files without columns, such as traces.
     """
@@ -380,7 +384,7 @@ class FileSamples(Iterator[Sample]):
         planned: PlannedRows | None = None,
         chunks: Iterator[SampleChunk] | None = None,
     ) -> None:
-        """Take the samples, their planner, and the same samples in chunks."""
+        """Take the samples, the `PlannedRows` that makes their plan, and the samples in chunks."""
         self._samples, self._planned, self._chunks = samples, planned, chunks
 
     def __next__(self) -> Sample:
@@ -403,14 +407,14 @@ class FileSamples(Iterator[Sample]):
 
     @property
     def plan(self) -> ReadPlan | None:
-        """The plan of the file's columns, or None before the first row was read."""
+        """The plan of the file's columns; None before the first sample, or without columns."""
         return None if self._planned is None else self._planned.plan
 
 
 def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator[T]:
-    """Yield the contents of `path`, and add the path to errors.
+    """Yield the contents of the file at `path`, and add the path to errors.
 
-    `kind` names the contents; if there are none, raises `InputError` unless `kind` is empty.
+    `kind` names the contents. Raises `InputError` if there are none, unless `kind` is empty.
     """
     empty = True
     try:
@@ -424,7 +428,7 @@ def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator
 
 
 def _clipped(error: InputError) -> InputError:
-    # A message with a plan, which has several lines, shows no values.
+    # Shorten a message, which may repeat long values; one of several lines shows a plan, no values.
     if len(error.problem) <= _MOST_SHOWN or "\n" in error.problem:
         return error
     problem = f"{error.problem[:_MOST_SHOWN]} …"
@@ -432,7 +436,10 @@ def _clipped(error: InputError) -> InputError:
 
 
 def as_mapping(row: object) -> Mapping[Any, Any]:
-    """Return a row as a mapping; it may be a model of ragas or LlamaIndex, or a Row of Spark."""
+    """Return a row as a mapping; it may be a model of ragas or LlamaIndex, or a Row of Spark.
+
+    Raises `InputError` for a row without named fields.
+    """
     if isinstance(row, Mapping):
         return row
     if not isinstance(row, type):
@@ -453,7 +460,7 @@ def as_mapping(row: object) -> Mapping[Any, Any]:
 def _deepeval(row: object) -> RawRow | None:
     """Return a test case or a golden of deepeval as a mapping; None for any other row.
 
-    The `model_dump` of deepeval has more fields, which differ between versions.
+    Only the fields of a sample are read: `model_dump` has more, which differ between versions.
     """
     if type(row).__module__.partition(".")[0] != "deepeval":
         return None

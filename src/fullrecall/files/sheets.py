@@ -15,10 +15,11 @@ from fullrecall.show.spreadsheet import bare
 def sheet_rows(path: FilePath, needed: Sequence[Sequence[str]]) -> Lines:
     """Yield the rows of a sheet that people filled in, with the lines on which they begin.
 
-    The sheet is CSV or TSV, else JSON Lines. Column names are converted to lower case; the sheet
-    must have one name of each item of `needed`. Semicolons, tabs, and rows without their last empty
-    cells are accepted, as spreadsheets save them. Raises `InputError` for a missing column, for two
-    columns of one name, and for more cells than columns.
+    A sheet whose name does not end like CSV or TSV is read as JSON Lines, unchecked. In CSV and
+    TSV, column names are converted to lower case, and each item of `needed` lists names of which
+    the sheet must have one. As spreadsheets save them, cells may be separated by semicolons or
+    tabs, and rows may lack their last empty cells. Raises `InputError` for a missing column, for
+    two columns of one name, and for more cells than columns.
     """
     name = existing_file(path)
     if kind_of(name) not in ("csv", "tsv"):

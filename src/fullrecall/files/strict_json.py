@@ -13,7 +13,7 @@ from fullrecall.errors import InputError
 
 
 def parsed(text: str, line: int | None = None) -> object:
-    """Return the value of a JSON text; `line` is its first line in a file, if it is from one.
+    """Return the value of a JSON text; `line` is its first line in a file, or None.
 
     Raises `InputError` for anything but JSON and for a key that occurs twice in one object.
     """
@@ -24,7 +24,7 @@ def parsed(text: str, line: int | None = None) -> object:
 def array_items(text: str) -> Iterator[object]:
     """Yield the items of a JSON array, one at a time, or the only value of the text.
 
-    Raises `InputError` as `parsed` does, after all items before the error.
+    Raises the `InputError` of `parsed`, after all items before the error.
     """
     position = _blank(text, 0)
     if text[position : position + 1] != "[":
@@ -48,14 +48,14 @@ def array_items(text: str) -> Iterator[object]:
 
 
 def _blank(text: str, position: int) -> int:
-    """Return the position of the next character that is not blank."""
+    """Return the first position, from `position` on, of a character that is not blank."""
     match = _BLANK.match(text, position)
     return match.end() if match else position
 
 
 @contextmanager
 def _placed(text: str, line: int | None) -> Iterator[None]:
-    """Convert errors of reading JSON to an `InputError` with the line of the error."""
+    """Convert the errors of reading a JSON text to an `InputError` with the line of the error."""
     try:
         yield
     except json.JSONDecodeError as error:
@@ -82,6 +82,6 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
-"""One decoder for all lines, since `json.loads` with options makes a new one at each call."""
+"""One decoder for all texts, since `json.loads` with options makes a new one at each call."""
 
 _BLANK = re.compile(r"[ \t\n\r]*")

@@ -28,10 +28,10 @@ STANDARD_INPUT = "-"
 """The name of standard input."""
 
 MAX_TEXT_LENGTH = 512 * 2**20
-"""The most characters that are read into memory together, as for a JSON array."""
+"""The most characters of a file that is read into memory as a whole, such as a JSON array."""
 
 MAX_LINE_LENGTH = 64 * 2**20
-"""The most characters of a line, or a CSV record, that is read."""
+"""The most characters of a line, or of a CSV record."""
 
 _PIECE = 2**12
 """The number of characters that are read at a time to find the first character."""
@@ -68,11 +68,11 @@ def kind_at(name: str) -> str | None:
 
 
 def text_lines(path: str, limit: int | None = None) -> Generator[tuple[int, str], None, None]:
-    """Yield each line of a file with its number (from 1) and its line ending.
+    """Yield each line of a file, including its line ending, with its number (from 1).
 
-    No more than `limit` characters of a line come into memory; the default is `MAX_LINE_LENGTH`.
-    Raises `InputError`, with the line but without the path, at the first line that cannot be
-    read, after all lines before it.
+    A line may have at most `limit` characters; default: `MAX_LINE_LENGTH`. Raises `InputError`,
+    with the line but without the path, at the first line that is longer or cannot be read, after
+    all lines before it.
     """
     most = MAX_LINE_LENGTH if limit is None else limit
     with _opened(path) as file:
@@ -86,7 +86,7 @@ def text_lines(path: str, limit: int | None = None) -> Generator[tuple[int, str]
 
 @contextmanager
 def plain_text(path: str) -> Iterator[BinaryIO]:
-    """Yield a text as a seekable UTF-8 file: the file itself, or an unpacked copy of it."""
+    """Yield a text file as seekable UTF-8 bytes: the file itself, or an unpacked copy of it."""
     if path != STANDARD_INPUT:
         with _file(path) as raw:
             head = raw.peek(4)
@@ -102,7 +102,10 @@ def plain_text(path: str) -> Iterator[BinaryIO]:
 
 
 def byte_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield each line from a file's position, with its number (from 1) and its line ending."""
+    """Yield each line from a file's position on, including its line ending, with its number.
+
+    Numbers begin at 1. Raises `InputError` for a line of more than `MAX_LINE_LENGTH` bytes.
+    """
     number = 1
     while line := file.readline(MAX_LINE_LENGTH + 1):
         if len(line) > MAX_LINE_LENGTH and not line.endswith(b"\n"):
@@ -112,7 +115,7 @@ def byte_lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def whole_text(path: str) -> str:
-    """Return all text of a file; raise `InputError` if it cannot be read."""
+    """Return all text of a file; raise `InputError` if it cannot be read or is too long."""
     with _opened(path) as file:
         text = _read(file.read, MAX_TEXT_LENGTH + 1, 1)
     if len(text) > MAX_TEXT_LENGTH:
@@ -124,7 +127,7 @@ def whole_text(path: str) -> str:
 
 
 def first_letter(path: str) -> str:
-    """Return the first character of a file that is not blank, or "" if there is none."""
+    """Return the first character of a file that is not blank; "" if there is none."""
     with _opened(path) as file:
         while letters := _read(file.read, _PIECE, 1):
             if not letters.isspace():
@@ -142,12 +145,12 @@ def too_long(most: int, line: int) -> InputError:
 
 
 def _read(read: Callable[[int], str], most: int, line: int) -> str:
-    """Return at most `most` characters of a text, checked; `line` is its place in errors."""
+    """Return the checked text of `read(most)`; `line` is the number of its first line in errors."""
     return as_text(_guarded(read, most, line), line)
 
 
 def as_text(text: str, line: int) -> str:
-    """Return a text; raise `InputError` with its line for bytes that are not text."""
+    """Return a text that begins at `line`; raise `InputError` at bytes that are not text."""
     wrong = None if text.isascii() and "\0" not in text else _NO_TEXT.search(text)
     if wrong is not None:
         byte = ord(wrong[0]) & 0xFF
@@ -186,7 +189,7 @@ def _opened(path: str) -> Iterator[TextIO]:
             yield file
         finally:
             with suppress(ValueError):  # the caller may have closed standard input
-                file.detach()  # otherwise it would be closed with this wrapper
+                file.detach()  # otherwise the wrapper would close the file with itself
 
 
 def _file(path: str) -> BufferedReader:
@@ -224,7 +227,7 @@ _OTHER_KINDS = {
     **dict.fromkeys((".db", ".sqlite"), "is a database: pass the rows of a query to from_rows"),
     ".py": "is a program: pass its samples to evaluate, or its function as the retriever",
 }
-"""The advice for a file with an ending that is not read, by the ending."""
+"""The advice for files that are not read, by the ending of their names."""
 
 
 def way_out(name: str, kinds: Iterable[str]) -> str:

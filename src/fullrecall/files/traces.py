@@ -1,4 +1,4 @@
-"""Traces as samples: spans from files, frames and exporters, joined with references."""
+"""Read traces as samples: spans from files, frames and exporters, joined with references."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def from_spans(
 
     - `id_key`: the key of a document's metadata that has its ID, a dotted path, several of them,
       or a function of the document as a `Context`. Default: its own ID.
-    - `failed_calls`: "unscored", or "score" to score the results of the other calls.
+    - `failed_calls`: "unscored" leaves a trace with a failed call unscored; "score" scores the
+      results of its other calls.
     - `other_tools`: names of tools that return text but retrieve nothing.
     - `tool_documents`: by the name of a tool, a function that returns the documents in its result.
       Default: hits in lists, in envelopes such as {"results": […]}, and in JSON text of these.
@@ -72,8 +73,8 @@ def from_spans(
 class Joined(list[Sample]):
     """Samples with references.
 
-    `left_out` is the number of samples without references, `unasked` the number of these without a
-    question.
+    `left_out` counts the samples that were left out, since they have no references; `unasked`
+    counts those of them that have no question.
     """
 
     left_out = 0
@@ -86,8 +87,9 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
     A sample gets the references with the same ID, else with the same question (ignoring white
     space). Samples with the same references are one group, since they are not independent.
     References that match no sample follow at the end, unscored. Samples without references are left
-    out; the list's `left_out` counts them, and `unasked` counts those without a question. Raises
-    `InputError` for two references of one ID, and for a question that two references ask.
+    out; the list's `left_out` counts them, and `unasked` counts those of them without a question.
+    Raises `InputError` for two references of one ID, and for a sample without the ID of a reference
+    if several references ask its question.
     """
     joined = Joined()
     listed = list(references)
@@ -154,7 +156,7 @@ def samples_of_spans(rows: NumberedRows, reading: TraceReading) -> Iterator[Samp
 
 
 def _traces(rows: NumberedRows) -> dict[str, list[TracedStep]]:
-    """Return the steps of each trace."""
+    """Return the steps of each trace, by its ID; raise `InputError` if there are no spans."""
     traces: dict[str, list[TracedStep]] = {}
 
     def steps_in(row: object) -> list[tuple[str, TracedStep]]:

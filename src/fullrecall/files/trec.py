@@ -1,4 +1,4 @@
-"""Relevance judgments (qrels) and results (runs): dicts, or the files of TREC and BEIR."""
+"""Read relevance judgments (qrels) and results (runs): dicts, or the files of TREC and BEIR."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def read_trec(qrels: FilePath, run: FilePath, *, ties: Ties = "trec") -> Iterato
     - `qrels`: lines of `query iteration document grade`, or tab-separated under BEIR's header
       `query-id corpus-id score`. Grades of 0 and below are kept, but are not targets.
     - `run`: lines of `query Q0 document rank score tag`, in any order; the tag may have blanks.
-    - `ties`: "trec" orders documents as trec_eval does: the highest score first, in single
-      precision; among equal scores, the document whose ID sorts last. "order" keeps the file's
-      order of equal scores. Either way the rank column is ignored.
+    - `ties`: "trec" orders documents as trec_eval does: by descending score in single precision,
+      and among equal scores by descending ID. "order" keeps the file's order of equal scores.
+      Either way the rank column is ignored.
 
     Lines that begin with `#` are comments; both files may be gzipped. All judgments are read into
     memory, but only one query's lines of the run at a time.
 
-    A query that the run lacks gets a retrieval with an error, so it is unscored, and counted as
-    such. Queries that only the run has come last; they are unjudged, and left out of means.
-    (trec_eval leaves out both kinds; with `-c` it counts the former as 0.)
+    A query that the run lacks gets a retrieval with an error, so it counts as unscored. Queries
+    that only the run has come last; they are unjudged, and left out of means. (trec_eval leaves out
+    both kinds; with `-c` it counts the queries that the run lacks as 0.)
 
     Raises `InputError` for a line of another form, a document judged twice with different grades,
     and an empty file; `ParameterError` for other `ties`.
@@ -67,7 +67,7 @@ def read_trec(qrels: FilePath, run: FilePath, *, ties: Ties = "trec") -> Iterato
 
 
 def from_qrels_run(qrels: object, run: object, *, ties: Ties = "trec") -> Iterator[Sample]:
-    """Return one sample per query of `qrels`, in its order, as `read_trec` does for files.
+    """Return one sample per query, in the order of `qrels`, as `read_trec` does for files.
 
     `qrels` is `{query: {document: grade}}` and `run` `{query: {document: score}}`, as ranx,
     pytrec_eval and ir_measures take them, or an object whose `to_dict()` returns such a dict, such
@@ -101,7 +101,11 @@ def _from_files(qrels: str, run: str, ties: Ties) -> Iterator[Sample]:
 
 
 class _RunLines:
-    """The lines of a run, read by query; `ranges` has each query's offset, length and line."""
+    """The lines of a run, read query by query.
+
+    `ranges` has, for each query, the offset, the length and the first line of each block of its
+    lines.
+    """
 
     def __init__(self, path: str, file: BinaryIO) -> None:
         self._path = path
@@ -124,7 +128,7 @@ class _RunLines:
             self.ranges.setdefault(query, []).append((start, end - start, first))
 
     def scored(self, query: str) -> ScoredDocuments:
-        """Return the documents of a query, in the order of the file."""
+        """Return the documents of a query with their scores, in the order of the file."""
         scored = []
         for start, size, first in self.ranges[query]:
             self._file.seek(start)
@@ -148,7 +152,7 @@ def _query_of(line: bytes) -> str | None:
     words = line.split(None, 1)
     if not words or line.startswith(b"#"):
         return None
-    if b"\t" in line:  # tab-separated fields may have blanks
+    if b"\t" in line:  # A query between tabs may have blanks.
         return _split(line.decode("utf-8", "surrogateescape"), len(_RUN))[0]
     return words[0].decode("utf-8", "surrogateescape")
 
@@ -176,7 +180,10 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
 
 
 def _lines(path: str, kind: str) -> Iterator[tuple[int, str]]:
-    """Yield each line that is not blank, with its number; raise `InputError` without any."""
+    """Yield each line that is neither blank nor a comment, with its number.
+
+    Raises `InputError` if there is none.
+    """
     with closing(text_lines(path)) as lines:
         yield from in_file(path, ((line, text) for line, text in lines if _is_content(text)), kind)
 
@@ -191,7 +198,7 @@ def _split(text: str, columns: int) -> list[str]:
         cells = [field.strip() for field in text.strip().split("\t")]
         if len(cells) == columns or columns != len(_RUN):
             return cells
-    # Only a run's last column may have blanks: its tag.
+    # A run's last column, its tag, may have blanks: do not split it.
     return text.split(None, columns - 1) if len(fields) > columns == len(_RUN) else fields
 
 
@@ -236,7 +243,7 @@ def _joined(
 
 
 def _ranked(scored: ScoredDocuments, ties: Ties) -> dict[str, Any]:
-    """Return the IDs of documents by descending score, and the ranks of ties as metadata."""
+    """Return two fields of a sample: IDs by descending score, and the ranks of ties as metadata."""
     if ties == "trec":
         # trec_eval stores scores in single precision.
         singles = array("f", [score for score, _ in scored])
@@ -266,7 +273,7 @@ def _score(value: object) -> float:
 
 
 def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:
-    """Return the documents of each query; raise `InputError` if there is no query."""
+    """Return the documents of each query; raise `InputError` for anything but a dict of dicts."""
     dump = getattr(queries_like, "to_dict", None)
     queries = dump() if callable(dump) else queries_like
     if not isinstance(queries, Mapping) or not queries:
@@ -291,7 +298,7 @@ def _queries(queries_like: object, name: str) -> dict[str, Mapping[Any, Any]]:
 
 
 def is_beir(folder: Path) -> bool:
-    """Return whether a folder has the questions and judgments of BEIR."""
+    """Return whether a folder has the files of BEIR for questions and judgments."""
     return (folder / "qrels").is_dir() and bool([*folder.glob("queries.jsonl*")])
 
 

@@ -1,7 +1,7 @@
-"""Names of columns, and words in names, from which fields are guessed, also foreign ones.
+"""Usual names of columns, and words in names, from which fields are guessed.
 
 Each group, such as `usual.GOLD`, is a row of one of two tables. Names are listed in the order of
-preference. Words are compared in English and in the singular.
+preference. Words are compared in the singular, and foreign words in their English translation.
 """
 
 from __future__ import annotations
@@ -11,10 +11,22 @@ from functools import cache
 from types import SimpleNamespace
 from unicodedata import combining, normalize
 
-# CLAIMS: the question of a file that has no other. VALUES: parts of an object that are its value.
-# CLOSED: objects without fields. OUTPUTS: objects of expected values. KINDS: columns in which
-# NO_ANSWER marks a question without an answer. TEST_SETS: columns that generators write; there
-# `contexts` are references. *_KEYS, STARTS, ENDS: the parts of a document.
+# QUESTIONS: the question.
+# CLAIMS: the question, in a file that has no other.
+# VALUES: keys of an object that hold its value, not one of several fields.
+# CLOSED: objects whose keys are not fields.
+# TURNS: the turns of a conversation.
+# ANSWERS: the reference answer.
+# RESPONSES: the generated answer.
+# IDS: the sample's ID.
+# INPUTS: objects that hold the question.
+# OUTPUTS: objects that hold expected values.
+# REFUSALS: flags of questions without an answer.
+# ANSWERABLE: flags of questions with an answer.
+# KINDS: columns of labels; a label of NO_ANSWER marks a question without an answer.
+# TEST_SETS: columns that only generators of test sets write; there `contexts` are references.
+# ID_KEYS, TEXT_KEYS, GRADE_KEYS, STARTS, ENDS: keys of a document: its ID, its text, its grade,
+#   and the start and end of the text in the document.
 _NAMES = """
 QUESTIONS: user_input question query user_query user_question question_text query_text prompt
   input request q utterance anchor turns messages conversation input_text
@@ -49,11 +61,20 @@ STARTS: start start_char start_index char_start begin start_offset
 ENDS: end end_char end_index char_end stop end_offset
 """
 
-# GOLD: references, never a retrieval. DOCUMENTS: perhaps references. OTHERS: never references.
-# BARE: words that may mean answers or IDs; with NOUNS or DOCUMENTS they are clear. PLACES: a place
-# in a document, unless an OFFSETS word is beside it. TITLES: short texts are IDs, even with blanks.
-# ANSWER_WORDS: objects that are not documents. ROWS: lists of rows. PEOPLE: IDs of people, not of
-# documents.
+# ASKED: a question.
+# GOLD: references, never retrieved contexts.
+# DOCUMENTS: documents, perhaps references.
+# OTHERS: data other than references, such as categories and scores.
+# BARE: answers or reference IDs, if a name has only such words.
+# PLACES: a place in a document, unless the name also has a word of OFFSETS.
+# OFFSETS: a count, a length or an offset, not a place.
+# CLAIM_WORDS: reference claims.
+# TEXT_WORDS: texts of documents, not their IDs.
+# ANSWER_WORDS: objects that hold answers, not documents.
+# ROWS: a list of rows.
+# PEOPLE: people, runs and other things whose IDs are not those of documents.
+# NOUNS: things that references are, beside DOCUMENTS; they make a name with a BARE word clear.
+# TITLES: documents that are named by a short text: it is an ID, even with blanks.
 _WORDS = """
 ASKED: prompt query question
 GOLD: answer citation cite cited correct evidence expect expected gold golden gt ideal
@@ -81,7 +102,7 @@ TITLES: article doc document file filename id ids source sourcefile title url
 
 
 def singular(word: str) -> str:
-    """Return a word without its plural ending."""
+    """Return a lower-case English word without its plural ending."""
     if word.endswith("ies"):
         return f"{word[:-3]}y"
     is_plural = len(word) > len("ids") and re.search(r"[^aisu]s$", word)
@@ -107,14 +128,15 @@ def words_of(name: str) -> list[str]:
 
 
 def roles_of(name: str) -> frozenset[str]:
-    """Return the words of a column's name in the singular and without numbers."""
+    """Return the words of a column's name, in the singular and without the digits at their ends."""
     return frozenset(singular(word.rstrip("0123456789")) or word for word in words_of(name))
 
 
 def snake(name: str) -> str:
     """Return a column's name in the style of fields: `expected_output`, `gold_chunk`.
 
-    For the name of a nested value, such as `inputs.question`, it uses the last part.
+    Of the name of a nested value, such as `inputs.question`, only the last part is returned, unless
+    it is nested in metadata.
     """
     before, _, last = name.rpartition(".")
     if before and last and not before.lower().startswith("meta"):
@@ -181,7 +203,10 @@ def english_words(name: str) -> list[str]:
 
 
 def _compound(word: str) -> list[str]:
-    """Return a compound, such as `musterantwort`, with its last word translated to English."""
+    """Return the two parts of a compound, such as `musterantwort`, the last one in English.
+
+    A word that does not end in a known foreign word is returned as the only part.
+    """
     ends = (n for n in range(3, len(word) - 4) if word[n:] in _english())
     return next(([word[:n], _english()[word[n:]]] for n in ends), [word])
 

@@ -1,4 +1,4 @@
-"""Test sets in fullrecall's and other tools' formats, with notes on their losses."""
+"""Write test sets in fullrecall's and other tools' formats, with notes on the data left out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ IDS, CONTEXTS = "reference_context_ids", "reference_contexts"
 
 @dataclass(frozen=True)
 class Written:
-    """A test set in another format, with notes on the parts that the format cannot hold.
+    """A test set in another format, with notes on the data that the format cannot hold.
 
     `value` is the plain data: rows, a text, or a mapping from file names to contents. `notes` is
     empty if the format keeps everything.
@@ -102,12 +102,15 @@ def _save(value: Any, path: Path) -> None:
 
 
 def save_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
-    """Write plain values as JSON Lines."""
+    """Write rows of plain values to a file, as JSON Lines."""
     written("".join(json.dumps(row) + "\n" for row in rows), path)
 
 
 def _ids(sample: Sample) -> dict[str, float]:
-    """Return the reference IDs with their grades; each alternative is a separate ID."""
+    """Return the reference IDs with their grades; each alternative of a reference is one ID.
+
+    An ID in several references has the highest of their grades.
+    """
     grades: dict[str, float] = {}
     for reference in sample.reference_context_ids or ():
         for name in reference.any_of:
@@ -116,7 +119,7 @@ def _ids(sample: Sample) -> dict[str, float]:
 
 
 def _row(form: Format, name: str, sample: Sample) -> dict[str, Any]:
-    """Return a sample as a row of a format, each field at the format's path."""
+    """Return a sample as a row of a format: each field at the format's path, and `name` as ID."""
     row: dict[str, Any] = deepcopy(dict(form.constants))
     for field, path in (form.writes or {}).items():
         value = name if field == "id" else _value(form, field, path, sample)
@@ -128,7 +131,7 @@ def _row(form: Format, name: str, sample: Sample) -> dict[str, Any]:
 def _value(form: Format, field: str, path: str, sample: Sample) -> Any:
     """Return a sample's field in the form that a format has at a path; None for a missing field."""
     value = getattr(sample, field)
-    # This format uses fullrecall's own notation for the field.
+    # A path such as `outputs.FIELD` holds the field in fullrecall's own notation.
     if value is not None and form.groups and path.endswith(f".{field}"):
         return sample.to_dict()[field]
     if value is not None and field in _VALUES:
@@ -166,7 +169,7 @@ _VALUES: Mapping[str, Callable[[Format, str, Sample], Any]] = MappingProxyType(
         "metadata": lambda _, __, sample: dict(sample.metadata) or None,
     }
 )
-"""The fields whose written form differs from that of a sample."""
+"""The fields whose written form differs from that of a sample, with the functions that make it."""
 
 
 def _plain(grade: float) -> float:
@@ -212,7 +215,7 @@ def _beir(samples: Sequence[tuple[str, Sample]], documents: DocumentsLike) -> di
 
 
 class _Whole(NamedTuple):
-    """A format that is one value or folder: the function that makes it, and the fields it keeps."""
+    """A format that is one value or folder: a function that makes it, and the fields it keeps."""
 
     made: Callable[[Sequence[tuple[str, Sample]], DocumentsLike], Any]
     keeps: frozenset[str]
@@ -232,7 +235,10 @@ WRITTEN = (*(name for name, form in FORMATS.items() if form.writes is not None),
 
 
 def _kept(name: str) -> frozenset[str]:
-    """Return the fields that a format keeps, with "alternatives" and "grades" of references."""
+    """Return the fields that a format keeps.
+
+    Also return "alternatives" and "grades" if it keeps those of reference IDs.
+    """
     if name in _WHOLE:
         return _WHOLE[name].keeps
     form = FORMATS[name]
@@ -261,7 +267,7 @@ LEFT_OUT = {
 
 
 def _notes(samples: list[Sample], keeps: frozenset[str]) -> Iterator[str]:
-    """Yield a note for each part of the samples that a format, which keeps these fields, loses."""
+    """Yield a note on each part of the samples that a format loses; `keeps` is that of `_kept`."""
     ids = [ref for sample in samples for ref in sample.reference_context_ids or ()]
     texts = [group for sample in samples for group in sample.reference_contexts or ()]
     sizes = [len(ref.any_of) for ref in ids if IDS in keeps] + [
@@ -279,9 +285,9 @@ def _notes(samples: list[Sample], keeps: frozenset[str]) -> Iterator[str]:
 
 
 def write_jsonl(samples: Iterable[Sample | Mapping[str, Any]], path: FilePath) -> int:
-    """Write samples as JSON Lines that `read` reads back equal; return how many.
+    """Write samples as JSON Lines that `read` reads back as equal samples; return their number.
 
-    The file appears when it is complete: an error leaves the old file. Raises
+    The file is replaced only when the new one is complete: an error leaves the old file. Raises
     `InputError` for metadata that JSON cannot hold.
     """
     lines = [_line(sample, n) for n, sample in enumerate(from_rows(samples), start=1)]
@@ -302,6 +308,9 @@ def _line(sample: Sample, number: int) -> str:
 
 
 def _unmistakable(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return a row; if its answer looks like a reference ID, add null reference IDs."""
+    """Return a row; if its answer looks like an ID, add null reference IDs.
+
+    Otherwise `read` would be in doubt whether the column `reference` has answers or IDs.
+    """
     is_open = IDS not in fields and is_id_like(fields.get("reference"))
     return {**fields, IDS: None} if is_open else fields

@@ -1,4 +1,4 @@
-"""YAML read like JSON: without dates, `no` for false, repeated keys, or exploding aliases."""
+"""Read YAML like JSON: dates and `no` are texts; repeated keys and huge aliases are errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _MOST_VALUES = 10_000_000
 def yaml_value(text: str) -> object:
     """Return the value of a YAML text; an empty list for a blank text.
 
-    Raises `InputError` for any other text, for two documents, and for aliases that expand too far.
+    Raises `InputError` for a text that is not YAML, has two documents or repeated keys, or has too
+    many values once its aliases are expanded.
     """
     import yaml
 
@@ -42,7 +43,10 @@ _PLAIN = (
     ("null", re.compile(r"(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
     ("merge", re.compile(r"<<$"), "<"),
 )
-"""JSON's values: only these texts without quotes are not strings. PyYAML reads 12:30 as 750."""
+"""The only texts without quotes that are not strings: JSON's values, and YAML's merge key `<<`.
+
+PyYAML's own rules would read 12:30 as 750.
+"""
 
 
 @cache
@@ -83,7 +87,7 @@ def _check_size(value: object) -> None:
         if not isinstance(part, (dict, list)):
             return 1
         if id(part) not in sizes:
-            # Counted as too large while its parts are counted: a value that contains itself is
+            # While its parts are counted, a value counts as too large: if it contains itself, it is
             # endless.
             sizes[id(part)] = _MOST_VALUES + 1
             inner = part.values() if isinstance(part, dict) else part
