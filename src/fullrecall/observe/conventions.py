@@ -34,7 +34,7 @@ KINDS: Mapping[str, StepKind] = {
     "agent": "agent",
     "invoke_agent": "agent",
 }
-"""Step kinds by the value of these attributes in lower case."""
+"""The kind of a step by the value, in lower case, of an attribute in `KIND`; else "chain"."""
 
 INPUT = (
     "input.value",
@@ -52,7 +52,10 @@ TOOL = ("tool.name", "gen_ai.tool.name")
 
 DOCUMENTS = {"retriever": "retrieval.documents", "reranker": "reranker.output_documents"}
 GIVEN_DOCUMENTS = {"reranker": "reranker.input_documents"}
-"""For each kind, the prefix of the attributes of its input documents: `PREFIX.0.document.id`."""
+"""By kind, the prefix of the attributes of a step's input documents: `PREFIX.0.document.id`.
+
+`DOCUMENTS` has those of its output documents.
+"""
 
 DOCUMENT_LIST = "gen_ai.retrieval.documents"
 
@@ -64,13 +67,13 @@ MESSAGES = {
 """The prefixes and suffixes of the attributes of each message in a model's prompt."""
 
 PROMPTS = ("llm.prompts", "gen_ai.system_instructions", "gen_ai.input.messages")
-"""Attributes that hold all messages of a prompt."""
+"""Attributes that each hold a whole list of messages of a prompt."""
 
 ANSWERED = frozenset({"text_chunks"})
 """Input keys under which LlamaIndex's synthesizers receive the texts that they answer from."""
 
 FALLBACKS = "RunnableWithFallbacks"
-"""LangChain's name of a run with fallbacks. A renamed run has no other mark."""
+"""LangChain's name of a run with fallbacks; a renamed run cannot be recognized."""
 
 REORDERINGS = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
 """Names of steps that reorder contexts for the model's attention."""

@@ -58,7 +58,7 @@ def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
 
 
 class _Successes:
-    """The start of the last success for each caller, task, output, and query."""
+    """The time at which the last successful step began, by caller, task, output, and query."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -82,6 +82,8 @@ class _Successes:
     def make_good(self, step: Step) -> bool:
         """Return whether a step that began after this failure repaired it.
 
+        It did so in any of these cases:
+
         - The caller tries alternatives or attempts, and succeeded.
         - The caller returned the same object as a later call: `except: return other()`.
         - The same unit of work succeeded at a later attempt.
@@ -102,8 +104,9 @@ class _Successes:
 def attempts_of(fallbacks: Step, beside: Iterable[Step]) -> list[Step]:
     """Return the attempts of a run with fallbacks, which LangChain reports beside the run.
 
-    They are the steps within its time, if one ran after another, with its query, and only the last
-    one ended as the run did. Returns an empty list for any others: some ran in parallel with it.
+    They are the steps within its time, if these ran one after another, all with the run's query,
+    all but the last one failed, and the last one succeeded or failed as the run did. Returns an
+    empty list otherwise, since some of the steps may have run in parallel with the run.
     """
     ended = fallbacks.ended or 0
     inside = [s for s in beside if s.ended and fallbacks.began < s.began and s.ended < ended]

@@ -1,4 +1,4 @@
-"""The input lists of a step: their documents are recognized, then four passes follow."""
+"""Read the input lists of a step: recognize their documents, and note unrecorded changes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ class GivenLists:
         self._scope = scope
         above = list(state.tree.above(step))
         self._answers = step.answers and not any(over.answers for over in above)
-        # A model that is called by a retriever or a reranker does not answer.
+        # A step that is called by a retriever or a reranker does not write the call's answer.
         self._is_reader = self._answers and not any(over.retrieves for over in above)
-        # These read the lists only when a copy is compared with other documents: few copies are,
-        # and agents have many lists.
+        # Both views read the lists only when a copy must be compared with other documents, since
+        # agents have many lists and few copies need it.
         in_use = (handed for handed in scope.lists() if not handed.replaced)
         self._before = StepDocuments(state.documents, passages_of(in_use))
         every = passages_of(scope.lists())
         self._certain = StepDocuments(state.documents, every, certain=True)
 
     def lists(self, caller: OpenStep | None) -> list[TrackedList]:
-        """Return the input lists after all passes; `caller` is the open caller of the step."""
+        """Return the input lists with recognized documents, and note lists that no step returned.
+
+        `caller` is the open caller of the step.
+        """
         lists = [
             TrackedList(each.path, passages, each.certain)
             for each in self._step.given
@@ -79,7 +82,7 @@ class GivenLists:
                 self._scope.put(HandedList(each.passages, caller.step, each.path))
 
     def _note_outside(self, listed: TrackedList) -> None:
-        """Note documents that a step answers from although no step returned them."""
+        """Note this step as the origin of documents that it answers from and no step returned."""
         new = [passage for passage in listed.passages if passage.document.origin is None]
         if len(new) == len(listed.passages):
             self._state.doubt_renewed(self._step, new, passages_of(self._scope.lists()))

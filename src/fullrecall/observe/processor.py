@@ -98,7 +98,7 @@ class RetrievalProcessor(SpanProcessor):
         try:
             yield capture
         finally:
-            # The block was closed in another context, which lacks this token.
+            # If the block was closed in another context, the token is invalid: nothing to reset.
             with suppress(ValueError):
                 _capturing.reset(token)
             for span_id in capture.going_on():
@@ -170,7 +170,8 @@ class SpanCapture(Captured):
         """
         with self._lock:
             steps, open_spans = list(self._steps), list(self._open.values())
-        # A stream that is not read to its end leaves the spans around it open.
+        # A stream that is not read to its end leaves the spans around it open: use them without
+        # their output.
         for span in open_spans:
             step = step_of(of_sdk(span))
             step.is_open, step.problem = True, None

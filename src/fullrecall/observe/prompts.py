@@ -15,7 +15,7 @@ from fullrecall.observe.step import Step
 class _Asked:
     """The documents and text pieces of one prompt.
 
-    `answers` is true if an answering step sent it.
+    `answers` is true if it was sent inside a step that answers (`Step.answers`).
     """
 
     answers: bool
@@ -25,7 +25,7 @@ class _Asked:
 
 
 class ModelPrompts:
-    """The prompts of a record, except those of retrievers and rerankers."""
+    """The prompts of a record, except those sent inside retrievers and rerankers."""
 
     def __init__(self, state: FlowState) -> None:
         self._state = state
@@ -33,7 +33,7 @@ class ModelPrompts:
 
     @property
     def seen(self) -> bool:
-        """Whether the record has a prompt of an answering model."""
+        """Whether the record has a prompt of any model outside retrievers and rerankers."""
         return bool(self._asked)
 
     @property
@@ -44,8 +44,9 @@ class ModelPrompts:
     def answering_pieces(self) -> dict[str, None]:
         """Return the text pieces of the prompts from which the answer was made.
 
-        If the last prompt has only documents of earlier prompts, the earlier ones served to select
-        them. Then only the last prompt and those of answering steps count.
+        If the last prompt has documents, all of them from earlier prompts, the earlier prompts
+        served to select them. Then only the last prompt and those of answering steps count;
+        otherwise all prompts count.
         """
         units = self._asked
         before = {document for unit in units[:-1] for document in unit.documents}
@@ -54,7 +55,10 @@ class ModelPrompts:
         return {piece: None for unit in counting for piece in unit.pieces}
 
     def read(self, step: Step, scope: Scope) -> None:
-        """Note the documents sent to a model; put replaced lists among them back into use."""
+        """Note the documents sent to a model.
+
+        A document without a list in use puts replaced lists that have it back into use.
+        """
         shown = self._shown_in(step.prompt or ())
         answers = any(over.answers for over in self._state.tree.above(step))
         self._asked.append(_Asked(answers, shown, step.prompt or (), step.began))
@@ -68,7 +72,7 @@ class ModelPrompts:
     def _shown_in(self, prompt: Sequence[str]) -> dict[TrackedDocument, None]:
         shown: dict[TrackedDocument, None] = {}
         for index, piece in enumerate(prompt):
-            # A conversation grows at its end: earlier messages do not change.
+            # A conversation grows at its end: use the cached results of its earlier messages.
             for passage in self._state.passages_in([piece], again=index == len(prompt) - 1):
                 if passage.document.origin is not None:
                     shown[passage.document] = None
@@ -79,7 +83,10 @@ class ModelPrompts:
 def _revive(
     missing: dict[TrackedDocument, None], shown: dict[TrackedDocument, None], scope: Scope
 ) -> None:
-    """Put replaced lists that a prompt shows back into use, the largest shown share first."""
+    """Put replaced lists back into use until each missing document is in one of them.
+
+    The list with the largest share of its documents in the prompt (`shown`) comes first.
+    """
     candidates = dict.fromkeys(each for document in missing for each in scope.replaced(document))
     left = set(missing)
     for handed in sorted(candidates, key=lambda each: -each.share_of(shown)):

@@ -29,7 +29,7 @@ class StepReading:
     This class leaves documents unchanged; adapters may override that.
 
     - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no
-      retry or fallback succeeded; "score" scores the contexts of the other calls, and says so.
+      retry or fallback succeeded; "score" scores the contexts of the other calls, with a note.
     - `other_tools`: names of tools that return text but retrieve nothing. Any other tool that
       returns a long text without a known document leaves its sample unscored.
     - `tool_documents`: by the name of a tool, a function that returns the documents in its result,
@@ -61,7 +61,10 @@ class StepReading:
         return False
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:  # noqa: ARG002
-        """Return the documents that replace this one: a copy with another ID, or its parts."""
+        """Return the documents that replace this one: a copy with another ID, or its parts.
+
+        `rank` is its 1-based position in its list.
+        """
         return (copy,)
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
@@ -93,9 +96,9 @@ class StepReading:
         """Return the retrieval of one call from its steps, in time linear in the steps.
 
         - `root`: the ID of the step that is the call itself; None for a block of calls.
-        - `question`: the call's question; turns before it do not count.
+        - `question`: the call's question; steps of the turns before it do not count.
         - `part`: the ID of a step; only this step and the steps that it called count. If it
-          answers, its input lists count.
+          answers (`Step.answers`), the lists that it answered from count instead.
         - `response`: the application's answer.
         - `partial`: the reason why the record is incomplete; the sample is then unscored.
         - `unseen`: the error if no step returned documents.

@@ -13,7 +13,7 @@ from fullrecall.observe.step import HITS, ROWS, DocumentCopy, DocumentList
 class ReturnedLists:
     """Reads the lists that a step returned when it ends.
 
-    `idle` are tools that retrieved nothing.
+    `idle` has the IDs of tools that retrieved nothing.
     """
 
     def __init__(
@@ -33,9 +33,9 @@ class ReturnedLists:
         self._is_search = state.stores and step.retrieves and not self._view.passages
 
     def lists(self) -> Iterator[TrackedList]:
-        """Yield the lists of documents.
+        """Yield the returned lists that hold documents.
 
-        Hits that come from several queries give one list for each.
+        Hits that inner steps returned one by one, as for several queries, give one list for each.
         """
         for listed in self._step.returned:
             if listed.path == HITS and self._step.id in self._idle:
@@ -58,14 +58,23 @@ class ReturnedLists:
         return self._stored if self._is_search and is_made(copy) else self._view
 
     def _are_new(self, passages: Sequence[DocumentText]) -> bool:
-        """Return whether any document of a list is new; note a doubt if all of them are."""
+        """Return whether any document of a list is new.
+
+        If all are, and no model returned them, they may be earlier documents under new IDs: then a
+        doubt is noted (see `doubt_renewed`).
+        """
         new = [p for p in passages if p.document.origin is None and not p.document.from_outside]
         if len(new) == len(passages) and self._step.kind != "llm":
             self._state.doubt_renewed(self._step, new, self._view.passages)
         return bool(new)
 
     def _note_sources(self, passages: Sequence[DocumentText]) -> None:
-        """Note the step that documents come from, unless they come from outside the record."""
+        """Note that this step retrieved the documents that no step has retrieved before.
+
+        A document that was given to a step from outside the record counts only if this step was not
+        given it and calls no other step. A retriever or tool is also noted as a further source of a
+        document that neither its input nor an inner step has.
+        """
         step = self._step
         for passage in passages:
             document = passage.document
@@ -85,8 +94,8 @@ class ReturnedLists:
     def _known_rows(self, listed: DocumentList) -> DocumentList | None:
         """Return a call's whole output as known documents; None if one item is not known.
 
-        A row is recognized by its text, or by the ID of a document in view, even if it is only an
-        ID.
+        A row is recognized by its text, or by the ID of a document in view; a row that is only a
+        text may be that ID.
         """
         if listed.path not in ((), ROWS):
             return None
@@ -101,7 +110,11 @@ class ReturnedLists:
         return listed._replace(documents=tuple(rows)) if rows else None
 
     def _are_documents(self, listed: DocumentList) -> bool:
-        """Return whether bare texts are documents: known ones, or the whole output of the call."""
+        """Return whether bare texts are documents.
+
+        They are if documents with these texts are known, or if they are the whole output of a call
+        in which nothing was retrieved.
+        """
         state = self._state
         if state.has_texts_of(listed):
             return True
@@ -112,6 +125,6 @@ class ReturnedLists:
 def _answers(
     hits: tuple[DocumentText, ...], inside: Sequence[HandedList]
 ) -> Sequence[tuple[DocumentText, ...]]:
-    """Return hits as one list, or as one list for each hit if each was returned separately."""
+    """Return hits as one list, or each as its own list if inner steps returned them separately."""
     returned = {handed.signature for handed in inside}
     return [(hit,) for hit in hits] if {(hit.number,) for hit in hits} <= returned else [hits]

@@ -45,7 +45,7 @@ _COLUMNS = {
     "inputs": "weave.inputs",
     "output": "langfuse.observation.output",
 }
-"""The columns of Phoenix, Langfuse and Weave that hold the values of these attributes."""
+"""The attribute whose value each of these columns of Phoenix, Langfuse or Weave holds."""
 
 _LANGFUSE_TYPES = frozenset(
     "agent chain embedding evaluator event generation guardrail retriever span tool".split()
@@ -190,7 +190,10 @@ def _any_value(value: object) -> Any:
 
 
 def _own_id(value: object) -> str:
-    """Return the ID of a span or a trace as its exporter wrote it, but hex in lower case."""
+    """Return the ID of a span or a trace as its exporter wrote it, but hex in lower case.
+
+    Raises `InputError` without an ID.
+    """
     if not isinstance(value, str) or not value:
         raise InputError(f"expected a span with a trace_id and a span_id, got {shown(value)}")
     return value.lower() if _HEX.fullmatch(value) else value
@@ -200,7 +203,10 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 
 
 def _nanoseconds(row: Mapping[str, Any], moment: str) -> float:
-    """Return a time in nanoseconds, the unit of whole numbers; 0 if the row has no time."""
+    """Return when a row's span began ("start") or ended ("end"), in nanoseconds; 0 if unknown.
+
+    Whole numbers in the row are nanoseconds.
+    """
     value = _first(row, [name.format(moment) for name in _TIME])
     if isinstance(value, str) and not value.isdigit():
         try:

@@ -17,21 +17,24 @@ from fullrecall.samples.hit_fields import IDS, INNER, SCORES, TEXTS
 
 _MAY_BE_EMPTY = ("data", "content", "kwargs")
 _ENVELOPES = ("results", "documents", "hits", "matches", "structuredContent", *_MAY_BE_EMPTY)
-"""Keys that hold hits in the answers of tools, MCP and LangChain; some mean no hits if empty."""
+"""Keys that hold hits in the answers of tools, MCP and LangChain.
+
+An empty list under one of them is an empty search, except under a key in `_MAY_BE_EMPTY`.
+"""
 _HIT_TEXTS = (*TEXTS, "snippet")
 _LINKS = ("url", "link", "href")
 
 _OWN_SHARE = 0.7
-"""If its caller's words have at least this share of the word pairs in a tool's text, the text is
-the caller's own.
+"""A tool's text is its caller's own if at least this share of its word pairs come from the caller.
 """
 
 
 def hits_in(value: object) -> tuple[Context, ...] | None:
     """Return the documents in a tool's result, in order; None if it is not a list of hits.
 
-    A hit is a mapping or a Pydantic model with a text and an ID, an address, a title or a score. An
-    empty list counts as hits only in an envelope other than "data".
+    A hit is a mapping or a Pydantic model with a text and an ID (or an address), a title or a
+    score; without a text, it needs two of these. An empty list is an empty search only under a key
+    of `_ENVELOPES` that is not in `_MAY_BE_EMPTY`.
     """
     if isinstance(value, str):
         value = _printed_in(value) or _values_in(value)
@@ -146,7 +149,7 @@ def own_words(tree: Tree) -> set[Hashable]:
 
     An agent's plan, its notes, and an expert's answer consist of words from tools' arguments and
     from the models' earlier texts. Pairs of words are compared, since single words occur in any
-    text.
+    text. A tool that called a retriever is never included.
     """
     events = [(step.began, step.query) for step in tree.steps if step.kind == "tool"]
     events += [

@@ -11,8 +11,9 @@ from fullrecall.observe.step import Step
 class Tree:
     """The steps of one record, in the order in which they began, each with its caller.
 
-    A step with an unknown parent was called by `root`, the ID of the step for the whole call.
-    Without a root, or if its parents form a circle, it is an outermost step.
+    A step whose parent is unknown, or did not begin before it, was called by the root: the step for
+    the whole call, whose ID is `root`. If there is no root, or it did not begin before the step,
+    the step is an outermost step.
     """
 
     def __init__(self, steps: Iterable[Step], root: Hashable | None = None) -> None:
@@ -66,7 +67,7 @@ class Tree:
 
     def _caller(self, step: Step) -> Step | None:
         parent = self._at.get(step.parent)
-        # A caller began before the steps that it calls, so there can be no circle.
+        # A caller begins before the steps that it calls. This check excludes circles of parents.
         if parent is not None and parent.began < step.began:
             return parent
         return self.root if self.root is not None and step.began > self.root.began else None

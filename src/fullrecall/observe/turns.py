@@ -12,7 +12,8 @@ def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) 
     """Return the steps without those of the turns before the question.
 
     Users' messages that precede the question in a model's prompt belong to earlier turns. A run
-    that asked only such messages belongs to an earlier turn.
+    with a prompt that ends with such a message, and without the question, belongs to an earlier
+    turn. A search for such a message, by a step with the same caller, belongs to it too.
     """
     asked = None if question is None else question.strip()
     earlier: dict[str, None] = {}
@@ -44,9 +45,9 @@ def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) 
 def of_question(steps: Sequence[Step], question: str | None) -> list[Step]:
     """Return the steps of a block's runs that asked this question, or that served such a run.
 
-    Runs are the outermost steps; a run without a query continued another run. A run serves a later
-    run if a prompt of the later run has its question and answer, or if the later run has its
-    documents and retrieves nothing.
+    Runs are the outermost steps. A run without a query continues another run, and is kept. A run
+    serves a later run if a prompt of the later run has its question and answer, or if the later run
+    has its documents and retrieves nothing. All steps are returned if no run asked the question.
     """
     tree = Tree(steps)
     runs = [step for step in tree.steps if step.parent is None]

@@ -53,9 +53,9 @@ def copy_of(context: Context, token: int = 0) -> DocumentCopy:
 
 
 def joined(parts: Sequence[Any]) -> Any:
-    """Join the parts of a stream if all are text.
+    """Return the parts of a stream as one text if all are texts; else the parts unchanged.
 
-    Return a single part, or other parts, unchanged.
+    A single part is returned as it is, without its list.
     """
     if len(parts) == 1:
         return parts[0]
@@ -85,15 +85,15 @@ class ValueReader:
         return None
 
     def message(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
-        """Return the keys and values inside an immutable object, which is read only once."""
+        """Return the keys and values inside an immutable object, which is read once; else None."""
         return None
 
     def opened(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
-        """Return the keys and values inside any other object of the framework."""
+        """Return the keys and values inside any other object of the framework; else None."""
         return None
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items to read for a list; translators may replace answers by sources."""
+        """Return the items of a list; a translator may replace answers by their sources."""
         return items
 
     def result_of(self, output: Any) -> Any:
@@ -107,12 +107,12 @@ class ValueReader:
     # For all callers
 
     def end(self, step: Step, output: Any, *, ends_call: bool) -> None:
-        """Write a step's output into it; a tool that reports a failure in its message has failed.
+        """Write a step's output into the step, or the failure that a tool's message reports.
 
-        `ends_call`: the output is the call's, which may hold rows of any kind.
+        `ends_call`: whether the output is that of the whole call, which may hold rows of any kind.
         """
         if step.kind == "tool" and hands_over(output):
-            step.kind = "chain"  # The tool does not search.
+            step.kind = "chain"  # The tool passes the run on, and does not search.
         message = message_of(output) if step.kind == "tool" else None
         if message is not None and message.failed:
             step.error = message.failure
@@ -136,7 +136,8 @@ class ValueReader:
     def read_result(self, value: object) -> Contents:
         """Return the contents of a call's output, which may hold rows of any kind.
 
-        An ID, a tuple or a mapping is a document if that document was retrieved before.
+        If it has no documents, its IDs, tuples or mappings are listed as rows (`ROWS`), which count
+        only if each of them is a known document.
         """
         contents = self.read(value)
         if any(each.certain for each in contents.lists):
@@ -156,7 +157,8 @@ class ValueReader:
     def _with_hits(self, contents: Contents, step: Step) -> Contents:
         """Return the contents of a tool's result, with its hits as documents.
 
-        The contents are unchanged if documents with IDs were read already.
+        The contents are unchanged if documents with IDs were read already, or if the result has no
+        hits and is not an empty search.
         """
         certain = (each for each in contents.lists if each.certain)
         if any(copy.id is not None for listed in certain for copy in listed.documents):
@@ -165,7 +167,8 @@ class ValueReader:
         if found == [None]:
             found = [hits_in(text) for text in contents.texts]
         hits = {(each.id, each.text): each for part in found for each in part or ()}
-        # A tool that was sent a query searched for it; other tools have empty lists of anything.
+        # An empty list is an empty search only of a tool that got a query: other tools may return
+        # empty lists of anything.
         is_search = bool(step.query) and is_empty_list(step.result)
         if not (hits or () in found or is_search):
             return contents
@@ -183,7 +186,7 @@ class ValueReader:
         )
 
     def identities(self, value: object) -> tuple[int, ...]:
-        """Return the identity of a mapping, list or other object; () for a plain value."""
+        """Return the identity of a mapping, list or other object; () for empty or plain values."""
         # Strings have no identity here: Python may use one object for equal strings.
         if not value or isinstance(value, (str, *_NO_CONTENT)):
             return ()
@@ -200,14 +203,14 @@ class ValueReader:
         return self._copied((value,))[0]
 
     def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
-        """Copy each item that is a document; of a pair of an item and a score, copy the item."""
+        """Return a copy of each item that is a document, alone or in a pair with a score; else None."""
         return self._copied([_without_score(i) if type(i) is tuple else i for i in items])
 
     def _copied(self, values: Sequence[object]) -> list[DocumentCopy | None]:
         copies: list[DocumentCopy | None] = []
         size = 0
         for value in values:
-            # Retrievers change objects that they returned before: copy these again.
+            # A retriever may change an object that it returned before: copy it again.
             cached = self._copies.get(id(value))
             if cached is not None and self.is_unchanged(value, cached[1]):
                 copies.append(cached[1])
@@ -260,7 +263,7 @@ class ValueReader:
             lists += contents.lists
             texts += contents.texts
         else:
-            # A mapping may have only documents, such as one by ID.
+            # A mapping with several values that are all documents, such as by ID, is one list.
             is_several = isinstance(value, Mapping) and len(value) > 1
             by_key = _whole(map(self.copy, value.values())) if is_several else ()
             if by_key:
@@ -285,7 +288,7 @@ class ValueReader:
         if not documents and all(isinstance(item, str) for item in value):
             perhaps = tuple(DocumentCopy(0, None, text) for text in value)
             lists.append(DocumentList(path, perhaps, certain=False))
-        # Items may have one document each, beside a score or a note.
+        # Each item may hold one document, beside a score or a note: these form one list.
         hits = () if documents else _whole(map(self._hit, value))
         if hits:
             lists.append(DocumentList(path, hits, hits=True))
@@ -305,7 +308,7 @@ class ValueReader:
             return None
         found = []
         for _, value in self._fields(item):
-            # A list here has the documents of a call, not of one hit.
+            # A list of documents in an item is the result of a call, so the item is not a hit.
             if isinstance(value, (list, tuple)):
                 if value and self.copy(value[0]) is not None:
                     return None
@@ -342,7 +345,10 @@ def _whole(copies: Iterable[DocumentCopy | None]) -> tuple[DocumentCopy, ...]:
 
 
 def _context_of(value: object) -> Context | None:
-    """Return a mapping as a `Context` if it has more fields of one than a text; else None."""
+    """Return a `Context` as it is, or make one of a mapping with its fields; else None.
+
+    A mapping with only a text is not a document.
+    """
     if isinstance(value, Context):
         return value
     if not isinstance(value, Mapping) or not value.keys() <= CONTEXT_NAMES:
@@ -369,7 +375,7 @@ def _without_score(item: tuple[Any, ...]) -> Any:
 
 
 def _fields(value: Any) -> Fields:
-    """Return the fields of a dataclass or a Pydantic model; none for any other value."""
+    """Return the fields of a dataclass or Pydantic model, or a set's items; () for other values."""
     if isinstance(value, (set, frozenset)):
         return ((ITEM, item) for item in value)
     if isinstance(value, type):
