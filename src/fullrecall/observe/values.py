@@ -203,7 +203,10 @@ class ValueReader:
         return self._copied((value,))[0]
 
     def copies(self, items: Sequence[Any]) -> list[DocumentCopy | None]:
-        """Return a copy of each item that is a document, alone or in a pair with a score; else None."""
+        """Return a copy of the document in each item; None for an item without one.
+
+        An item is a document, or a pair of a document and a score.
+        """
         return self._copied([_without_score(i) if type(i) is tuple else i for i in items])
 
     def _copied(self, values: Sequence[object]) -> list[DocumentCopy | None]:

@@ -98,7 +98,10 @@ class LlamaIndexCapture(Captured):
         return self._with_earlier_ids(record, reading) if self._before else record
 
     def _with_earlier_ids(self, record: Retrieval, reading: LlamaIndexReading) -> Retrieval:
-        """Return a call's record, with the IDs that its texts had earlier in the block."""
+        """Return a call's record with further IDs: those that its texts had earlier in the block.
+
+        They are added only to contexts with an ID that a framework generated.
+        """
         others = dict(record.other_ids)
         for context in record.contexts or ():
             first = self._before.get(context.text or "")
@@ -170,15 +173,15 @@ def capture_retrievals(
 class _CarriedList(list[Any]):
     """A response's source nodes, or an agent's tool calls, with the capture of the call.
 
-    The capture stays with the nodes in a stream's `get_response()`, in copies of the response, and
-    in `dataclasses.replace`.
+    The list takes the capture along into the result of a stream's `get_response()`, into copies of
+    the response, and through `dataclasses.replace`.
     """
 
     capture: LlamaIndexCapture
 
 
 def _field(returned: object) -> str | None:
-    """Return the field whose list carries an answer's capture, None for any other value."""
+    """Return the name of the list field that carries an answer's capture; None for other values."""
     if isinstance(returned, AgentOutput):
         return "tool_calls"
     return "source_nodes" if is_response(returned) else None

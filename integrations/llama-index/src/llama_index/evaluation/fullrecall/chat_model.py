@@ -27,8 +27,8 @@ class LlamaIndexChatModel:
       address and its `additional_kwargs`.
 
     A completion model gets the messages in its own form (`messages_to_prompt`). Structured output
-    is not used, because it asks only once and fails in its own ways: the judge reads the text, and
-    asks again for missing verdicts. Every request has new message objects.
+    is not used, because it asks only once and raises errors of its own. The judge reads the text
+    instead, and asks again for missing verdicts. Every request has new message objects.
 
     Requests raise the errors of the LLM's client unchanged, so that `evaluate` can tell a rate
     limit from a wrong key. Raises `ParameterError` for an `llm` that is not an `LLM`, and if
@@ -86,7 +86,7 @@ def _described(llm: LLM) -> str:
 
 
 def _completion(text: str | None, reply: Any) -> Completion:
-    """Return the reply with the tokens and the stop reason of its raw form."""
+    """Return the text of a reply, with the tokens, stop reason and refusal in its raw form."""
     raw = getattr(reply, "raw", None)
     counts = getattr(reply, "additional_kwargs", None) or {}
     sources = (field_of(raw, "usage"), field_of(raw, "usage_metadata"), counts)

@@ -28,8 +28,9 @@ from llama_index.evaluation.fullrecall.record import LlamaIndexReading
 from llama_index.evaluation.fullrecall.results import RecallEvaluationResult
 
 _LISTED = 10, 100, ", "
-"""The most missed targets that the feedback lists, and the most characters of each; the result has
-all.
+"""The most missed targets that the feedback lists, the most characters of each, and the separator.
+
+The result has all missed targets.
 """
 
 _ContextsKey: TypeAlias = tuple[tuple[str | None, str | None], ...] | None
@@ -136,8 +137,8 @@ class RecallEvaluator(BaseEvaluator):
     ) -> RecallEvaluationResult:
         """Return the result; awaits the scorer's `ascore`, or runs its `score` in a thread."""
         call_input = self._input(query, response, contexts, fields)
-        # Lists are scored in sequence: later lists reuse the claims that the first list's request
-        # split.
+        # Score the lists in sequence: the first request splits the reference into claims, which
+        # later lists reuse.
         lists = self._lists(call_input)
         results = {key: await self._scoring.ascore(sample) for key, sample in lists.items()}
         return self._answer(call_input, results)
@@ -149,7 +150,7 @@ class RecallEvaluator(BaseEvaluator):
         return {}
 
     def _update_prompts(self, prompts_dict: PromptDictType) -> None:
-        """Change nothing: the judge's prompts are its own."""
+        """Change nothing: a judge's prompts are set by `LLMJudge(…, prompts=…)`."""
 
     def _input(
         self, query: object, response: object, contexts: object, named: dict[str, Any]
@@ -178,7 +179,7 @@ class RecallEvaluator(BaseEvaluator):
     def _answer(
         self, call_input: CallInput, results: Mapping[_ContextsKey, Result]
     ) -> RecallEvaluationResult:
-        """Return the results in LlamaIndex's form, with hints in the note."""
+        """Return the results in LlamaIndex's form; hints on the sample are in the result's note."""
         sample = call_input.sample
         contexts = sample.retrieved_contexts
         unscored = Result(self.scorer.method, Status.UNSCORED, note=call_input.problem or "")
@@ -216,12 +217,12 @@ class RecallEvaluator(BaseEvaluator):
 
 
 def _key(contexts: Sequence[Context] | None) -> _ContextsKey:
-    """Return the IDs and texts of contexts, without scores, which do not change recall."""
+    """Return the IDs and texts of contexts, but not the scores, which do not change recall."""
     return None if contexts is None else tuple((each.id, each.text) for each in contexts)
 
 
 def _feedback(result: Result, stages: Mapping[str, Result]) -> Iterator[str]:
-    """Yield the reason, the missed targets, and those that an earlier stage had found."""
+    """Yield the reason, the missed targets, and the missed targets that an earlier stage found."""
     yield result.reason
     if result.status is not Status.SCORED or not result.missed:
         return

@@ -40,9 +40,10 @@ _FRAMEWORK_NAMES = {"sleep_time_in_seconds"}
 
 
 class CallInput(NamedTuple):
-    """A sample, its contexts' nodes, the unused arguments, and the reason if it cannot be read.
+    """A sample, its contexts' nodes, and the names of the unused arguments.
 
-    `is_recorded` is False if the contexts are known only from the response.
+    `problem` is the reason why the arguments cannot be read as a sample, or None. `is_recorded` is
+    False if the contexts are known only from the response.
     """
 
     sample: Sample
@@ -124,7 +125,7 @@ def found_in(response: object, reading: LlamaIndexReading) -> RetrievalWithNodes
 
 
 def _found_in_value(value: object, reading: LlamaIndexReading) -> RetrievalWithNodes:
-    """Return the documents in a function's result: nodes, or any form that has an ID."""
+    """Return the documents in a function's result: nodes, or any form that `contexts_of` reads."""
     nodes: Sequence[NodeLike]
     if are_nodes(value):
         nodes = documents_among(value)
@@ -161,7 +162,8 @@ def _found_in_response(response: AnyResponse, reading: LlamaIndexReading) -> Ret
 def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> RetrievalWithNodes:
     """Return the retrievals of an agent's tools that its output contains.
 
-    LlamaIndex lists the tool calls in the order in which they ended; here their IDs sort them.
+    LlamaIndex lists the tool calls in the order in which they ended. They are sorted by their IDs
+    here, so that their timing has no effect.
     """
     log = StepLog(NodeValueReader())
     results = [
@@ -179,7 +181,8 @@ def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> Retrieva
         failed = brief(result.tool_output.content) if result.tool_output.is_error else None
         log.end(id_, result.tool_output, error=failed)
         if step is not None:
-            # Only now: an empty list of a tool that was not recorded is no proof of a search.
+            # With a query at its end, a step with an empty list counts as an empty search. Set the
+            # query only now, since this list does not prove that the tool searched.
             step.query = query
     unseen = (
         "the agent's tools returned no nodes: pass observed(agent) to evaluate, or run it in "

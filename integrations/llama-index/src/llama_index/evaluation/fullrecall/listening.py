@@ -105,7 +105,7 @@ class _Events(BaseEventHandler):
     """Passes prompts, and retrievals without a span, to the recorders of the current call."""
 
     def handle(self, event: BaseEvent, **_: Any) -> None:
-        """Note an event."""
+        """Pass prompts and retrievals to the recorders of the current call; ignore other events."""
         for recorder in _seen_by():
             try:
                 if isinstance(event, LLMChatStartEvent):
@@ -149,7 +149,8 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
 def _mark_incomplete(name: str, query: str | None) -> None:
     """Mark recorders as incomplete if a retrieval without recorders may belong to them.
 
-    An engine's call has one question, which must be equal; a block may ask any question.
+    A block may ask any question, so it is marked. An engine's call is marked only if the retrieval
+    has its question and ran in another thread.
     """
     here = threading.get_ident()
     for recorder in list(_open):
@@ -180,7 +181,10 @@ def _take_report(documents: object, query: str | None) -> None:
 
 
 def _delivery(seen_by: Sequence[LlamaIndexRecorder]) -> tuple[Deliver, ...]:
-    """Return the functions that take a call's record: those of the blocks up to the outer call."""
+    """Return the functions that take a call's record: those of blocks inside the call around it.
+
+    If no recorded call is around it, they are those of all open blocks.
+    """
     blocks = [*takewhile(lambda each: each.root is None, reversed(seen_by))]
     return tuple(each.deliver for each in reversed(blocks) if each.deliver is not None)
 
@@ -211,8 +215,8 @@ def _listen() -> None:
         (dispatcher.event_handlers, _events),
     ]
     for handlers, own in lists:
-        # Handlers are compared by identity, because Pydantic compares by value, and another user's
-        # handler may be equal.
+        # Find our handler by identity: Pydantic compares by value, so that another program's
+        # handler may be equal to it.
         position = next((n for n, each in enumerate(handlers) if each is own), None)
         if is_listening and position is None:
             handlers.append(own)

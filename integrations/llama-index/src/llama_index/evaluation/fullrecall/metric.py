@@ -41,7 +41,7 @@ class RecallMetric(BaseRetrievalMetric):
       such as "recall@5" and "ndcg@10", and `register` adds further names.
     - `scorer`: `IdRecall()` by default. One that compares texts, such as `TextRecall()`, needs
       `expected_texts`.
-    - `name`: the metric's name if another metric has the measure's.
+    - `name`: the metric's name; needed if another metric already has the measure's name.
 
     `compute` returns a score in [0, 1]: 0.0 for an empty retrieval, and NaN for an empty list of
     expected IDs, because LlamaIndex's result does not take None and 0 would be wrong. Pandas
@@ -111,7 +111,7 @@ class RecallMetric(BaseRetrievalMetric):
         retrieved_texts: Sequence[str] | None = None,
         **_: Any,
     ) -> RetrievalMetricResult:
-        """Return the score of one query's retrieval, best first."""
+        """Return the score of one query's retrieval; its IDs or texts are listed best first."""
         del query  # No measure needs the question.
         scorer = self.scorer or IdRecall()
         if retrieved_ids and retrieved_texts and all(map(is_composed, retrieved_texts)):

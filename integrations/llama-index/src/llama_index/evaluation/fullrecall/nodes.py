@@ -43,7 +43,7 @@ def contexts(
       node was cut from; "hash", of its text and metadata; any other str, a key of its metadata
       or a dotted path there; several of these, joined by ":"; or a function of the node. A node
       without it has no ID, and scorers count such nodes.
-    - `metadata_mode`: the metadata included in the text. The default leaves them out, as
+    - `metadata_mode`: the metadata that the text includes. The default leaves all metadata out, as
       `node.get_content()` does; `MetadataMode.LLM` gives the text that the LLM reads.
     - `expand`: a docstore, such as `storage_context.docstore`. It replaces a node by the smallest
       nodes that it was cut into, in their order, each with the node's score: an
@@ -118,7 +118,7 @@ class NodeReader:
             ) from error
 
     def other_ids(self, nodes: Iterable[NodeLike]) -> dict[str, list[ID | None]]:
-        """Return the further IDs of nodes, by the options that would read them."""
+        """Return the IDs that nodes would have under other options, by the option."""
         bare = [node for node, _ in map(node_and_score, nodes)]
         ids: dict[str, list[ID | None]] = {
             f"id_key={name!r}": [get(node) for node in bare]

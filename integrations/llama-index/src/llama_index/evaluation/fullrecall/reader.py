@@ -28,7 +28,8 @@ from llama_index.evaluation.fullrecall.responses import (
 class NodeCopy(NamedTuple):
     """A node as it was at one event: its score, text and metadata, and all fields of the object.
 
-    Making another node costs more than the retrieval, and few readers need it.
+    `node` makes a new node on request, since that costs more than the retrieval, and few readers
+    need one.
     """
 
     original: BaseNode
@@ -58,7 +59,7 @@ class NodeCopy(NamedTuple):
 
 
 class NodeValueReader(ValueReader):
-    """Copies nodes with `node_id` as their ID; `id_key` is applied to the record.
+    """Copies nodes with `node_id` as their ID; `id_key` is applied when the record is read.
 
     `answers` has the engines' answers, with the source nodes of each: a node with the text of an
     answer is not a document. `first_copies` has the first node of each text.
@@ -70,7 +71,11 @@ class NodeValueReader(ValueReader):
         self.first_copies: dict[str, DocumentCopy] = {}
 
     def read(self, value: object) -> Contents:
-        """Return the documents and texts in a value; those of a response are its source nodes."""
+        """Return the documents and texts in a value.
+
+        Of a response, these are the source nodes and the response text; of a tool's output, the
+        documents in `raw_output` and the text of `content`.
+        """
         if type(value) in (str, list, dict):
             return super().read(value)
         if isinstance(value, StopEvent) and is_response(value.result):
@@ -91,7 +96,10 @@ class NodeValueReader(ValueReader):
         return output.raw_output if isinstance(output, ToolOutput) else output
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items of a list; an answer is replaced by its source nodes."""
+        """Return the items of a list; an answer among other nodes is replaced by its source nodes.
+
+        A list of answers only is returned unchanged.
+        """
         sources = [self._sources(item) for item in items] if self.answers else []
         if not any(sources) or all(sources):
             return items
@@ -110,7 +118,7 @@ class NodeValueReader(ValueReader):
         return self.answers.get(text) or self.answers.get(_COMPOSED.sub("", text), ())
 
     def document(self, value: Any) -> DocumentCopy | None:
-        """Return a node, scored or not, as a copy; None for one that represents a tool."""
+        """Return a copy of a node, scored or not; None if it is not a document (`is_document`)."""
         node, score = node_and_score(value)
         if not isinstance(node, BaseNode):
             return None
@@ -153,7 +161,7 @@ class NodeValueReader(ValueReader):
             return _event_fields(value)
         if isinstance(value, QueryBundle):
             return (("query_str", value.query_str),)
-        # The closed classes include nodes that represent tools; all other nodes are documents.
+        # Nodes that are documents were read before; those that are not, such as tools, stay closed.
         closed = (BaseNode, NodeWithScore, BaseComponent, BaseMemory, Workflow, Context)
         return () if isinstance(value, closed) else None
 
@@ -175,14 +183,14 @@ def _is_numbered(content: str) -> bool:
 
 
 def _text(node: BaseNode, content: str) -> str:
-    """Return the text of a node without its citation number; for a picture, its hash."""
+    """Return the text of a node without its citation number, or else the hash of its picture."""
     if _is_numbered(content):
         content = _NUMBER.sub("", content).strip()
     return content or _picture(node)
 
 
 def _picture(node: BaseNode) -> str:
-    """Return a hash of a picture's data, path or address; empty for a node without a picture."""
+    """Return a hash of a picture's data, path or address; "" for a node without a picture."""
     fields = vars(node)
     resource = fields.get("image_resource")
     parts = [getattr(resource, name, None) for name in ("data", "path", "url")]
@@ -254,5 +262,5 @@ def is_text_of_object(node: BaseNode, text: str) -> bool:
         isinstance(each, Mapping) and "role" in each for each in messages
     ):
         return True
-    # Any other object is indexed as its text, and the ID is the hash of the text.
+    # LlamaIndex indexes any other object as its text, with the hash of the text as the ID.
     return node.node_id == str(hash(text))

@@ -33,7 +33,10 @@ class LlamaIndexReading(NodeReader, StepReading):
         return self.id_key != "node_id" or self.expand is not None
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:
-        """Yield a node with the ID of the options, or the nodes that it was cut into."""
+        """Yield a node with the ID that `id_key` names, or the nodes that it was cut into.
+
+        A copy without an ID keeps none; a copy of another object is unchanged.
+        """
         if not isinstance(copy.detail, NodeCopy):
             yield copy
             return
@@ -46,7 +49,7 @@ class LlamaIndexReading(NodeReader, StepReading):
                 yield DocumentCopy(0, own_id, part.get_content(), NodeCopy.of(part, score))
 
     def links_of(self, copy: DocumentCopy) -> Collection[str]:
-        """Return the IDs of other nodes that a node names."""
+        """Return the texts in a node's relations and metadata that may be IDs of other nodes."""
         if not isinstance(copy.detail, NodeCopy):
             return super().links_of(copy)
         node = copy.detail.node

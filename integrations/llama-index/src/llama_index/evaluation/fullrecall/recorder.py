@@ -41,7 +41,7 @@ _KINDS: tuple[tuple[type, StepKind], ...] = (
 
 
 _SILENT = (BaseLLM, BaseEmbedding, NodeParser)
-"""Classes that handle texts and return no documents; events report the models' prompts."""
+"""Classes whose inputs and outputs have no documents; events report the models' prompts."""
 
 
 def kind_of(instance: object) -> StepKind:
@@ -70,7 +70,8 @@ class LlamaIndexRecorder:
     """Records the steps of one call or block until `close`; thread-safe.
 
     - `root`: the ID of the step that is the call itself, None for a block.
-    - `log`: the log of the steps; a call without a span begins and ends there.
+    - `log`: the log of the steps. The caller of a recorder records there the beginning and the end
+      of a call for which LlamaIndex has no span.
     - `deliver`: for a block, the function that takes each ended call's record and output.
     """
 
@@ -145,7 +146,7 @@ class LlamaIndexRecorder:
         """Record the end of a span."""
         outer = self._same.get(id_, (None, id_))[1]
         if outer != id_:
-            # `retrieve` copies the list that `_retrieve` returned.
+            # `retrieve` copies the list that `_retrieve` returned: note both as the step's output.
             self._inner[outer] = self.log.reader.identities(output)
             return
         if output is not None:
@@ -164,7 +165,8 @@ class LlamaIndexRecorder:
             step.kind = "chain"  # This retriever looks up tools, answers, rows or earlier messages.
         step.outputs += self._inner.pop(id_, ())
         if step.answers:
-            step.outputs = ()  # Engines return an inner call's object without any recovery.
+            # An engine returns its synthesizer's object, which does not mean a repaired failure.
+            step.outputs = ()
         if self.deliver is not None and (step.answers or id_.partition("-")[0].endswith(".run")):
             self.deliver(self, output, id_)
 
@@ -183,12 +185,12 @@ class LlamaIndexRecorder:
         self.log.report(f"event {next(_numbers)}", self._caller(span), documents, query)
 
     def fail(self, error: Exception) -> None:
-        """Note that something could not be recorded."""
+        """Log an error in recording, and mark the record as incomplete."""
         _logger.error("a step of a retrieval was not recorded", exc_info=error)
         self.partial = f"the call was not recorded completely: {brief(error)}"
 
     def close(self) -> None:
-        """Stop recording; keep only the copies."""
+        """Stop recording; keep the steps with their copies, and release all other objects."""
         if not self.is_open:
             return
         self._steps, self.partial = self.steps, self.problem
@@ -199,9 +201,10 @@ class LlamaIndexRecorder:
         self._attempts = {}
 
     def _task(self, id_: str, arguments: Mapping[str, Any]) -> str | None:
-        """Return the first attempt at a workflow's step, or None for a step without an event.
+        """Return the ID of the first attempt at a workflow's step; None if the step has no event.
 
-        After waiting, a step starts again with the same event. An attempt that waits outputs None.
+        A step that waited, as for a human, starts again with the same event. The attempt that waits
+        outputs None.
         """
         event = next((each for each in arguments.values() if isinstance(each, Event)), None)
         if event is None:
@@ -247,7 +250,7 @@ def question_in(arguments: Mapping[str, Any]) -> str | None:
 
 
 def query_in(arguments: Mapping[str, Any]) -> str | None:
-    """Return the question among arguments, or all arguments of a tool without a question."""
+    """Return the question among arguments, or all arguments of a tool as text, or None."""
     question = question_in(arguments)
     if question is None and ("kwargs" in arguments or "args" in arguments):
         return repr((arguments.get("args", ()), arguments.get("kwargs", {})))
@@ -264,7 +267,7 @@ def written_by(output: object) -> str | None:
 
 
 def question_text(question: object) -> str | None:
-    """Return a question as a text, or None."""
+    """Return the text of a question; None if it is neither a text nor a `QueryBundle`."""
     if isinstance(question, QueryBundle):
         return question.query_str
     return question if isinstance(question, str) else None

@@ -37,7 +37,7 @@ _NOTHING = "Empty Response"
 """The default answer of LlamaIndex's synthesizers without nodes."""
 
 _NOTHING_STREAMED = ("_empty_response_generator", "_empty_response_agenerator")
-"""The generators that stream this answer."""
+"""The names of the generators that stream the default answer."""
 
 _RETRIEVER = "retriever"
 """The name of the source in which chat engines keep the nodes of their retriever."""
@@ -46,7 +46,8 @@ _RETRIEVER = "retriever"
 def says_that_nothing_was_retrieved(response: AnyResponse) -> bool:
     """Return whether an empty list of source nodes means an empty retrieval.
 
-    An engine that answers with its own text, object, or stream has an empty list for any retrieval.
+    It does if the answer is LlamaIndex's default answer without nodes, or if a chat engine
+    names its retriever as a source. Any other engine may have an empty list after any retrieval.
     """
     if isinstance(response, (AgentChatResponse, StreamingAgentChatResponse)):
         answers = [

@@ -115,8 +115,9 @@ def observed(
 class ObservedLlamaIndexRetriever:
     """A LlamaIndex object as a `fullrecall.samples.Retriever`.
 
-    `asynchronous` is True if only `aretrieve` can run concurrently. Called with a question and k,
-    a retriever returns k nodes, for `diagnose`.
+    `asynchronous` is True if the object has no blocking call: `retrieve` then runs `aretrieve` in
+    an event loop. A retriever can also be called with a question and k, for `diagnose`: it then
+    returns its first k contexts.
     """
 
     def __init__(
@@ -160,7 +161,8 @@ class ObservedLlamaIndexRetriever:
         return self._read(sample, answer, recorder)
 
     def _begin(self, recorder: LlamaIndexRecorder, question: str) -> None:
-        # A retriever's own span is the call, even if a subclass overrides its method.
+        # A retriever has a span for its call, even if a subclass overrides its method. For any
+        # other object, the call is recorded here.
         if not isinstance(self._retriever, BaseRetriever):
             recorder.log.begin_call(question)
 
