@@ -1,1 +1,1 @@
-"""Statistics of a table: bounds, summaries, comparisons, gates, choices, slices."""
+"""Statistics of reports: bounds, summaries, comparisons, gates, slices, and the best retriever."""

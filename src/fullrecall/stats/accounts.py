@@ -1,17 +1,19 @@
-"""Accounts that bet on the leader, to find the best retriever at one error rate for any looks.
+"""Find the best retriever by accounts that bet, at one error rate for any number of looks.
 
-Each retriever a holds one account, with capital 1 at the start. Before each question a challenger L
-(the one furthest ahead of a) and a stake λ are fixed from earlier questions only; then
+A look compares the retrievers after some of the questions. Each retriever a holds one account, with
+capital 1 at the start. Before each question, a challenger L (the retriever furthest ahead of a) and
+a stake λ are fixed from earlier questions only; then
 
     capital_a *= 1 + λ (X_L - X_a),    0 <= λ < 1
 
 For the retriever a* with the highest true mean, this is a nonnegative supermartingale: the
 probability that it ever reaches 1 / alpha is at most alpha. A retriever whose account reaches 1 /
-alpha is dropped. A worse retriever is named only after a* has been dropped. So a name is wrong with
-probability alpha at most, for any number of retrievers, any joint distribution of their values in
-[0, 1], any number of looks and later calls, and a number of questions that depends on the data. The
-number of retrievers needs no correction, but a retriever on which another account has bet may not
-be withdrawn. Questions must be independent draws, in an order that does not depend on the answers.
+alpha is dropped, and the last one left is named as the best. A worse retriever is named only after
+a* has been dropped. So a name is wrong with probability alpha at most, for any number of
+retrievers, any joint distribution of their values in [0, 1], any number of looks and of later calls
+that add questions, and a number of questions that depends on the data. The number of retrievers
+needs no correction, but a retriever on which another account has bet may not be withdrawn.
+Questions must be independent draws, in an order that does not depend on the answers.
 
 With a tolerance ε, each pair of retrievers holds an account that bets on w against a:
 
@@ -21,9 +23,9 @@ Where a is better than w by more than ε, this is a nonnegative supermartingale:
 it ever reaches (R - 1) / alpha is at most alpha / (R - 1). A retriever w is named once its accounts
 against all R - 1 other retrievers have reached that goal. A wrong name is a w that is worse than a*
 by more than ε; it requires that the account of the pair a*, w reached the goal. At most R - 1
-retrievers are that much worse, so any name is wrong with probability alpha at most, again at any
-number of looks. A retriever that is no longer asked keeps its accounts and is not named, which adds
-no error.
+retrievers are that much worse, so the probability that any name is wrong is alpha at most, at any
+number of looks. A retriever that is asked no further questions keeps its accounts and is not named,
+which adds no error.
 
 Source of the inequality: Ville, "Étude critique de la notion de collectif", 1939; of betting on
 differences of means: Waudby-Smith and Ramdas, "Estimating means of bounded random variables by
@@ -46,13 +48,15 @@ LARGEST_STAKE = 0.95
 """The largest share of its capital that an account bets on one question."""
 
 RESERVE = 0.2
-"""The share of its capital at a call's start that each account keeps for later calls."""
+"""The share of its capital at a call's start that each account does not bet during the call, so
+that later calls, which add questions, can still bet.
+"""
 
 _PRIOR_SQUARES, _PRIOR_QUESTIONS = 1.0, 4.0
-"""The prior of a difference: a variance of 1/4, which counts as four questions."""
+"""The prior of the variance of a difference: 1/4, which has the weight of four questions."""
 
 _POWER = NormalDist().inv_cdf(0.8)
-"""The normal quantile by which `more` counts the questions that settle 80% of races."""
+"""The normal quantile of 80%: `more` estimates how many questions would settle 80% of races."""
 
 
 @dataclass
@@ -76,7 +80,7 @@ class Accounts:
     within: float = 0.0
 
     def __post_init__(self) -> None:
-        """Convert lists, as from a file; raise `ValueError` for arrays of different shapes."""
+        """Convert lists, as read from a file; raise `ValueError` if the shapes do not fit."""
         for name, value in vars(self).items():
             if name not in ("alpha", "within"):
                 setattr(self, name, np.array(value, bool if name == "surviving" else float))
@@ -97,10 +101,10 @@ class Accounts:
         within: float = 0.0,
         races: tuple[int, ...] = (),
     ) -> Self:
-        """Return accounts with capital 1, for races of this shape (`races`) among `retrievers`.
+        """Return accounts with capital 1 for a race of `retrievers`, or for an array of races.
 
-        There is one account for each retriever, or with a tolerance (`within`) for each pair of
-        them.
+        `races` is the shape of that array; () is a single race. There is one account for each
+        retriever, or, with a tolerance (`within`), for each pair of retrievers.
         """
         shape = (*races, retrievers)
         sums = np.zeros((*shape, retrievers))
@@ -114,7 +118,11 @@ class Accounts:
 
     @property
     def named(self) -> NDArray[np.bool_]:
-        """The retrievers that are named: the only one left, or all within the tolerance."""
+        """Whether each retriever is named as the best.
+
+        It is if it is the only one left or, with a tolerance, if it survives and is shown to be
+        worse than no other by more than the tolerance.
+        """
         if not self.within:
             is_alone: NDArray[np.bool_] = self.surviving.sum(axis=-1, keepdims=True) == 1
             return self.surviving & is_alone
@@ -130,7 +138,10 @@ class Accounts:
         self.starts = self.logs.copy()
 
     def stakes(self, left: int) -> Floats:
-        """Return the stake of each account [a] on each challenger, if `left` questions remain."""
+        """Return the stakes [a, j] if `left` questions remain.
+
+        Each is the share of its capital that the account of a bets on the challenger j.
+        """
         variance = (_PRIOR_SQUARES + self.squares) / (_PRIOR_QUESTIONS + self.together)
         lead = (self.ahead + self.within * self.together) / np.sqrt(variance)
         are_asked = self.surviving[..., None] & self.surviving[..., None, :]
@@ -141,9 +152,9 @@ class Accounts:
         if not self.within:
             logs, starts = logs[..., None], starts[..., None]
             betting &= np.arange(lead.shape[-1]) == lead.argmax(axis=-1)[..., None]
-        # Waudby-Smith and Ramdas's sqrt(2 ln(1 / alpha) / (n variance)), for the remaining distance
-        # to the goal. It depends on earlier questions only; otherwise the capital would not be a
-        # supermartingale.
+        # This is sqrt(2 ln(1 / alpha) / (n variance)) of Waudby-Smith and Ramdas, with the distance
+        # that is left to the goal in place of ln(1 / alpha). It depends on earlier questions only;
+        # otherwise the capital would not be a supermartingale.
         missing = np.maximum(0, self.goal - logs)
         stake = np.minimum(LARGEST_STAKE, np.sqrt(2 * missing / (left * variance)))
         stake = stake * np.maximum(0, 1 - RESERVE * np.exp(starts - logs))
@@ -157,7 +168,7 @@ class Accounts:
         with `high`. Dropped retrievers may have any finite value.
         """
         gains = low[..., None, :] + self.within - high[..., None]
-        # Keep logarithms: the capital after many bets leaves the range of floats.
+        # Add logarithms, because the capital itself leaves the range of floats after many bets.
         won = np.log1p(self.stakes(left) * gains)
         self.logs += won if self.within else won.sum(axis=-1)
         are_asked = self.surviving[..., None] & self.surviving[..., None, :]
@@ -169,8 +180,9 @@ class Accounts:
     def drop(self) -> None:
         """Drop the retrievers whose account has reached the goal.
 
-        With a tolerance, drop the retrievers that need no further questions: those that are shown
-        not to be better than a surviving retriever, and are not named.
+        With a tolerance, drop the retrievers that need no further questions. These are not named,
+        are shown to be better than no surviving retriever by more than the tolerance, and have a
+        mean that is behind that of a surviving retriever by more than the tolerance.
         """
         if not self.within:
             self.surviving &= self.logs < self.goal
@@ -183,8 +195,8 @@ class Accounts:
     def more(self) -> int | None:
         """Return roughly how many more questions would name one retriever, if the lead stays.
 
-        Returns None if no number would: a retriever is already named, all are dropped, or the first
-        two are even.
+        Returns None if no number would: a retriever is already named, all are dropped, or the
+        leader's mean plus the tolerance is not above the mean of each other retriever.
         """
         survivors = np.flatnonzero(self.surviving)
         if self.named.any() or not len(survivors):
@@ -192,8 +204,8 @@ class Accounts:
         pairs = np.ix_(survivors, survivors)
         behind = (self.ahead[pairs] / np.maximum(1.0, self.together[pairs])).max(axis=1)
         leader = survivors[behind.argmin()]
-        # In simulations, 80 to 89% of races were settled after that many questions; with four
-        # retrievers and 60 questions, 64%.
+        # In simulations, 80 to 89% of races were settled after the number returned here; of those
+        # with four retrievers and 60 questions, 64%.
         needed = 0.0
         for other in survivors[survivors != leader]:
             count = self.together[other, leader]

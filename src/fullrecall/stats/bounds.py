@@ -12,8 +12,8 @@ numbers are drawn.
 
 Only independence is assumed. Samples of one group are not independent: pass each group once, as its
 mean. For samples without a score, pass the value that is worst for the conclusion; the bound then
-holds whatever the reason for the missing score. K holds for one look at the data, not for looking
-again while samples come in.
+holds whatever the reason for the missing score. K is valid for one look at the data, not for
+repeated looks while samples come in.
 
 Sources: Gaffke, "Three test statistics for a nonparametric one-sided hypothesis on the mean of a
 nonnegative variable", Mathematical Methods of Statistics 14(4), 2005, who conjectured it;
@@ -51,7 +51,7 @@ MOST_VALUES = 4_096
 
 
 _FINEST = 60
-"""The most binary digits of rounded values: two floats may differ by less."""
+"""The most binary digits to which values are rounded, although floats may differ in later ones."""
 
 
 _ROOT_DIGITS = 1e-14
@@ -77,7 +77,7 @@ def alpha_of(confidence: float) -> float:
 
 
 class Counts(NamedTuple):
-    """The distinct values and their counts, the only input of a bound."""
+    """The distinct values, ascending, and their counts: all that a bound depends on."""
 
     values: tuple[float, ...]
     counts: tuple[float, ...]
@@ -130,11 +130,11 @@ class Bracket(NamedTuple):
         return mean_below(self.high, mean)
 
     def lower(self, alpha: float) -> float:
-        """Return the lower bound of the true mean at the error rate `alpha`."""
+        """Return the one-sided lower bound of the true mean at the error rate `alpha`."""
         return lower_bound(self.low, alpha, least=self.least)
 
     def upper(self, alpha: float) -> float:
-        """Return the upper bound of the true mean at the error rate `alpha`."""
+        """Return the one-sided upper bound of the true mean at the error rate `alpha`."""
         return upper_bound(self.high, alpha)
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
@@ -145,20 +145,20 @@ class Bracket(NamedTuple):
     def needed(self, threshold: float, alpha: float, samples: int, *, above: bool) -> int | None:
         """Return how many samples would show the mean above, or below, the threshold.
 
-        This assumes that more samples have the proportions of these `samples`. Returns None if no
-        number would do.
+        This assumes that the values keep their proportions. `samples` is the number of samples
+        behind them. Returns None if no number would do.
         """
         side = self.low if above else self.high
         groups = groups_needed(side, threshold, alpha, least=self.least)
-        # The tests count groups; a user adds samples.
+        # The tests count groups, but a user adds samples, so convert groups to samples.
         return groups and ceil(groups * samples / side.size)
 
 
 def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> Bracket:
-    """Return counts of lower and of upper limits of `values`.
+    """Return `values` with their counts, rounded down and rounded up.
 
-    For at most `MOST_VALUES` distinct values, both equal `values`. More values are rounded outwards
-    to multiples of the smallest power of 2 that leaves at most `MOST_VALUES`, in [`least`, 1].
+    At most `MOST_VALUES` distinct values are not rounded. More values are rounded to multiples of
+    the smallest power of 2 that leaves at most `MOST_VALUES`, within [`least`, 1].
     """
     exact = Counts.of(values, counts)
     if len(exact.values) <= MOST_VALUES:
@@ -169,7 +169,8 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
         return len(np.unique(np.floor(distinct * 2.0**bits)))
 
     bits = bisect_right(range(_FINEST), MOST_VALUES, key=kept_apart) - 1
-    # Values are rounded outwards: raising a value never raises K, so a bound only widens.
+    # Rounding only widens the bounds: raising a value never raises K, so lower bounds use values
+    # rounded down, and upper bounds values rounded up.
     low = np.floor(distinct * 2.0**bits) / 2.0**bits
     high = np.minimum(low + 2.0**-bits, 1.0)
     low = np.maximum(low, least)
@@ -218,7 +219,7 @@ def _inverted(counts: Counts, alpha: float, least: float) -> float:
         return target - sqrt(-_log_k(counts, mean, least))
 
     start = counts.mean - target / sqrt(2 * counts.size)  # This is Hoeffding's bound.
-    # At the mean of the values K is about 1/2.
+    # The second point for the secant method: at the mean of the values K is about 1/2.
     at_the_mean = (counts.mean, target - sqrt(log(2)))
     return root(beyond, least, counts.values[-1], start, at_the_mean)
 
@@ -260,7 +261,7 @@ def groups_needed(
     # The square root of -ln K is roughly linear in that of n.
     square_root = root(beyond, 1.0, sqrt(MOST_GROUPS), sqrt(counts.size), (0.0, -target))
     needed = max(1, round(square_root * square_root))
-    # The root is a real number, to about 14 digits: the smallest whole one may be next to it.
+    # The root is a real number, exact to about 14 digits, so check the whole numbers next to it.
     while not decided(needed):
         needed += 1
     while needed > 1 and decided(needed - 1):
@@ -269,10 +270,11 @@ def groups_needed(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number, each to be compared with alpha.
+    """Return p-values adjusted for their number, in the same order.
 
-    The probability that any true hypothesis is rejected is alpha at most, for any dependence
-    between the p-values. Source: Holm, "A simple sequentially rejective multiple test procedure",
+    If each hypothesis with an adjusted p-value of at most alpha is rejected, the probability that
+    any true one is rejected is alpha at most, for any dependence between the p-values. Source:
+    Holm, "A simple sequentially rejective multiple test procedure",
     Scandinavian Journal of Statistics 6(2), 1979.
     """
     adjusted = [0.0] * len(p_values)
@@ -289,7 +291,7 @@ def _log_k(counts: Counts, mean: float, least: float) -> float:
     """Return ln K in [-inf, 0], where K is defined at the top of this module."""
     if mean < least:
         return -inf
-    # The last weight is that of E_0; without it, the mean of equal values would be certain.
+    # The last weight is that of E_0; without it, equal values would have an interval of width 0.
     weights = np.array([*counts.values, least], dtype=np.float64) - mean
     shapes = np.array([*counts.counts, 1.0], dtype=np.float64)
     return log_probability_below_zero(weights, shapes)

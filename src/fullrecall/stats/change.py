@@ -1,4 +1,4 @@
-"""How the means of one score changed: an interval each, the outcome that it shows, and sentences.
+"""Changes of a score's means between two reports: intervals, outcomes, and sentences on them.
 
 The interval is Gaffke's, two-sided, of paired differences (`fullrecall.stats.bounds`): it holds for
 every distribution of the differences and every number of independent groups. A change is called
@@ -37,7 +37,7 @@ FEWEST_LIKELY = 30
 
 
 class Direction(StrEnum):
-    """The outcome of a change: shown by an interval, or certain from the lists themselves."""
+    """The outcome of a change, which an interval shows or which follows from the lists alone."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -73,16 +73,19 @@ class Flip(NamedTuple):
 class Difference(NoTruth):
     """One measure of one score, over the samples where it is defined in both reports.
 
-    `before`, `after` and `difference` are means over `groups` (a sample without a group is one
-    group); None without samples. `interval` contains the true mean change with the comparison's
-    confidence, for any distribution of the changes (`fullrecall.stats.bounds`). `outcome` is better
-    or worse if the interval excludes 0; same if all lists are equal, and not worse if each list
-    only extends the one before, without a test; else CANNOT TELL. `needed` is then the number of
-    samples with these changes that would settle it, None if no number would. `p` is the p-value of
-    "the mean did not change" that belongs to the interval. `p_adjusted` is `p` adjusted by Holm's
-    method for all requested measures; if present, it decides `outcome`. It is None for the curve
-    over k that is shown by default. `p_t` is that of Student's t-test, adjusted alike, from 30
-    groups on; `likely` is its answer if the outcome is CANNOT TELL, None without one.
+    - `before`, `after`, `difference`: means over `groups` (a sample without a group is one group);
+      None without samples.
+    - `interval`: contains the true mean change with the comparison's confidence, for any
+      distribution of the changes (`fullrecall.stats.bounds`).
+    - `outcome`: better or worse if the interval excludes 0. Without a test, it is same if all lists
+      are equal, and not worse if each list only extends the one before. Otherwise CANNOT TELL.
+    - `needed`: the number of samples with these changes for which the interval would exclude 0;
+      None if it excludes 0 already, or if no number would do.
+    - `p`: the p-value of "the mean did not change", by the test behind the interval.
+    - `p_adjusted`: `p` adjusted by Holm's method for all requested measures; without requested
+      measures, for the main ones; None for all others. If present, it decides `outcome`.
+    - `p_t`: the p-value of Student's t-test, adjusted in the same way; None for fewer than 30
+      groups, or equal changes.
     """
 
     measure: Measure
@@ -106,7 +109,7 @@ class Difference(NoTruth):
 
     @property
     def likely(self) -> Direction | None:
-        """Better or worse by the t-test, if the interval cannot tell; else None."""
+        """Better or worse if the t-test shows a change that the interval does not; else None."""
         if self.outcome is not Direction.CANNOT_TELL or self.interval is None or self.p_t is None:
             return None
         if self.p_t > alpha_of(self.interval.confidence):
@@ -136,7 +139,8 @@ class Difference(NoTruth):
     def corrected(self, p: float, likely: float) -> Difference:
         """Return the difference with adjusted p-values.
 
-        `p` decides the outcome, `likely` the likely one.
+        `p` becomes `p_adjusted`, which decides `outcome`; `likely` becomes `p_t`, which decides
+        `likely`.
         """
         if self.interval is None:
             return self
@@ -198,7 +202,8 @@ def difference(measure: Measure, pairs: ScorePairs, *, confidence: float) -> Dif
         interval=interval,
         outcome=outcome,
         needed=needed,
-        # Twice the smaller side: the interval's own test, so that both agree about 0.
+        # Twice the smaller one-sided p-value, by the test behind the interval, so that p and the
+        # interval agree on whether 0 is excluded.
         p=min(1.0, 2 * min(values.p_above(0.0), values.p_below(0.0))),
         p_t=_t_test(totals, totals.mean),
     )
@@ -210,7 +215,10 @@ def _direction(change: float, measure: Measure) -> Direction:
 
 
 def _t_test(totals: Totals, mean: float) -> float | None:
-    """Return the p-value of "the mean is 0" by Student's t-test; None for few or equal changes."""
+    """Return the p-value of "the mean is 0" by Student's t-test.
+
+    Returns None for fewer than `FEWEST_LIKELY` groups, and if all changes are equal.
+    """
     group_changes, counts = totals.group_values(least=-1.0)
     df = float(counts.sum()) - 1
     squares = float(counts @ (group_changes - mean) ** 2)
@@ -273,7 +281,8 @@ def _addition(difference: Difference, interval: Interval) -> str:
     is_unchanged = verdict_of(difference) is _VERDICTS[Direction.SAME]
     if is_unchanged or difference.outcome is not Direction.CANNOT_TELL:
         return ""
-    # The interval has its own confidence; outcomes have one error rate for all measures.
+    # An interval that excludes 0 does not suffice: it has its own confidence, while outcomes have
+    # one error rate for all measures.
     if not interval.low <= 0 <= interval.high:
         return "; not shown at one error rate for all that was compared (Holm)"
     if difference.needed is None:
@@ -289,7 +298,7 @@ def difference_heads(confidence: float) -> list[str]:
 
 def difference_cells(compared: Difference) -> list[Cell]:
     """Return the cells of a difference in a comparison's table, with the p-value that decides."""
-    # Show the adjusted p-value; the other one could contradict the outcome.
+    # Show the adjusted p-value, since the unadjusted one could contradict the outcome.
     p = compared.p if compared.p_adjusted is None else compared.p_adjusted
     return [
         Cell(shown(compared.before)),
@@ -393,7 +402,7 @@ _UNPAIRED = {
 
 
 def unpaired_notes(score: ScoreComparison) -> Iterator[str]:
-    """Yield the number of samples that changed, and of those not compared, with the reasons."""
+    """Yield sentences: how many samples changed, and how many were not compared, by reason."""
     main = score.main
     in_groups = f" in {counted(main.groups, 'group')}" if main.groups < main.samples else ""
     yield (
@@ -406,7 +415,7 @@ def unpaired_notes(score: ScoreComparison) -> Iterator[str]:
 
 
 def flips_sheet(score: ScoreComparison, limit: int) -> Sheet:
-    """Return the `limit` samples whose score changed most, with the targets gained and lost.
+    """Return a sheet of the `limit` samples that changed most, with the targets gained and lost.
 
     Raises `ParameterError` for a limit below 0.
     """

@@ -1,4 +1,4 @@
-"""The choice among retrievers: the winners, and the standing of each retriever."""
+"""The choice of the best retriever: the winners, and the standing of each retriever."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from fullrecall.stats.plain import plain_of
 from fullrecall.stats.question_cost import FELT, shown_seconds
 
 _TOKEN_STEPS = 10
-"""Token counts are rounded to steps of about 10%: this many for each factor of e."""
+"""The steps to which token counts are rounded, for each factor of e: about 10% each."""
 
 
 @dataclass(frozen=True)
 class Standing:
     """One retriever in a choice.
 
-    The retriever was asked `questions` in all calls. `mean` is over the scored questions of the
-    last call; None if there are none. `interval` is that of the true mean, from the last call's
-    questions, where an unscored one counts as 0 at the lower end and as 1 at the upper; None for a
-    dropped retriever. The intervals hold for all retrievers together, including the named one.
-    `tokens` is the mean per question, `seconds` the 50th and 95th percentile of the duration of a
-    call; None if unknown.
+    The retriever was asked `questions` in all calls of `choose`. `mean` is over the scored
+    questions of the last call; None if there are none. `interval` is that of the true mean, from
+    the last call's questions, where an unscored one counts as 0 at the lower end and as 1 at the
+    upper; None for a dropped retriever. The intervals hold for all retrievers together, including
+    the winners. `reason` is that of the unscored questions. `is_dropped` says that the retriever
+    was ruled out, `is_named` that it is a winner. `tokens` is the mean per question, `seconds` the
+    50th and 95th percentile of the duration of a retrieval; None if unknown.
     """
 
     name: str
@@ -44,10 +45,11 @@ class Standing:
     seconds: tuple[float, float] | None
 
     def order(self) -> tuple[float, ...]:
-        """Return a sort key: named retrievers first, the cheapest first, then by mean.
+        """Return a sort key: winners first, by cost and then mean; then the remaining retrievers.
 
-        Tokens that differ by less than about 10% count as equal: then the seconds decide, and all
-        seconds below 0.01 count as equal.
+        The remaining retrievers are ordered by mean, dropped ones last. Costs are compared by
+        tokens, rounded to steps of about 10%; if these are equal, by the median seconds, where all
+        below 0.01 count as equal.
         """
         if not self.is_named:
             return (1 + self.is_dropped, -(self.mean or 0.0))
@@ -60,12 +62,13 @@ class Standing:
 class Choice(NoTruth, Shown):
     """The choice of the best retriever by a measure. Prints as a sentence and a table.
 
-    `winners` names the only surviving retriever, or those that are `within` a tolerance of the
-    best, the cheapest first; `winner` is the first of them, or None. A name is wrong if another
-    retriever's true mean is higher by more than `within`. The probability that any name is wrong is
-    1 - confidence at most, for any number of retrievers, looks, and added questions. `needed` is
-    roughly how many more questions would settle it if the lead stays, None if no number would.
-    `questions` were asked in `calls` calls: samples of one group are one question.
+    `winners` has the name of the only retriever that was not dropped, or, with a tolerance
+    (`within`), of those that are within it of the best, the cheapest first; `winner` is the first
+    of them, or None. A winner is wrong if another retriever's true mean is higher by more than
+    `within`. The probability that any winner is wrong is 1 - confidence at most, for any number of
+    retrievers, looks, and added questions. `needed` is roughly how many more questions would settle
+    the choice if the lead stays, None if no number would. `questions` were asked in `calls` calls
+    of `choose`; samples of one group are one question. `label` names the measure.
     """
 
     needed: int | None
@@ -94,7 +97,7 @@ class Choice(NoTruth, Shown):
 
     @property
     def sentence(self) -> str:
-        """The chosen retrievers with their recall and cost, or why there is no choice."""
+        """The winners, with the measure and the cost of the cheapest, or why there is no winner."""
         questions = counted(self.questions, "question")
         if self.winner is None:
             left = sum(not each.is_dropped for each in self.standings)

@@ -102,9 +102,9 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         }
 
     def decide(self, scores: Iterable[ScoreComparison]) -> None:
-        """Set the scores, with adjusted p-values.
+        """Set the scores to these, which have adjusted p-values.
 
-        Outcomes that follow from the lists replace the test's.
+        Outcomes that follow from the retrieved lists alone replace those of the tests.
         """
         self.named = {
             score.name: replace(
@@ -123,7 +123,8 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             return None
         if not change.wins and self.lists == "same":
             return Direction.SAME
-        # A measure that never falls for a longer list cannot be worse for any question.
+        # If each list only grew, a measure that never falls for a longer list is not worse for any
+        # question.
         is_open = change.outcome is Direction.CANNOT_TELL and change.measure.unit is None
         if is_open and not may_fall(change.measure) and self.lists == "extended":
             return Direction.NOT_WORSE
@@ -141,7 +142,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     def outcome(self) -> Direction:
         """The outcome of the only score, or of the only recall among several scores.
 
-        Raises `ReportError` if there are several; read `comparison["id_recall"].outcome` then.
+        Raises `ReportError` if neither is unique; read `comparison["id_recall"].outcome` then.
         """
         return self[index_of([score.method for score in self], None)].outcome
 
@@ -170,11 +171,12 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             goes_on, is_filled = goes_on or len(after) > len(before), is_filled or bool(before)
         if not goes_on:
             return "same"
-        return "extended" if is_filled else "other"  # Any list extends an empty one.
+        # Any list extends an empty one, so if all lists before are empty, growth shows nothing.
+        return "extended" if is_filled else "other"
 
     @property
     def drift(self) -> tuple[str, ...]:
-        """A sentence for each difference other than the retriever: corpus, view, or references."""
+        """A sentence for each other difference between the reports: corpus, view, references."""
         old, new = self.before, self.after
         sentences = []
         for what, before, after, way in (
@@ -224,7 +226,10 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def rows(self) -> Iterator[tuple[Row | None, Row | None]]:
-        """Every sample as before and after: the pairs, then those of one report alone."""
+        """Each sample's rows before and after, None in a report that does not have the sample.
+
+        The pairs come first, then the samples of the report before only, then of that after only.
+        """
         before, after = self.before.table.row, self.after.table.row
         pairing = self.pairing
         for row, other in zip(pairing.before.tolist(), pairing.after.tolist(), strict=True):
@@ -243,7 +248,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             return None
         before, after = self.before.table.cells("group"), self.after.table.cells("group")
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
-        # Samples that only the first report has are losses at worst; they keep their groups.
+        # Samples that only the first report has keep their groups, since at worst they are losses.
         names = [before[row] if before[row] is not None else after[other] for row, other in rows]
         return codes_of(names + [before[row] for row in self.pairing.only_before.tolist()])
 
@@ -356,7 +361,7 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
             for method in first.methods
             if all(method.name in comparison.named for comparison in self)
         )
-        """How the scores were made that all reports have; the others are left out."""
+        """The methods of the scores that all reports have; other scores are left out."""
         if not self.scores:
             raise ParameterError("the reports have no score in common: compare them two by two")
 
@@ -392,7 +397,7 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """A table with a line for each report, its changes and its cost."""
+        """A table with a line for each report: its means, their changes, and its cost."""
         return [runs_sheet(self)]
 
 
@@ -421,7 +426,7 @@ def _section(title: str, changes: Iterable[tuple[str, Difference]]) -> Section:
 
 
 def slices_sheet(comparison: Comparison) -> Sheet:
-    """Return a sheet with the change in each slice, for the requested measures of each score."""
+    """Return a sheet with the change in each slice of each score's requested or main measures."""
     sections = [
         _section(
             score.method.label(measure),
@@ -442,7 +447,7 @@ def slices_sheet(comparison: Comparison) -> Sheet:
 
 
 def comparison_notes(comparison: Comparison) -> list[str]:
-    """Return sentences on how a comparison was made, and on what it leaves out."""
+    """Return sentences on how samples were paired, and on the samples and scores left out."""
     how = {
         "id": "their IDs",
         "question": "their questions: they have no IDs",

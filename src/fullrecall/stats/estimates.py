@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fullrecall.table.verdicts import Referred, VerdictSums
 
 OTHER = "other reasons"
-"""The label of the reasons that are not shown."""
+"""The label under which a summary counts the reasons that it does not name."""
 
 _REASONS_SHOWN = 12
 """The most kinds of reasons that a summary names; it counts the rest together."""
@@ -42,12 +42,11 @@ _DEEPEST = 50
 """The number of contexts that are examined in each of these samples."""
 
 _MOMENTARY = r"(?i)\b0x[0-9a-f]{6,}\b|\b\d{10,}\b"
-"""Addresses and thread IDs in errors of libraries: reasons that differ only there are one reason.
-"""
+"""Addresses and thread IDs in errors: reasons that differ only there are counted as one."""
 
 
 _STALE = rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has other words than )"
-"""Stale labels: all of them are one reason, and each row names its own label."""
+"""The label in the reason of a stale label: reasons that differ only there are counted as one."""
 
 
 def default_measures(method: Method) -> tuple[Measure, ...]:
@@ -58,7 +57,7 @@ def default_measures(method: Method) -> tuple[Measure, ...]:
 class Rewrite(NamedTuple):
     """Advice if no reference ID matches; `gain` is the mean recall after IDs are rewritten.
 
-    If no rewrite is known, `gain` is None and the sentence shows an ID of each side.
+    If no rewrite is known, `gain` is None, and `sentence` shows a reference ID and a retrieved one.
     """
 
     sentence: str
@@ -69,8 +68,9 @@ class Rewrite(NamedTuple):
 class Estimate(ValueObject):
     """One measure of one score over samples.
 
-    `mean` is over the groups of the `samples` that have a value (a sample without a group is one
-    group), or None if there is none. `undefined` counts samples for which the measure is undefined.
+    `mean` is over the `groups` of the `samples` that have a value (a sample without a group is one
+    group); None if no sample has a value. `undefined` counts the samples for which the measure is
+    undefined.
     """
 
     measure: Measure
@@ -91,7 +91,10 @@ class Estimate(ValueObject):
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The value of `mean` if all unscored samples had 0.0, and if all had 1.0; or None."""
+        """The value of `mean` if all unscored samples had 0.0, and if all had 1.0.
+
+        None for a count, and without samples.
+        """
         low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
         return None if self.measure.is_count or low is None or high is None else (low, high)
 
@@ -104,10 +107,11 @@ class Estimate(ValueObject):
 class ScoreSummary(ValueObject, ByMeasure[Estimate]):
     """One score over all samples: `score[Recall @ 5].mean`.
 
-    `scored`, `undefined`, `unscored` and `unjudged` count samples, `reasons` the reasons of the
-    unscored ones. `unverified` is the share of judged credit that rests on unverified quotes, None
-    without a judge. If recall by ID finds no target in any sample, `rewrite` explains how to make
-    IDs match, or shows an ID of each side; else it is None.
+    `scored`, `undefined`, `unscored` and `unjudged` count samples; `reasons` has the reasons of the
+    unscored ones, each with its count. `unverified` is the share of judged credit that rests on
+    unverified quotes, None without a judge. `referred` counts the targets that a cascade's second
+    judge decided, None without a cascade. If recall by ID finds no target in any sample, `rewrite`
+    explains how to make IDs match, or shows an ID of each side; else it is None.
     """
 
     kind: ClassVar[str] = "summary"
@@ -121,7 +125,7 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
     unverified: float | None = None
     referred: Referred | None = None
     rewrite: Rewrite | None = None
-    """Advice to make IDs match, if no ID matches."""
+    """Advice to make IDs match, if no ID matches; else None."""
     unjudged: int = 0
     """The number of samples without any relevance judgment, which are left out of every mean."""
     over_calls: OverCalls | None = None
@@ -169,7 +173,11 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
 def score_summary(
     table: Table, score: int, measures: Sequence[Measure], *, united: bool
 ) -> ScoreSummary:
-    """Return the summary of a score; read each part of the table once."""
+    """Return the summary of a score; read each part of the table once.
+
+    `united` says that some samples have the merged contexts of several calls, so that the summary
+    includes the headline over calls.
+    """
     method = table.methods[score]
     running = [RunningTotals(measure, table.group_codes) for measure in measures]
     row_counts: Counter[int] = Counter()

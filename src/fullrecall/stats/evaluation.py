@@ -37,7 +37,7 @@ _INSTEAD = {
     ("to_pandas", "to_df", "to_dataframe", "to_polars", "df"): "report.to_frame()",
     ("to_json", "to_dict", "json"): 'report.save("report.jsonl"), or report.summary().to_dict()',
 }
-"""The names of data in this library, by the attribute that other libraries give them."""
+"""The way to read the data here, by the attributes in which other libraries have them."""
 
 
 class Evaluation:
@@ -55,11 +55,11 @@ class Evaluation:
         self.stopped: str | None = None
         """The reason why the run ended early, with samples missing; None if it is complete."""
         self.origin = Origin()
-        """The corpus and the lists that were scored; see `corpus` and `view`."""
+        """The labels' corpus, and which lists were scored; see `corpus` and `view`."""
 
     @classmethod
     def of(cls, methods: Sequence[Method], rows: Iterable[Row]) -> Self:
-        """Return an evaluation with rows that were scored before."""
+        """Return an evaluation with rows that are already scored."""
         evaluation = cls(methods)
         for row in rows:
             evaluation.add(row)
@@ -83,7 +83,9 @@ class Evaluation:
     @overload
     def __getitem__(self, key: slice) -> Self: ...
     def __getitem__(self, key: int | str | slice) -> Row | Self:
-        """Return a sample by its ID, or by its index; or a report of a slice of indices.
+        """Return the row of a sample by its ID or index; for a slice of indices, return a report.
+
+        Without an ID, a sample has `#` and its 1-based position, such as "#3".
 
         Raises `KeyError` for an ID that no sample or several have, `IndexError` for an index out of
         range.
@@ -167,12 +169,15 @@ class Evaluation:
 
     @property
     def corpus(self) -> str | None:
-        """The fingerprint of the corpus of the labels, or None; see `evaluate`."""
+        """The fingerprint of the corpus that was labeled, or None; see `evaluate`."""
         return self.origin.corpus
 
     @property
     def view(self) -> View:
-        """The name of the list of each record that was scored; see `evaluate`."""
+        """Which list of each record was scored: "contexts", "retrieved" or "read".
+
+        See `evaluate`.
+        """
         return self.origin.view
 
     @property
@@ -185,13 +190,13 @@ class Evaluation:
     @overload
     def values(self, *measures: Measure, score: str | None = None) -> dict[str, Floats]: ...
     def values(self, *measures: Measure, score: str | None = None) -> Floats | dict[str, Floats]:
-        """Return a measure of each sample as an array of floats in [0, 1], in the samples' order.
+        """Return a measure of each sample as an array of floats, in the samples' order.
 
-        A value is NaN if the sample is unscored or the measure is undefined; `table.status`
-        distinguishes these. Several measures give a dict of arrays by their names, such as
-        `id_recall@5`. Without measures, such a dict has the score's headline, over all contexts and
-        at k = 1, 3, 5, 10. `score` may be left out if there is only one. Raises `ReportError` for a
-        score that the report does not have.
+        Values are in [0, 1], unless the measure is a count. A value is NaN if the sample is
+        unscored or the measure is undefined; `table.status` distinguishes these. Several measures
+        give a dict of arrays by their names, such as `id_recall@5`. Without measures, the dict has
+        the score's headline, at k = 1, 3, 5, 10 and over all contexts. `score` may be left out if
+        there is only one. Raises `ReportError` for a score that the report does not have.
         """
         index, measures = index_of(self.methods, score), as_measures(measures)
         if len(measures) == 1:
@@ -224,7 +229,7 @@ class Evaluation:
         return metrics(self.summary(*measures))
 
     def missed(self, k: Cut | None = None, *, score: str | None = None) -> MissedTargets:
-        """Return every target that was not found, sample by sample, for each score or for one.
+        """Return every target that was not found in full, sample by sample, for each or one score.
 
         Returns a sequence of `Missed`. Its length is counted now; each item is created when it is
         read. Targets count as found within `k` ranks or a budget such as `calls(2)`; None means the
@@ -353,7 +358,7 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 
 
 def sliced(reports: Sequence[Evaluation], by: str) -> dict[str, list[Evaluation]]:
-    """Split each report by the values that a field has in the first one."""
+    """Return, for each value that a field has in the first report, that part of each report."""
     from fullrecall.stats.slices import parted
 
     rows = [parted(each.table, by, required=not number)[0] for number, each in enumerate(reports)]

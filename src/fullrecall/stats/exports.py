@@ -19,8 +19,8 @@ _OTHER = re.compile(r"[^\w.\-]+")
 def metrics(summary: Summary) -> dict[str, float]:
     """Return a summary's numbers by name; names have letters, digits, `_`, `-`, `.` and one `/`.
 
-    See `Report.metrics`. No name is a prefix of another one before its `/`, since MLflow stores
-    names as file paths.
+    See `Report.metrics`. Each score's names begin with its own name and `/`: MLflow stores names
+    as file paths, so a metric named like the score itself would be in the way.
     """
     values: dict[str, float] = {"samples": float(summary.samples)}
     for score in summary:

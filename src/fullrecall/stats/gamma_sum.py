@@ -11,10 +11,11 @@ their digits. From there the path is a branch of a hyperbola: it begins along th
 x = κ‴/(6κ″) y², and ends as a ray. After y = w sinh u the trapezoidal rule converges geometrically.
 On a vertical line the integrand oscillates too fast if one term outweighs the rest (an error of 5%
 at a probability of e^-100). On the curve it grows if there are a few losses among many scores near
-the mean. So growth and unresolved turns are detected, and the straight path, in finer steps, is
-used instead. Sources: Rice, "Efficient evaluation of integrals of analytic functions by the
-trapezoidal rule", Bell System Technical Journal 52(5), 1973; Weideman and Trefethen, "Parabolic and
-hyperbolic contours for computing the Bromwich integral", Mathematics of Computation 76, 2007.
+the mean. So the curve is given up if the integrand grows on it, or if its phase turns by more than
+half a circle in one step; a straight path, in ever finer steps, is used instead. Sources: Rice,
+"Efficient evaluation of integrals of analytic functions by the trapezoidal rule", Bell System
+Technical Journal 52(5), 1973; Weideman and Trefethen, "Parabolic and hyperbolic contours for
+computing the Bromwich integral", Mathematics of Computation 76, 2007.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ import numpy as np
 from fullrecall.measures.lists import Floats
 
 _ZERO = 1e-15
-"""Weights with a smaller absolute value are rounding errors of 0."""
+"""Weights with a smaller absolute value count as 0, since rounding errors of 0 are as large."""
 
 _SLOPE = 0.5
-"""|x / y| at the far ends of the path; below 1, so that a normal sum decays there too."""
+"""|x / y| at the far ends of the path; below 1, so that the integrand of a normally distributed sum
+decays there too.
+"""
 
 _STEP = 0.04
 """The width of the trapezoids in u."""
@@ -42,7 +45,7 @@ _NEGLIGIBLE = 1e-16
 """The integral stops where the integrand is below this share of its value at -θ."""
 
 _UNRESOLVED = 1e-12
-"""Below this share of its value at -θ, the integrand's turns need not be resolved."""
+"""Below this share of its value at -θ, the integrand is so small that its phase may turn faster."""
 
 _FINER = 7
 """The most attempts on a straight path; each has steps a quarter as wide as the one before."""
@@ -75,22 +78,24 @@ def log_probability_below_zero(weights: Floats, shapes: Floats) -> float:
 
 def t_tails(df: float, t: float) -> float:
     """Return the probability that |T| > |t| for Student's T with `df` degrees of freedom."""
-    # t² / (t² + df) is a beta variable: the share of one gamma variable in the sum of two.
+    # T² is df times the quotient of independent variables of Gamma(1/2, 1) and Gamma(df / 2, 1), so
+    # |T| > |t| if t² times the second minus df times the first is below 0.
     weights, shapes = np.array([t * t, -df], float), np.array([df / 2, 0.5])
     return exp(log_probability_below_zero(weights, shapes))
 
 
 def _log_beside_exponential(ratios: Floats, shapes: Floats, side: int) -> float:
-    """Return ln P where one exponential variable E is all that has the sign `side`.
+    """Return ln P(Q <= 0) if only one exponential variable E has a weight of the sign `side`.
 
-    `ratios` are the weights divided by that of E. For a sum G >= 0 of the other variables, without
-    their signs, P(E >= G) = E exp(-G): a product, which needs no integral.
+    `ratios` are the weights divided by that of E. For the sum G >= 0 of all other variables, times
+    the absolute values of their ratios, P(E >= G) is the mean of exp(-G): a product, which needs no
+    integral.
     """
     others = ratios < 0
     exponent = -float(shapes[others] @ np.log1p(-ratios[others]))
     if side < 0:
         return exponent
-    # Each form keeps all digits on its side of 1/2.
+    # Of two forms of ln(1 - exp(exponent)), use the one that keeps all digits.
     return log(-expm1(exponent)) if exponent > -log(2) else log1p(-exp(exponent))
 
 
@@ -132,7 +137,8 @@ def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
     """
     squares = float(shapes @ tilted**2)
     bend = float(shapes @ tilted**3) / (3 * squares)
-    # The distance to the nearest branch point bounds the width, which matters for shapes below 1.
+    # The width must be below the distance to the nearest branch point; this matters for shapes
+    # below 1.
     width = min((squares + 1 / theta**2) ** -0.5, 1 / float(abs(tilted).max()))
     for curve, step in ((bend, _STEP), *((0.0, _STEP / 4**finer) for finer in range(_FINER))):
         integral = _along(tilted, shapes, theta, curve, width=width, step=step)
@@ -141,7 +147,7 @@ def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
     raise ArithmeticError("the integral of a tail oscillates too fast")
 
 
-# Blocks after one that grows may overflow, and are not used.
+# Blocks are computed several at once. Those after a block that grows may overflow; they are unused.
 @np.errstate(over="ignore", invalid="ignore")
 def _along(
     tilted: Floats, shapes: Floats, theta: float, bend: float, *, width: float, step: float

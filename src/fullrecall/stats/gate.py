@@ -2,11 +2,13 @@
 
 Gaffke's test decides an outcome, not the mean alone: a mean of 0.91 over 30 questions shows neither
 that recall is above 0.9 nor that it is below. PASS and FAIL are each wrong with probability 1 -
-confidence at most, for every distribution of the scores; otherwise the outcome is CANNOT TELL.
+confidence at most, for every distribution of the scores. If neither is shown, the outcome is CANNOT
+TELL.
 
-PASS of all rules needs each at the full level: if one of them does not hold, the chance that all
-pass is at most the chance that this one passes. Any rule can FAIL, so its p-values are adjusted by
-Holm's method. Samples without a value count at their worst for PASS, and at their best for FAIL.
+All rules PASS only if each passes at the full level, without a correction: if a rule does not hold,
+the probability that all pass is at most the probability that this one passes. One FAIL of any rule
+is enough to fail, so the p-values of FAIL are adjusted by Holm's method. Samples without a value
+count at their worst for PASS, and at their best for FAIL.
 """
 
 from __future__ import annotations
@@ -55,11 +57,12 @@ class Check(NoTruth):
 
     `value` is the mean, or the mean difference from the baseline; `interval` is two-sided, at the
     gate's confidence; unlike in a summary or a comparison, unscored samples count as 0 at the lower
-    end and as 1 at the upper. `bound` is the one-sided bound that decides PASS or FAIL, at the same
-    confidence; None for CANNOT TELL. `p_pass` is the p-value of "the mean is below the threshold".
-    `p_fail` is that of "the mean reaches it", adjusted by Holm's method for all rules of the gate.
-    `samples` are those with a value, `coverage` their share of those that should have one. `needed`
-    is the number of samples with these values that would settle it, None if no number would.
+    end and as 1 at the upper. `bound` is the one-sided bound that shows PASS or FAIL, at the same
+    confidence; None for CANNOT TELL, and for a PASS that follows from the retrieved lists alone.
+    `p_pass` is the p-value of "the rule does not hold". `p_fail` is that of "the rule holds",
+    adjusted by Holm's method for all rules of the gate. `samples` counts the samples with a value,
+    `coverage` is their share of those that should have one. `needed` is the number of samples with
+    these values that would settle a CANNOT TELL, None if no number would.
     """
 
     rule: str
@@ -79,9 +82,9 @@ class Check(NoTruth):
 class GateResult(NoTruth):
     """The decision of a gate about a report; prints one line for each rule.
 
-    `drift` names changes other than the retriever: of the corpus, the list, the references.
-    `parameters` has the parameters that differ from the defaults, one text for each scorer that has
-    any: "text_recall(threshold=0.05)".
+    `drift` has sentences on differences from the baseline besides the retriever (in the corpus, the
+    list or the references), and on IDs that match only after a rewrite. `parameters` has a text for
+    each scorer with parameters that differ from the defaults: "text_recall(threshold=0.05)".
     """
 
     checks: tuple[Check, ...]
@@ -90,7 +93,10 @@ class GateResult(NoTruth):
 
     @property
     def sentence(self) -> str:
-        """The outcome, with the first rule that decides it and the number of further ones."""
+        """The outcome, with the reason of the first rule that has it, and how many more have it.
+
+        For PASS, the number of rules, and any `drift`.
+        """
         outcome = self.outcome
         deciding = [check for check in self.checks if check.outcome is outcome]
         if outcome is Outcome.PASS:
@@ -138,7 +144,7 @@ class GateResult(NoTruth):
 
     @property
     def notes(self) -> list[str]:
-        """The line with the parameters that are not default; empty if all are."""
+        """A list of one line, with the parameters that are not default; [] if all are default."""
         named = ", ".join(self.parameters)
         return [f"Parameters that differ from the defaults: {named}."] if named else []
 
@@ -158,10 +164,11 @@ Rule: TypeAlias = Threshold | Measure
 class Question(NamedTuple):
     """One rule: is the mean of the measure `label` at least, or `at_most`, `threshold`?
 
-    `measured` are the totals without gaps; in `values` every gap counts at its worst and at its
-    best; `due` counts the samples that should have a value. `drift` names any reason for a change
-    besides the retriever: then the rule cannot FAIL. `fact` is the reason why the lists alone show
-    that the mean is not worse than the baseline's, or "".
+    `due` counts the samples that should have a value. `measured` are the totals of those that have
+    one; in `values`, those without one count at their worst and at their best. `drift` names any
+    cause of the result besides the retriever, or is ""; with one, the rule cannot FAIL. `fact` is
+    the reason why the retrieved lists alone show that the mean is not worse than the baseline's, or
+    "".
     """
 
     label: str
@@ -185,7 +192,7 @@ class Question(NamedTuple):
         return format(value, "+.3f" if self.values.least < 0 else ".3f")
 
     def p_values(self) -> tuple[float, float]:
-        """Return the p-values of "the mean misses the threshold" and of "it reaches it"."""
+        """Return the p-values of "the rule does not hold" and of "the rule holds"."""
         p_above = self.values.p_above(self.threshold)
         p_below = self.values.p_below(self.threshold)
         if self.at_most:
@@ -203,17 +210,18 @@ class Gate:
 
     - `rules`: thresholds, and measures that are only compared with the baseline. With a margin and
       no rules, each score's headline is compared.
-    - `margin`: largest drop of the mean from the baseline's that still passes, in [0, 1]; it holds
-      for every measure that is named.
+    - `margin`: largest drop of the mean from the baseline's that still passes, in [0, 1]; it
+      applies to the measure of every rule. For a measure that is better when lower, a rise.
     - `scores`: names of scores that must each pass; may be left out if there is only one, or only
       one recall.
     - `slices`: a field of the samples, such as "kind" or "source": each rule must also hold within
       each of its values.
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
 
-    Unscored samples count as 0 for PASS and as 1 for FAIL.
-    PASS of all rules needs each at the full confidence; FAIL of any is corrected for the number
-    of rules. Both hold for one look at the data, not for looking again while samples come in.
+    Unscored samples count at their worst for PASS (0 for a rule with `>=`, 1 with `<=`), and at
+    their best for FAIL. All rules PASS only if each passes at the full confidence; FAIL is
+    corrected for the number of rules. Both are valid for one look at the data, not for repeated
+    looks while samples come in.
 
     Raises `ParameterError` for a value out of range, and without any rule.
     """
@@ -253,9 +261,9 @@ class Gate:
         Raises `ParameterError` for a margin without a baseline and for a baseline without a margin,
         `ReportError` for scores or measures that a report does not have, and for reports that
         cannot be compared. If the baseline has another corpus, another list (`Report.view`), or
-        other references, each change notes it, and CANNOT TELL replaces FAIL. It also replaces a
-        threshold's FAIL if no ID matches, but IDs would match after a rewrite. Every outcome is
-        CANNOT TELL if a report lacks samples of its run.
+        other references, each comparison with it notes that, and CANNOT TELL replaces FAIL. It also
+        replaces a threshold's FAIL if no ID matches, but IDs would match after a rewrite. Every
+        outcome is CANNOT TELL if a report lacks samples of its run.
         """
         check_evaluation(report, "Gate.check")
         if baseline is not None:
@@ -275,7 +283,7 @@ class Gate:
             for which, run in (("the report", report), ("the baseline", baseline))
             if run is not None and run.stopped is not None
         )
-        if stopped:  # The missing samples may differ from the scored ones.
+        if stopped:  # The missing samples may differ from the scored ones, so decide nothing.
             checks = [
                 replace(check, outcome=Outcome.CANNOT_TELL, reason=stopped, needed=None)
                 for check in checks
@@ -322,7 +330,7 @@ class Gate:
         score = comparison[comparison.after.methods[score_index].name]
         for measure in self._compared(comparison.after, score_index):
             totals, margin = score[measure].totals, self.margin or 0.0
-            # The margin is allowed: "not worse" means a change of at least -margin.
+            # A drop by the margin is allowed, so the threshold of the change is -margin.
             yield Question(
                 f"change of {score.method.label(measure)}",
                 margin if measure.lower_is_better else -margin,
@@ -342,9 +350,9 @@ class Gate:
             for number, question in enumerate(questions)
             if question.measured.samples
         }
-        # PASS of all rules needs each at the full level. One FAIL is enough: with six rules, each
-        # exactly at its threshold, a false FAIL would occur in 21.6% of runs without the
-        # correction; with it, in 2.6%.
+        # Only FAIL needs Holm's correction, since one FAIL of any rule is enough: with six rules,
+        # each exactly at its threshold, a false FAIL would occur in 21.6% of runs without it, and
+        # occurs in 2.6% with it.
         adjusted = holm([p_fail for _, p_fail in p_values.values()])
         p_fails = dict(zip(p_values, adjusted, strict=True))
         return [
@@ -413,14 +421,16 @@ class Gate:
         )
 
     def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
-        """Return the number of samples that would settle one of `rules`, and a sentence on it."""
+        """Return the number of samples that would settle a question, and a sentence on it.
+
+        `rules` is the number of rules of the gate. The number is None if no number would settle it.
+        """
         if question.drift:
             return None, "it does not fail while that is so"
         measured, threshold = question.measured, question.threshold
         above = (measured.mean or 0.0) >= threshold
         side = question.values.low if above else question.values.high
-        # Holm's method tests one rule at the full level, and each of several at no less than this
-        # level.
+        # PASS is tested at the full level; FAIL, by Holm's method, at this level in the worst case.
         alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
         known = measured.counts(least=question.values.least)
         p = known.p_above(threshold) if above else known.p_below(threshold)
@@ -438,7 +448,7 @@ _FACTS: Mapping[Direction, str] = {
     Direction.SAME: "are the same",
     Direction.NOT_WORSE: "begin with the baseline's",
 }
-"""The fact about all lists that implies an outcome of a change."""
+"""For each outcome that follows from the lists alone, its reason: how "all lists …" goes on."""
 
 
 def _check_rule(rule: object, margin: float | None) -> None:

@@ -1,4 +1,4 @@
-"""Targets that were not found, and forbidden contexts that were found."""
+"""Targets that were not found in full, and forbidden contexts that were retrieved."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from fullrecall.table.table import Table
 class Missed(NamedTuple):
     """A target that a scorer did not find in full within `k`, a number of contexts or a budget.
 
-    `credit` is its credit within k, below 1.0; `rank` is its rank beyond k, None if it was not
-    retrieved.
+    `credit` is its credit within k, below 1.0; `rank` is the rank beyond k at which it is found in
+    full, None if there is none.
     """
 
     sample: str
@@ -38,8 +38,7 @@ class Missed(NamedTuple):
 class MissedTargets(Sequence[Missed]):
     """All targets that were not found in full within k, sample by sample.
 
-    They are counted for each part, from statistics or columns; each item is created when it is
-    read.
+    They are counted at once, for each part of the table; each item is created when it is read.
     """
 
     def __init__(self, table: Table, k: Cut | None = None, score: str | None = None) -> None:
@@ -68,7 +67,7 @@ class MissedTargets(Sequence[Missed]):
             return _missed(part.columns(score), self._k)
         from fullrecall.measures.paid import within
 
-        # If calls, tokens or seconds are unknown, a target is not known to be missed.
+        # If calls, tokens or seconds are unknown, it is unknown what is missed, so count nothing.
         columns, is_known = within(part.outcomes(score), self._k)
         return np.where(is_known, _missed(columns, None), 0)
 
@@ -103,7 +102,7 @@ class MissedTargets(Sequence[Missed]):
         return self._missed_from(0)
 
     def _missed_from(self, first: int) -> Iterator[Missed]:
-        """Yield the missed targets from a position on."""
+        """Yield the missed targets from the index `first` on."""
         nth = int(np.searchsorted(self._ends, first, side="right"))
         skipped = first - (int(self._ends[nth - 1]) if nth else 0)
         parts = range(nth, len(self._ends))
@@ -112,7 +111,7 @@ class MissedTargets(Sequence[Missed]):
         )
 
     def _of_part(self, nth: int, first: int) -> Iterator[Missed]:
-        """Yield the missed targets of a part from a position on."""
+        """Yield the missed targets of a part from the index `first` in the part on."""
         rows, ends = self._rows(nth)
         row = int(np.searchsorted(ends, first, side="right"))
         skipped = first - (int(ends[row - 1]) if row else 0)
@@ -160,9 +159,9 @@ _SHOWN = 20
 
 
 class Leaked(NamedTuple):
-    """A forbidden context that was retrieved at `rank`, by the retriever or tool `step`.
+    """A forbidden context that was retrieved at `rank`; `id` is its ID, None if it is unknown.
 
-    `id` and `step` are None if they are unknown.
+    `step` is the name of the retriever or tool that first returned it, None if it is unknown.
     """
 
     sample: str
@@ -198,7 +197,7 @@ def leaked(table: Table, k: int | None = None, *, unanswerable: bool = True) -> 
 
 
 def _step(sample: Sample, position: int) -> str | None:
-    """Return the name of the step that first returned a context, or None."""
+    """Return the name of the retriever or tool that first returned a context, or None."""
     if sample.retrieval is None or sample.retrieved_contexts is None:
         return None
     context = sample.retrieved_contexts[position - 1]

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class ByName(Collection[T], Generic[T]):
-    """Values in their order, each also by its name: `summary["id_recall"]`.
+    """A collection of values in order, in which each also has a name: `summary["id_recall"]`.
 
     Raises `KeyError`, which lists all names, for an unknown name.
     """
@@ -79,7 +79,7 @@ class ByMeasure(Mapping[Measure, T], Generic[T]):
 
     @property
     def main(self) -> T:
-        """The value of the headline over all retrieved contexts, else of the first measure."""
+        """The value of the score's headline over all contexts, or else of the first measure."""
         headline = self.method.headline
         return self.measured[headline if headline in self.measured else next(iter(self.measured))]
 

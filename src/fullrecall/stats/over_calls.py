@@ -22,10 +22,11 @@ _MOST_CALLS = 30
 class OverCalls:
     """The mean of a measure within the first 1, 2, … calls, at most 30; `total` is over all calls.
 
-    - `new_targets`: how many targets of all questions were first found in full within each call.
+    - `new_targets`: for each of these calls, how many targets, over all questions, it was the first
+      to find in full.
     - `last_gain`: the first call after which the mean equals that of all calls; None if that is
-      beyond the curve.
-    - `most`: the most calls of a question.
+      after more than 30 calls.
+    - `most`: the largest number of calls of any question.
     - `tokens`: the share, in [0, 1], of all tokens that the calls up to the last gain returned;
       None if the texts or the last gain are unknown.
     """

@@ -1,4 +1,4 @@
-"""Pair the rows of two reports, and find the findings that can be compared."""
+"""Pair the rows of two reports, and select the results and values that can be compared."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ Gap: TypeAlias = Literal[
 _GAPS: tuple[Gap, ...] = get_args(Gap)
 _COMPARED = -1
 _CLOSED = [_COMPARED, _GAPS.index("undefined"), _GAPS.index("unjudged")]
-"""Codes of pairs that are compared, or have no target to compare."""
+"""Codes of pairs without a missing value: they are compared, or neither side has a target."""
 
 _EMPTY = (UNDEFINED, UNJUDGED)
-"""Codes of samples without a target."""
+"""The statuses of samples without a target."""
 
 _NO_CHANGE = 1e-9
 """The largest difference of two values that counts as rounding."""
@@ -156,7 +156,7 @@ class ScorePairs:
         return before, after
 
     def pieces(self, measure: Measure) -> Iterator[tuple[Floats, Floats]]:
-        """Yield `values` part by part if no pairs share groups, otherwise all together."""
+        """Yield `values` in pieces: by part if `_own_pieces` allows it, otherwise all at once."""
         pairs, end = np.fromiter(self._differing, np.int64), 0
         for before, after in self._own_pieces(measure):
             old, new = before.copy(), after.copy()
@@ -176,7 +176,7 @@ class ScorePairs:
             yield old, new
 
     def totals(self, values: Floats) -> Totals:
-        """Return the totals of a piece's values, or of values for all samples of `before`."""
+        """Return the totals of a piece's values, or of values in the order of `groups`."""
         return Totals.of(values, groups=None if self.groups is None else self.groups[: len(values)])
 
     def gap(self, pair: int) -> Gap | None:
@@ -212,7 +212,8 @@ class ScorePairs:
         is_open = np.concatenate([is_open, ~is_empty])
         before = np.concatenate([before, self.before.values(self.scores[0], measure)[alone]])
         after = np.concatenate([after, none])
-        unlike = ~np.isnan(before) & ~np.isnan(after)  # The targets differ.
+        # A pair is open although both values are known if its targets differ: then use neither.
+        unlike = ~np.isnan(before) & ~np.isnan(after)
         before[unlike] = after[unlike] = np.nan
         low = np.concatenate([change, none])
         high = low.copy()
@@ -222,13 +223,16 @@ class ScorePairs:
         return worst._replace(high=best.high)
 
     def _own_values(self, measure: Measure) -> tuple[Floats, Floats]:
-        """Return a measure of each pair over the targets that each side has."""
+        """Return a measure of each pair before and after, each over the targets of its own side."""
         before = self.before.values(self.scores[0], measure)
         after = self.after.values(self.scores[1], measure)
         return self.pairing.of_before(before), self.pairing.of_after(after)
 
     def _own_pieces(self, measure: Measure) -> Iterable[tuple[Floats, Floats]]:
-        """Yield `_own_values` part by part if both tables have the same parts, else all at once."""
+        """Yield `_own_values` by part if both tables have the same parts, else all at once.
+
+        With groups they come all at once too, since samples of different parts may share a group.
+        """
         if self.groups is not None or not self._has_same_parts:
             return [self._own_values(measure)]
         sides = zip((self.before, self.after), self.scores, strict=True)
@@ -274,7 +278,7 @@ def changes(before: Floats | float, after: Floats | float) -> Floats:
 def same_methods(
     before: Sequence[Method], after: Sequence[Method]
 ) -> tuple[dict[str, tuple[int, int]], tuple[str, ...]]:
-    """Return the two indices of each common score, and the names of the scores that only one has.
+    """Return each common score's index in both reports, and the names of the other scores.
 
     Raises `ReportError` if they have no score in common, or if one name is that of two different
     scores.
@@ -363,7 +367,7 @@ def _joined(by: PairedBy, old: Sequence[object], new: Sequence[object]) -> Pairi
 
 
 def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
-    """Warn about paired samples whose questions differ; raise `ReportError` if they have no ID."""
+    """Warn about pairs whose questions differ; raise `ReportError` if paired by position."""
     if pairing.is_row_by_row and before.same_cells(after, "user_input"):
         return
     old, new = before.cells("user_input"), after.cells("user_input")
@@ -390,7 +394,7 @@ def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
 
 def _identity(method: Method) -> Mapping[str, Any]:
     """Return a score's headline and parameters as in a loaded report, with lists for tuples."""
-    # Pass parameters through JSON; otherwise a report in memory would differ from itself after
-    # loading.
+    # Pass parameters through JSON, as saving does; otherwise a report in memory would differ from
+    # the same report after loading.
     parameters = json.loads(json.dumps(dict(method.parameters), default=repr))
     return {"headline": method.headline.name, **parameters}

@@ -1,4 +1,4 @@
-"""Results as plain JSON values."""
+"""Convert results to plain JSON values."""
 
 from __future__ import annotations
 

@@ -71,9 +71,10 @@ def shown_seconds(seconds: float) -> str:
 def question_cost(table: Table, measures: Iterable[Measure] = ()) -> QuestionCost | None:
     """Return the mean cost of a question from a table's first samples; None without a retrieval.
 
-    Only contexts that the measures read count: those within the largest k, or all without a k.
+    Only the contexts within the largest k of the measures count; all contexts count if there are no
+    measures, or if any of them has no k, or a budget.
     """
-    # Reading a sample from a file takes about 100 µs: too long for a million rows.
+    # Read only the first samples, since reading one from a file takes about 100 µs.
     first = (table.sample(row) for row in range(min(len(table), _LOOKED_THROUGH)))
     ranks: list[Sequence[int]] = []
 
@@ -128,7 +129,7 @@ def cost_change(before: QuestionCost | None, after: QuestionCost | None) -> str:
         if old is None or new is None or abs(old - new) <= share * max(old, new):
             continue
         if quantity != "seconds" or max(old, new) >= FELT:
-            # two digits, without an exponent: 330, not 3.3e+02
+            # Show two digits, without an exponent: 330, not 3.3e+02.
             times = f"{float(f'{new / old:.2g}'):,.15g}" if old else "any number of"
             parts.append(f"{times} times the {quantity} ({form.format(old, new)})")
     return ", ".join(parts) or f"the same: {after}"

@@ -33,8 +33,8 @@ from fullrecall.table.row import Row
 from fullrecall.table.table import Table
 
 By: TypeAlias = str | Callable[[Row], object]
-"""A field, "group", "source", or a key of the metadata ("kind", "testset.kind"), or a function of
-the row that returns a value or a list of values.
+"""The field by which samples are sliced: "group", "source", a key of the metadata ("kind",
+"testset.kind"), or a function of the row that returns a value or a list of values.
 """
 
 
@@ -56,9 +56,9 @@ class Slice(NamedTuple):
 class Slices(Shown, ByName[Slice]):
     """The slices of a report by one field, the lowest mean first. Prints as a table.
 
-    `label` names the measure, such as `id_recall@5`. A sample with several values is in several
-    slices. `without` counts the samples without a value, which are in no slice. `slices["value"]`
-    is one slice.
+    `label` names the measure, such as `id_recall@5`. A sample with several values of the field is
+    in several slices. `without` counts the samples without the field, which are in no slice.
+    `slices["value"]` is one slice.
     """
 
     kind: ClassVar[str] = "slice"
@@ -93,7 +93,7 @@ class Slices(Shown, ByName[Slice]):
 
 
 def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: float) -> Slices:
-    """Return the slices of a table by a field, of the score at an index, the lowest mean first.
+    """Return the slices of a table by a field, for the score at the index `score`.
 
     Raises `ReportError` if no row has the field, `ParameterError` for a confidence that is not
     between 0 and 1.
@@ -101,8 +101,8 @@ def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: fl
     check_share(confidence, "confidence", whole=False)
     parts, without = parted(table, by)
     values, status, codes = table.values(score, measure), table.status(score), table.group_codes
-    # With each slice at the full level, ten slices exactly at their thresholds would give a false
-    # alarm in 33% of reports.
+    # Divide the error rate among the slices. Otherwise ten slices exactly at their thresholds would
+    # give a false alarm in 33% of reports.
     level = 1 - (1 - confidence) / len(parts)
     slices = []
     for value, rows in parts.items():
@@ -117,7 +117,7 @@ def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: fl
 
 
 _LOOKED_AT = 10_000
-"""The most samples that are read to collect the names of fields."""
+"""The most samples that are read to name the existing fields in an error."""
 
 
 def _name(by: By) -> str:
@@ -159,7 +159,7 @@ def _values(sample: Sample) -> dict[str, list[str]]:
 
 
 def _texts(value: object) -> list[str]:
-    """Return a plain value, or a list of them, as texts; an empty list for any other value."""
+    """Return a text, truth value or whole number, or a list of them, as texts; else []."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return list(dict.fromkeys(text for each in value for text in _texts(each)))
     if isinstance(value, (str, bool, int)) and value != "":

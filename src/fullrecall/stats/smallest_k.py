@@ -34,11 +34,13 @@ from fullrecall.table.table import Table
 
 _NEVER_FALL = frozenset(map(type, (AllFound, Hit, Recall)))
 _NEVER_FALL_WITH_RANKS = _NEVER_FALL | {type(AP), type(RR)}
-"""Leave these out for budgets: a larger budget may rank another context above a target."""
+"""Measures that never fall with a larger number of contexts. AP and RR may fall with a larger
+budget, which may admit a context that ranks above a target.
+"""
 
 
 class Tested(NamedTuple):
-    """One k: its mean, and the p-value of "it is below the target"."""
+    """One k, the mean of the measure there, and the p-value of "the true mean is below target"."""
 
     k: Cut
     mean: float
@@ -78,14 +80,14 @@ class SmallestK(NoTruth, Shown):
         return plain_of(self)
 
     def __str__(self) -> str:
-        return f"{self.reason}"  # not `self.reason`: Python refuses a value that is no text
+        return f"{self.reason}"  # `__str__` must return a str, and `reason` might be another type
 
     def __repr__(self) -> str:
         return f"SmallestK({self.k}, {self.reason})"
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """Each k that was tested, with the reason."""
+        """A table of each k that was tested, with its mean and p-value; the reason is below it."""
         lines, best = [], "none"
         for each in self.tested:
             label = f"{each.k.amount if isinstance(each.k, CutBudget) else each.k:,.15g}"
@@ -106,7 +108,7 @@ def smallest_k(
     confidence: float,
     unit: Unit | None,
 ) -> SmallestK:
-    """Return the smallest k that reaches the target; see `Report.smallest_k`.
+    """Return the smallest k at which the mean reaches the target; see `Report.smallest_k`.
 
     See the top of this module for the method.
     """
@@ -122,8 +124,8 @@ def smallest_k(
     alpha = alpha_of(confidence)
     smallest: Cut | None = None
     tested: list[Tested] = []
-    # Ks are tested from the largest down, each at the full level: the search ends at the first that
-    # is not rejected, so the number of tests needs no correction.
+    # Test each k at the full level, from the largest down. The number of tests needs no correction,
+    # because the search ends at the first hypothesis that is not rejected.
     for k in reversed(cuts):
         totals = totals_at(table, score, measure @ k)
         if totals.mean is not None:
@@ -156,16 +158,19 @@ def smallest_k(
 
 
 def may_fall(measure: Measure, unit: Unit | None = None) -> bool:
-    """Return whether a measure of a sample may be smaller at a larger k, or at a larger budget.
+    """Return whether a sample's value may be smaller at a larger k, or budget of the `unit`.
 
-    It returns True for custom measures, whose behavior is unknown.
+    Returns True for measures that users define, since their behavior is unknown.
     """
     rising = _NEVER_FALL_WITH_RANKS if unit is None else _NEVER_FALL
     return type(measure) not in rising or getattr(measure, "denominator", None) == "k"
 
 
 def cuts_of(table: Table, score: int, unit: Unit | None) -> list[Cut]:
-    """Return each k, or each budget of a unit, ascending; the last one holds all contexts."""
+    """Return each k, or each budget of a unit, ascending.
+
+    The last one includes all contexts of every scored sample.
+    """
     if unit is None:
         columns = [part.columns(score) for part in table.parts]
         depths = [each.retrieved[each.status == SCORED].max(initial=1) for each in columns]
@@ -178,7 +183,7 @@ def cuts_of(table: Table, score: int, unit: Unit | None) -> list[Cut]:
 
 
 def _reason(answer: SmallestK) -> str:
-    """Describe where the target is reached, or why it is not reached and how to reach it."""
+    """Return a sentence on where the target is reached, or why it is not and how to reach it."""
     label = answer.score if answer.measure == Recall else f"{answer.score}.{answer.measure.name}"
     if answer.mean is None or answer.lower is None:
         return f"{label}: no sample has a score"

@@ -47,14 +47,17 @@ class Summary(Shown, ByName[ScoreSummary]):
         self.failed_calls = retrievals["failed"]
         """The number of samples with a failed call that no later call replaced."""
         self.funnel = funnel_of(retrievals)
-        """The references in each list of the records; None if no list lost one."""
+        """How many references each list of the records has: retrieved, kept, in the prompt.
+
+        None if no list dropped a reference.
+        """
         self.named = {
             method.name: score_summary(
                 table, score, measures or default_measures(method), united=self.united > 0
             )
             for score, method in enumerate(table.methods)
         }
-        # Leaks are listed only on request, since every sample must be read.
+        # List leaked contexts only for a requested `Leak`, since every sample must be read.
         self.leaked = {
             measure: list(leaked(table, measure.top)) for measure in measures if _is_leak(measure)
         }
@@ -64,10 +67,10 @@ class Summary(Shown, ByName[ScoreSummary]):
         self.deepest = max((each.top or 0 for score in self for each in score), default=0)
         """The largest k of a measure, or 0 if there is none."""
         self.tied = table.tied(self.deepest) if self.deepest else 0
-        """Samples with equal scores on both sides of that k."""
+        """The number of samples with contexts of equal score on both sides of that rank."""
         counts_tokens = any(measure.unit == "tokens" for measure in measures)
         self.tokenizers = tuple(table.tokenizers) if counts_tokens else ()
-        """The tokenizers, where a measure has a budget of tokens."""
+        """The tokenizers by which tokens were counted, if a measure has a budget of tokens."""
 
     @cached_property
     def cost(self) -> QuestionCost | None:
@@ -76,7 +79,7 @@ class Summary(Shown, ByName[ScoreSummary]):
 
     @cached_property
     def suspicions(self) -> tuple[str, ...]:
-        """Signs that the scores measure the golden set itself, or that texts are IDs."""
+        """Sentences on signs that references were read as retrieval, or reference IDs as texts."""
         return tuple(suspicions(map(self._table.sample, range(len(self._table)))))
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,22 +95,19 @@ class Summary(Shown, ByName[ScoreSummary]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """The scores side by side, with their numbers of samples."""
+        """A table with the scores side by side, with their means and numbers of samples."""
         return [summary_sheet(self)]
 
 
 def _is_leak(measure: Measure) -> bool:
-    """Return whether a measure is `Leak`, at a number of contexts or at all of them."""
+    """Return whether a measure is `Leak` within a number of contexts, or within all contexts."""
     from fullrecall.measures import Leak
 
     return measure.whole == Leak and not isinstance(measure.k, CutBudget)
 
 
 def summary_sheet(summary: Summary) -> Sheet:
-    """Return a summary as a sheet, its scores side by side.
-
-    It has means, their intervals, and numbers of samples.
-    """
+    """Return a sheet with the scores side by side: means, their intervals, numbers of samples."""
     scores = list(summary)
     means = []
     for label, measures in measure_lines(scores):
@@ -126,7 +126,7 @@ def summary_sheet(summary: Summary) -> Sheet:
 def measure_lines(scores: Sequence[ByMeasure[Any]]) -> list[tuple[str, list[Measure | None]]]:
     """Return the lines of a table: each has a label, and a measure for each score or None."""
     lines: dict[str, list[Measure | None]] = {}
-    # If the headline of one score was requested for another score too, the line needs its name.
+    # A line is named by k alone if its measure is the headline of every score that has it.
     named = {each for score in scores for each in score if each.whole != score.method.headline}
     for column, score in enumerate(scores):
         for measure in score:
@@ -144,7 +144,7 @@ def mean_cell(mean: float | None = None, interval: Interval | None = None) -> Ce
 
 
 def _coverage(scores: Sequence[ScoreSummary]) -> Section:
-    """Return the numbers of samples behind each mean."""
+    """Return a section with the numbers of samples of each score."""
     rows = {"scored": [score.scored for score in scores]}
     if any(score.main.groups < score.main.samples for score in scores):
         rows["in groups"] = [score.main.groups for score in scores]
@@ -188,7 +188,7 @@ def _score_notes(score: ScoreSummary) -> Iterator[str]:
 
 
 def _judging(score: ScoreSummary) -> Iterator[str]:
-    """Yield the credit share on unverified quotes, and the targets that a second judge decided."""
+    """Yield sentences on unverified quotes, and on the targets that a second judge decided."""
     if score.unverified:
         share = f"{score.unverified:.1%}"
         yield f"{share} of the credit in {score.name} rests on quotes that were not verified"
@@ -213,7 +213,7 @@ def _over_calls(name: str, curve: OverCalls) -> str:
 
 
 def partial(samples: str, stopped: str) -> str:
-    """Return a sentence that the report is incomplete, and why."""
+    """Return a sentence that says that the report is incomplete, and why."""
     return f"{samples}, not all: {one_line(stopped, 300)}"
 
 
@@ -275,7 +275,8 @@ def _leaks(summary: Summary, measure: Measure) -> str:
     questions = counted(leak.samples, "question")
     if not leak.samples:
         return f"{measure.name}: no question forbids anything"
-    # 0 of 20 does not show that there are no leaks: up to 14.0% of questions may leak.
+    # State an upper bound, since no leak in a sample does not show that there are none: with 0 of
+    # 20, up to 14.0% of questions may leak.
     most = leak.totals.counts().upper(1 - CONFIDENCE)
     # Round up, so that the upper bound is not understated.
     rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
@@ -307,7 +308,11 @@ _OF_TEST_SETS = frozenset({"evolution_type", "synthesizer_name", "query_style", 
 
 
 def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
-    """Yield a sentence for each sign that the first samples give; keep no sample."""
+    """Yield a sentence for each sign that samples were read wrongly, in the first 1,000 samples.
+
+    The signs: all retrieved lists equal the references, retrieved contexts come from a generated
+    test set, or a reference text is an ID or a metadata value of a retrieved context.
+    """
     compared = copied = generated = 0
     column = label = ""
     for sample in islice(samples, _LOOKED_AT):
@@ -338,7 +343,10 @@ def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _marks(sample: Sample) -> frozenset[str]:
-    """Return columns of a test set generator if its contexts seem read as retrieved."""
+    """Return a sample's columns of a test set generator, if its references seem read as retrieved.
+
+    Returns an empty set otherwise.
+    """
     is_read_so = (
         sample.retrieval is None and sample.retrieved_contexts and not sample.reference_contexts
     )
@@ -346,7 +354,10 @@ def _marks(sample: Sample) -> frozenset[str]:
 
 
 def _named(sample: Sample) -> str:
-    """Return "TEXT is the FIELD" for a reference text in an ID or metadata field, else ""."""
+    """Return "TEXT is the FIELD" if a retrieved context has a reference text as ID or metadata.
+
+    FIELD is "id", "source", or a key of the metadata. Returns "" if there is no such context.
+    """
     texts = {one.text for group in sample.reference_contexts or () for one in group}
     for context in sample.retrieved_contexts or ():
         for key, value in _labels(context):

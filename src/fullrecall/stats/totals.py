@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _UNIT = 2**60
 _HALF = 30
-"""The bits of each half of a group's sum; a half overflows at 2³³ samples."""
+"""The bits of each half of a value in a group's sum; a half's sum overflows at 2³³ samples."""
 
 
 @dataclass(eq=False, repr=False)
@@ -33,8 +33,8 @@ class Totals:
 
     - `values`, `frequencies`: the distinct values of the samples without a group, ascending, and
       how often each occurs. `gaps` counts those samples without a value.
-    - `sizes`, `sums`, `missing`: the number of values of each group, their sum in units, and the
-      gaps.
+    - `sizes`, `sums`, `missing`: the number of values of each group, their sum in units of 2^-60,
+      and its number of gaps.
     """
 
     values: Floats
@@ -64,7 +64,7 @@ class Totals:
         alone = numbers < 0
         distinct, frequencies = _distinct(values[valued & alone], None)
         grouped = valued & ~alone
-        # Only the last digits are cut: multiplying by a power of 2 keeps every digit of a float.
+        # Multiplying by a power of 2 is exact, so only digits below 2^-60 are cut.
         codes, units = numbers[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
         count = int(numbers.max(initial=-1)) + 1
         high, low = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -143,9 +143,9 @@ class Totals:
     def group_values(
         self, gap: float | None = None, *, least: float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return the values of all groups, and the number of groups that have each.
+        """Return the values of the groups, and the number of groups that have each.
 
-        See `counts`.
+        Equal values may occur several times. For `gap` and `least` see `counts`.
         """
         values, frequencies = [self.values], [self.frequencies]
         if gap is not None and self.gaps:
@@ -160,7 +160,11 @@ class Totals:
         return np.concatenate(values), np.concatenate(frequencies).astype(np.float64)
 
     def _groups(self, gap: float | None) -> list[tuple[int, int, int]]:
-        """Return the size, the sum, and the number of values of each group that is not left out."""
+        """Return the size, the sum, and the number of values of each group.
+
+        The size includes gaps; if `gap` is None, it does not, and groups without values are left
+        out.
+        """
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]
@@ -175,7 +179,7 @@ class RunningTotals:
     def __init__(self, measure: Measure, groups: Integers | None) -> None:
         self.measure = measure
         self.undefined = 0
-        """Samples for which the measure is undefined."""
+        """The number of samples for which the measure is undefined."""
         self._groups = groups
         self._values: list[Floats] = []
         self._frequencies: list[Integers] = []
@@ -217,14 +221,14 @@ class RunningTotals:
 
 
 def _rows(flags: NDArray[np.bool_], counts: Integers | None) -> int:
-    """Return the number of rows that have the flagged values."""
+    """Return the number of rows whose value is flagged; `counts` has the rows of each value."""
     return int(flags.sum() if counts is None else counts[flags].sum())
 
 
 def _distinct(values: Floats, counts: Integers | None) -> tuple[Floats, Integers]:
     """Return the distinct values, ascending, and how many samples have each."""
-    # Recall with few targets has few distinct values, and a bound's time grows with them: 27 ms for
-    # 100,000 samples with 3 values, 455 ms with 2,293.
+    # A bound takes time for each distinct value, not for each sample, and recall with few targets
+    # has few: 27 ms for 100,000 samples with 3 values, 455 ms with 2,293.
     if counts is None:
         distinct, frequencies = np.unique(values, return_counts=True)
         return distinct, frequencies
