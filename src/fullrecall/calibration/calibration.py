@@ -36,14 +36,20 @@ FEWEST = 10
 
 @dataclass(frozen=True, repr=False)
 class Calibration(Shown):
-    """A judged mean recall, and the mean that labels correct. Prints as a table.
+    """The mean recall by a judge, and the mean that human labels correct. Prints as a table.
 
-    `judged` is the mean by the judge's verdicts. `corrected` is the mean by prediction-powered
-    inference, in which the judge has the weight `power` in [0, 1]. `samples` and `claims` count the
-    judged ones, `groups` the independent groups of samples, `labeled` the claims with a label,
-    `unlabeled` the drawn claims without one. `unscored` samples and `unmeasured` claims are in
-    neither mean; `bounds` covers the unscored samples. `drawn` is True if the labels have
-    probabilities.
+    - `score`: the name of the score; `confidence`: that of all intervals, in (0, 1).
+    - `judged`: the mean by the judge's verdicts; `judged_interval`: None for fewer than two groups.
+    - `corrected`: the mean by prediction-powered inference, in which the judge has the weight
+      `power`, in [0, 1].
+    - `agreement`: how often the verdicts agree with the labels.
+    - `samples`, `claims`: the numbers of judged ones; `groups`: that of independent groups of
+      samples.
+    - `labeled`: the number of claims with a label, in `labeled_samples` samples; `unlabeled`: the
+      number of claims that were drawn and have no label.
+    - `unscored` samples, `unmeasured` claims: the numbers of those in neither mean; `bounds` covers
+      the unscored samples.
+    - `drawn`: whether the labels have probabilities.
     """
 
     score: str
@@ -165,10 +171,10 @@ def calibrate(
     The estimate is the mean recall that would result if people labeled *all* judged claims, over
     the samples with a score, with claims weighted as in the score. Unscored samples and unmeasured
     claims are excluded and counted. Labels drawn by `Report.to_label` are weighted by the inverse
-    of their probability, and the weights of each verdict are scaled to its share; a drawn claim
-    without a label counts as the average labeled claim of its verdict. Labels without a probability
-    are treated as a simple random sample of the claims; if they were chosen by any other rule, the
-    figures are wrong.
+    of their probability, and the weights of the claims of each verdict are scaled to that verdict's
+    share of the mean; a drawn claim without a label counts as the average labeled claim of its
+    verdict. Labels without a probability are treated as a simple random sample of the claims; if
+    they were chosen by any other rule, the figures are wrong.
 
     Raises `InputError` for labels that are not in the report, are given twice or are only partly
     from a draw, and for too few labels, with the number needed; `ReportError` if the report keeps
@@ -241,7 +247,10 @@ def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth
 def _with_answer_rates(
     labeled: Sequence[Labeled], shares: Mapping[str, Mapping[int, float]]
 ) -> list[Labeled]:
-    """Return drawn claims with the chance to be drawn *and* labeled, if some are not labeled."""
+    """Return labeled claims with the chance that a claim is drawn and also labeled.
+
+    In a stratum in which all drawn claims are labeled, it is the chance to be drawn.
+    """
     represented = sums((each.stratum, each.weight) for each in labeled)
     rates = {
         stratum: min(1.0, total / fsum(shares[stratum].values()))

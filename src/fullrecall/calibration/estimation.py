@@ -65,9 +65,9 @@ class Linear(NamedTuple):
 
 
 class CalibrationEstimate(NamedTuple):
-    """A figure with its variance, and with its interval, or None if it has none.
+    """An estimate with its variance and interval; None with fewer than two groups of samples.
 
-    `clipped` is True if the figure or an end of its interval was outside 0 to 1.
+    `clipped` is True if the value or an end of its interval was outside 0 to 1, and was cut off.
     """
 
     value: float
@@ -100,7 +100,8 @@ class Agreement:
 class Design:
     """The judged claims and the labeled claims among them, by stratum.
 
-    `shares[stratum][row]` is the stratum's share of a row's recall, in [0, 1].
+    `shares[stratum][row]` is the sum of the shares that the stratum's claims have of a row's
+    recall, in [0, 1].
     """
 
     judged: JudgedClaims
@@ -131,7 +132,10 @@ class Design:
 
     @cached_property
     def _corrections(self) -> Mapping[str, float]:
-        """The factors that enlarge residuals from the mean of the same few labels."""
+        """For each stratum, the factor by which the residuals of its labels are enlarged.
+
+        Residuals from a mean of the same few labels are too small.
+        """
         counts = sums((labeled.stratum, 1.0) for labeled in self.labeled)
         chances = sums((labeled.stratum, labeled.probability) for labeled in self.labeled)
         return {
@@ -161,12 +165,13 @@ class Design:
         return [fsum(part) for part in parts]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
-        """Return the variance of a mean of `parts` that labels may hide because they are few.
+        """Return the variance of a mean of `parts` that few labels may not show.
 
         If all labels of a verdict agree, their spread is 0, but their mean is not certain. So each
-        verdict of each stratum gets one extra label of each kind, if that increases the variance. A
-        claim that was certain to be labeled hides no variance of the mean. It hides variance of a
-        figure `of_judge`, which is also about future claims. Source: Agresti and Coull,
+        verdict of each stratum gets one extra label of each kind, if that increases the variance.
+        Claims that were labeled with probability 1 are left out for the mean recall, which has no
+        other claims of their kind, but not for a figure `of_judge`, which is also about the
+        judge's future claims. Source: Agresti and Coull,
         "Approximate is better than 'exact' for interval estimation of binomial proportions",
         American Statistician 52(2), 1998; Lang and Reiczigel, 2014, do so for corrected means.
         """
@@ -215,10 +220,10 @@ def estimate(
     variance = spread.variance + design.unseen(parts, of_judge=of_judge)
     if spread.groups < _ENOUGH:
         return CalibrationEstimate(min(1.0, max(0.0, shown)), None, variance)
-    # Every claim is labeled, so the second phase adds no error.
+    # Every claim is labeled, so drawing claims adds no error: use the interval of a plain mean.
     if not of_judge and all(labeled.probability >= 1 for labeled in design.labeled):
         return CalibrationEstimate(shown, mean_interval(spread, confidence), variance)
-    # More samples do not make few labels more certain.
+    # Few labels limit the degrees of freedom, however many samples there are.
     df = min(spread.df, design.df)
     half = t_quantile(df, confidence) * sqrt(variance)
     ends = [shown, shown - half, shown + half]
@@ -241,7 +246,7 @@ def prediction_powered(design: Design, confidence: float) -> tuple[CalibrationEs
     labels = design.expanded([labeled.label for labeled in design.labeled])
     judged = design.expanded([labeled.claim.credit for labeled in design.labeled])
     gaps = [credit - like for credit, like in zip(credits_, judged, strict=True)]
-    # Sum by group: the samples of a group are not independent, and would make λ too certain.
+    # Sum by group, since only groups are independent: λ minimizes the variance between groups.
     power = _power(
         _between_groups(labels, design.judged.cluster), _between_groups(gaps, design.judged.cluster)
     )
@@ -277,9 +282,9 @@ def agreement(design: Design, confidence: float) -> Agreement:
 
 
 def _power(labels: Sequence[float], gaps: Sequence[float]) -> float:
-    """Return the λ in [0, 1] that minimizes the variance of labels + λ · gaps."""
+    """Return the λ in [0, 1] that minimizes the variance of labels + λ · gaps, both centered."""
     squares = fsum(gap * gap for gap in gaps)
-    # If the judge agrees with every label, the gaps are only rounding errors.
+    # If the judge agrees with every label, the gaps are rounding errors: use its verdicts fully.
     if squares <= 1e-12 * max(1.0, fsum(label * label for label in labels)):
         return 1.0
     covariance = fsum(label * gap for label, gap in zip(labels, gaps, strict=True))
@@ -358,7 +363,7 @@ def _satterthwaite(sizes: Sequence[int], n: int) -> float:
 
 
 _FARTHEST = 300.0
-"""The logarithm of the largest quantile that is searched and, negated, of the smallest."""
+"""The logarithm of the largest quantile in the search; its negative is that of the smallest."""
 
 
 def t_quantile(df: float, confidence: float) -> float:

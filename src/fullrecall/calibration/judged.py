@@ -29,11 +29,13 @@ from fullrecall.table.row import Row
 class JudgedClaim(NamedTuple):
     """One claim with the judge's finding.
 
-    `item` identifies the claim together with the contexts by which it was judged, so it is the same
-    in every report with these, by any judge. `sample` is the row's label, `row` its index among the
-    scored rows. `share` is the claim's share of its sample's recall; the shares of a sample add up
-    to 1. `credit` is its credit, in [0, 1]. Claims without retrieved contexts need no label, since
-    no context supports them.
+    - `item`: a hash of the sample's label, the claim, and the contexts by which it was judged, so
+      it is the same in all reports with these, by any judge.
+    - `row`: the index of its sample among the scored rows; `sample`: the label of that row.
+    - `target`: the text of the claim; `finding`: the judge's finding.
+    - `share`: its share of the sample's recall; the shares of a sample add up to 1.
+    - `credit`: the credit that the judge gave it, in [0, 1].
+    - `needs_no_label`: whether its sample has no retrieved context, so that none supports it.
     """
 
     item: str
@@ -59,9 +61,9 @@ class JudgedClaim(NamedTuple):
 
     @property
     def stratum(self) -> str:
-        """The verdict, and whether one of its quotes was not found.
+        """The stratum from which the claim is drawn: its verdict, and if a quote was not found.
 
-        The judge may be wrong on the claims of a stratum for the same reason.
+        The judge's errors are more alike within a stratum than between strata.
         """
         if any(quote.verified is False for quote in self.finding.evidence or ()):
             return f"{self.verdict}, a quote not found"
@@ -70,11 +72,11 @@ class JudgedClaim(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgedClaims:
-    """The judged claims of one score; `rows` are the samples that have any, in report order.
+    """The judged claims of one score; `rows` are the scored samples, in report order.
 
-    `texts` are each row's judged contexts. `cluster` has the group of each row; a row without a
-    group is its own group. `unscored` counts samples without a score, `unmeasured` the claims
-    without a verdict in scored samples.
+    `texts` are each row's judged contexts. `cluster` has the group of each row, or the row's index
+    if it has no group. `unscored` counts samples without a score, `unmeasured` the claims without a
+    verdict in scored samples.
     """
 
     method: Method
@@ -172,7 +174,11 @@ def _judged_score(report: Evaluation) -> str:
 
 
 def labels_by_item(judged: JudgedClaims, labels: Sequence[Label]) -> dict[str, list[Label]]:
-    """Return each claim's labels; raise `InputError` for unknown claims and duplicate labels."""
+    """Return the labels of each labeled claim, by its item.
+
+    Raises `InputError` for labels of unknown or ambiguous claims, and for a claim with two labels
+    by one rater.
+    """
     items_named: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for claim in judged.claims:
         items_named[claim.sample, claim.target].append(claim.item)
@@ -296,7 +302,7 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
     by_stratum: defaultdict[str, list[JudgedClaim]] = defaultdict(list)
     for claim in judged.to_be_labeled:
         by_stratum[claim.stratum].append(claim)
-    # Sort claims by verdict, so that the order of samples does not change the draw.
+    # Sort the strata by name, so that the order of samples does not change the draw.
     parts = [claims for _, claims in sorted(by_stratum.items())]
     # The share of a stratum follows the square root of its size, a compromise between proportional
     # (best for the mean) and equal (best for the agreement on each verdict). Bankier, "Power
@@ -324,7 +330,7 @@ def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
     while True:
         uncertain = [claim for claim in claims if claim.item not in certain]
         left, total = n - len(certain), fsum(claim.share for claim in uncertain)
-        # Shares are sums of floats: a share that is just large enough must not fail by rounding.
+        # Allow for rounding, so that a claim whose share is just large enough gets the chance 1.
         over = {claim.item for claim in uncertain if left * claim.share >= total * (1 - 1e-12)}
         if not over:
             break
@@ -335,10 +341,11 @@ def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
 
 
 def _rank(item: str, chance: float, seed: int) -> float:
-    """Return a claim's random rank, 0.0 for a certain claim.
+    """Return a claim's random rank for the draw; 0.0 for a claim with chance 1, always drawn.
 
     The claims with the lowest ranks are drawn.
     """
-    # 48 bits are exact in a float and below 1; `hash` and `random` may differ between Pythons.
+    # Not `hash` or `random`, which may differ between versions of Python. 48 bits are exact in a
+    # float, so that the number stays below 1.
     number = int.from_bytes(sha256(f"{seed} {item}".encode()).digest()[:6], "big") / 2**48
     return number / (1 - number) * (1 - chance) / chance

@@ -39,11 +39,14 @@ HumanLabels: TypeAlias = Iterable[Label] | Mapping[tuple[str, str], object]
 
 
 def as_label(value: object) -> VerdictLabel | None:
-    """Return the label that a word means, None for "", or raise `InputError`."""
+    """Return the label that a word means; None for None and "".
+
+    Raises `InputError` for other values.
+    """
     word = "" if value is None else str(value).strip().lower()
     if not word:
         return None
-    # Raters have two answers, so "false" means "not supported".
+    # Raters cannot answer "contradicted", so "false" means "not supported".
     label = "not_supported" if word == "false" else label_of(word)
     if label is None or label == "contradicted":
         raise InputError(

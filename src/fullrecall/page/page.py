@@ -26,13 +26,14 @@ from fullrecall.stats.summary import Summary, named_leaks
 from fullrecall.stats.summary import notes as summary_notes
 
 _NAMED = 4
-"""The most scores that are named."""
+"""The most scores with a line at the top of a page."""
 
 
 def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns) -> list[Line]:
     """Return the first lines of a page for a choice of measures: the means, or the changes.
 
-    Each line has an emphasized word and a sentence.
+    `summary` is that of the one report, or None for a comparison. Each line has an emphasized word
+    and a sentence.
     """
     labels, measures = subject.labels(choice), subject.choices[choice]
     if summary is not None:
@@ -76,7 +77,7 @@ def _mean_verdicts(estimates: Mapping[str, Estimate], turns: Turns) -> list[Line
 
 
 def cost_sentence(subject: Subject, summary: Summary | None) -> str:
-    """Return sentences on the cost of a question, if known, and on differences of the reports."""
+    """Return sentences on the cost of a question, if known, and on changes between two reports."""
     comparison, drift = subject.comparison, []
     cost: object = None if summary is None else summary.cost
     if comparison is not None:
@@ -150,9 +151,10 @@ def diagnosed(
     corpus: Any = None,
     retriever: Any = None,
 ) -> Diagnosis:
-    """Return the diagnosis of a report, at the k of the measure with which the page opens.
+    """Return the diagnosis of a report, at the k of the measure with which its page opens.
 
-    `corpus` and `retriever` are those of `diagnose`.
+    That measure is each score's headline if `measures` are empty or have any headline, else the
+    first of them. `corpus` and `retriever` are those of `diagnose`.
     """
     whole = not measures or any(method.headline in measures for method in report.methods)
     k = None if whole else measures[0].top
@@ -212,7 +214,7 @@ def _page(
 
 
 def _index(subject: Subject, causes: Causes) -> dict[str, Any]:
-    """Return the data on reports, scores, and causes that the script needs."""
+    """Return the data on reports, choices, scores, and causes that the script needs."""
     return {
         "sides": list(subject.reports),
         "choices": subject.choice_labels,

@@ -2,8 +2,8 @@
 
 The script reads the index at once, to sort and filter the table. It reads blocks of details,
 contexts and texts when a sample is opened or searched. Each text and each context is stored once,
-for any number of samples, and identified by its number. Keys are short because a page repeats them
-for thousands of samples; `page.js` explains each key.
+for any number of samples, and identified by its number. Keys are one letter long, because a page
+repeats them for thousands of samples; a key without a value is left out.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ PER_BLOCK = 200
 """The number of samples, contexts, or texts in a block."""
 
 _QUESTION_SHOWN = 300
-"""The most characters of a question in the table; the details have the whole question."""
+"""The most characters of a question in the index; the details have the whole question."""
 
-# Make the encoder once: `json.dumps` with options makes one for each call (2.2 µs a value instead
-# of 1.4).
+# Make the encoder once: `json.dumps` with options makes one for each call, which takes 2.2 instead
+# of 1.4 µs for each value.
 _encoded = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 class Samples:
     """The samples of a page, in the order in which they are added.
 
-    Causes are those of the last report.
+    `causes` are those of the misses in the last report; `last` is its index.
     """
 
     def __init__(self, causes: Causes, last: int) -> None:
@@ -46,8 +46,11 @@ class Samples:
     def add(self, rows: ComparedRows, reading: SampleReading) -> dict[str, Any]:
         """Add a sample; return its entry in the index.
 
-        The entry has the status for each report and score, and, for each choice, the value and the
-        number of missed targets.
+        - The entry has the label (l), the beginning of the question (q), the group (g), the pairs
+          of cause and score of its misses (c), and why scores are not compared (n). For each
+          report, v has the cells of `_values`, one for each score.
+        - The details have the numbers of the texts of the question (q), the reference answer (a)
+          and the metadata (m), and the data of the sample in each report (x).
         """
         row = next(row for row in rows if row is not None)
         sample = row.sample
@@ -84,7 +87,11 @@ class Samples:
         )
 
     def blocks(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield each block of data with its ID: details of samples, contexts, texts."""
+        """Yield each block of data with its ID: details of samples, contexts, texts.
+
+        A context has the numbers of its text (t), ID (i), source (d) and metadata (m), and the
+        start (p) and end (e) of its text in the source.
+        """
         contexts = [
             _without_none(**dict(zip("tidm", map(self._text, texts), strict=True)), p=start, e=end)
             for *texts, start, end in self._contexts
@@ -108,7 +115,12 @@ class Samples:
         return self._contexts.setdefault(key, len(self._contexts))
 
     def _side(self, row: Row, side: int, cells: Sequence[ResultCell]) -> dict[str, Any]:
-        """Return the data of a sample in one report."""
+        """Return the data of a sample in one report.
+
+        They are the response (r), the contexts (c) with their scores (o), the retrieval's error
+        (e), the ranks (k), which contexts the model read (b), the stages (s), and the result of
+        each score (f).
+        """
         sample, record = row.sample, row.sample.retrieval
         contexts = sample.contexts
         scores = [_rounded(context.score) for context in contexts or ()]
@@ -124,10 +136,16 @@ class Samples:
         )
 
     def _stage(self, stage: Stage) -> dict[str, Any]:
+        """Return a stage's name (n), the name of the stage that it feeds (i), and contexts (c)."""
         contexts = list(map(self._context, stage.contexts))
         return _without_none(n=self._text(stage.name), i=self._text(stage.into), c=contexts)
 
     def _result(self, row: Row, cell: ResultCell, side: int, nth: int) -> dict[str, Any]:
+        """Return the reason (w), targets (t), unmeasured claims (u) and usage (z) of a result.
+
+        A target that is not compared also has y; a missed one has the number of its cause (u), the
+        cause's details (d), and the rank that the diagnosis found (x).
+        """
         result = cell.result
         misses = self._causes.of(nth, row.label) if side == self._last else {}
         targets = []
@@ -137,7 +155,6 @@ class Samples:
                 target["y"] = 1
             miss = misses.get(finding.target.label)
             if miss is not None:
-                # the number of the cause, the sentence, the rank
                 detail = self._text(miss.detail or None)
                 target |= _without_none(u=self._causes.number(miss), d=detail, x=miss.rank)
             targets.append(target)
@@ -149,7 +166,11 @@ class Samples:
         )
 
     def _target(self, finding: Finding, ranked: Finding, sample: Sample) -> dict[str, Any]:
-        """Return the shown fields of a target: credit by rank, contexts by position, evidence."""
+        """Return the shown fields of a target.
+
+        They are its label (t), the credit from each rank on (s), the positions of the contexts
+        that support it (n), its size (w), grade (g), verdict (v), agreement (a), and evidence (e).
+        """
         target = finding.target
         steps = [[rank, _rounded(credit)] for rank, credit in ranked.steps]
         if steps == [[rank, 1.0] for rank in finding.ranks[:1]]:
@@ -168,6 +189,7 @@ class Samples:
         )
 
     def _evidence(self, evidence: Evidence, contexts: Sequence[Context]) -> dict[str, Any]:
+        """Return rank (r), range (p), similarity (s), quote (q), and whether it is verified (v)."""
         text = contexts[evidence.rank - 1].text if 0 < evidence.rank <= len(contexts) else None
         return _without_none(
             r=evidence.rank,
@@ -179,6 +201,7 @@ class Samples:
 
 
 def _values(cell: ResultCell) -> list[Any]:
+    """Return the status of a cell, and its values and numbers of misses for each choice."""
     values = [None if value is None else round(value, 6) for value in cell.values]
     return [cell.compared.status, values, [misses.missed for misses in cell.misses]]
 

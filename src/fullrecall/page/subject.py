@@ -1,7 +1,10 @@
 """The subject of a page: its reports, scores, samples' values, and causes of misses.
 
-Several scores may search for the same document, and a document that was not retrieved is then a
-miss of each of them. So misses of different scores must not be added.
+A side is the index of a report on the page. A choice is the index of the measures among which the
+reader of the page chooses, one for each score.
+
+Several scores may search for the same document. If it was not retrieved, it is a miss of each of
+them, so misses of different scores must not be added.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ class Column(NamedTuple):
     """A column of the page for one score.
 
     `letter` is its short name, `positions[side]` the index of its results in a row of that side's
-    report, and `measures[choice]` its measure for a choice of the reader.
+    report, and `measures[choice]` its measure for a choice.
     """
 
     letter: str
@@ -68,9 +71,9 @@ class Subject:
         return [column.method.label(column.measures[choice]) for column in self.columns]
 
     def first_shown(self, diagnosed: Iterable[str]) -> int:
-        """Return the choice with which a page opens: the `diagnosed` measures, given by label.
+        """Return the choice with which a page opens: the first that has all `diagnosed` labels.
 
-        If no choice has a diagnosed measure, it is that of the headlines, or else the first.
+        If there is none, it is the choice of all scores' headlines, or else choice 0.
         """
         labels, choices = set(diagnosed), self.choices
         for nth in range(len(choices)):
@@ -81,7 +84,7 @@ class Subject:
 
     @property
     def families(self) -> dict[Family, list[int]]:
-        """The offered measures without their ks, each with the choices that have it."""
+        """The measures of all choices without their ks, each with the choices that have it."""
         families: dict[Family, list[int]] = {}
         for nth, measures in enumerate(self.choices):
             for family in dict.fromkeys(Family(each.whole, each.unit) for each in measures):
@@ -106,7 +109,8 @@ def columns(
 ) -> list[Column]:
     """Return a column for each of `methods`, with letters from A; a single column has none.
 
-    The reader of the page chooses one of `measures`, by default those that `summary` reads.
+    The reader of the page chooses one of `measures`, or of each method's `default_measures` if
+    there are none.
     """
     chosen = tuple(dict.fromkeys(as_shares(measures)))
     letters = [chr(ord("A") + nth) for nth in range(len(methods))] if len(methods) > 1 else [""]
@@ -130,7 +134,8 @@ class Misses(NamedTuple):
 class ResultCell(NamedTuple):
     """One score of one sample in one report, with its value and its misses for each choice.
 
-    `result` is the scorer's result, `compared` the result over only the compared targets.
+    `result` is the scorer's result, `compared` its result over only the targets that are compared,
+    which the values and misses are those of.
     """
 
     result: Result
@@ -140,7 +145,7 @@ class ResultCell(NamedTuple):
 
 
 class SampleReading(NamedTuple):
-    """One sample, with a cell for each score in each report; no cells if a report lacks it.
+    """One sample, with a cell for each score in each report; a report without it has no cells.
 
     `gaps` has, for each score, the reason why it is not compared, or None.
     """
@@ -187,9 +192,9 @@ def _misses(result: Result, measure: Measure) -> Misses:
 class Turns(NamedTuple):
     """The numbers of samples that miss targets, for one choice.
 
-    Of the `scored` samples, `missing` miss a target in the last report. Of the `compared` samples,
-    which the first report has too, `newly` miss a target only in the last report, `mended` only in
-    the first, and `still` in both.
+    Of the `scored` samples, which have a value in the last report, `missing` miss a target there.
+    Of the `compared` samples, which have a value in both reports, `newly` miss a target only in the
+    last report, `mended` only in the first, and `still` in both.
     """
 
     missing: int
@@ -202,7 +207,7 @@ class Turns(NamedTuple):
 
 def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
     """Return the counts of samples that miss targets, for a choice."""
-    # Count samples here, since the page also shows these numbers without its script.
+    # Count samples here and not in the script: the page shows the counts even if no script runs.
     now = [_fails(each.sides[-1], choice) for each in readings]
     before = [_fails(each.sides[0], choice) if each.sides[1:] else None for each in readings]
     fails = Counter(zip(before, now, strict=True))
@@ -227,14 +232,14 @@ def unscored(readings: Sequence[SampleReading]) -> int:
 
 def _fails(cells: Sequence[ResultCell], choice: int) -> bool | None:
     """Return whether any score misses a target; None if no score has a value."""
-    # an unmeasured target is not a missed one
+    # Without a value, no target was measured, so none was missed.
     if all(cell.values[choice] is None for cell in cells):
         return None
     return any(cell.misses[choice].missed for cell in cells)
 
 
 class CauseShare(NamedTuple):
-    """The misses of one score that have a cause: `missed` of `total`.
+    """The number of a score's misses that have one cause: `missed` of all `total` misses.
 
     `label` is the score's name in the diagnosis, such as `id_recall@5`.
     """
@@ -267,7 +272,7 @@ class Causes:
         counts = Counter((miss.cause, nth) for miss, nth in misses)
         totals = Counter(nth for _, nth in misses)
         self.labels = {nth: miss.score for miss, nth in misses}
-        """The name of each score that was diagnosed, as the diagnosis has it, by its index."""
+        """The name of each diagnosed score in the diagnosis, by the score's index on the page."""
         self._of: defaultdict[tuple[int, str], dict[str, Diagnosed]] = defaultdict(dict)
         for miss, nth in misses:
             self._of[nth, miss.sample][miss.target] = miss

@@ -41,7 +41,7 @@ class CurveMean(NamedTuple):
 
 @dataclass(frozen=True)
 class Curve:
-    """A score, or a report, with its figures by k or a budget, and its style.
+    """The curve of a score or of a report: its means by k or budget, and the number of its style.
 
     `hollow` dots mark the report before a change.
     """
@@ -57,7 +57,7 @@ class Curve:
 class Chart:
     """Curves of one measure over ascending `ks` or budgets, with y from 0 to 1.
 
-    `counted` labels the x axis.
+    `counted` is the label of the x axis.
     """
 
     counted: str
@@ -67,7 +67,7 @@ class Chart:
     def x(self, k: float) -> float:
         """Return the x coordinate of a k, on a logarithmic axis.
 
-        So the first ranks, where curves rise, get as much room as the later ones.
+        On this axis, the first ranks, where curves rise, get as much room as all later ones.
         """
         share = log2(k / self.ks[0]) / log2(self.ks[-1] / self.ks[0])
         return round(_LEFT + share * (_RIGHT - _LEFT), 1)
@@ -90,7 +90,7 @@ class Chart:
 
     @property
     def labeled(self) -> list[float]:
-        """The ks whose number has room on the axis; the last is always included."""
+        """The ks whose numbers have room on the axis; the largest k is always included."""
         kept = [self.ks[-1]]
         for k in reversed(self.ks[:-1]):
             if self.x(kept[-1]) - self.x(k) >= _TICK_WIDTH:
@@ -99,19 +99,19 @@ class Chart:
 
 
 def chart(curves: Iterable[Curve], unit: Unit | None = None) -> Chart | None:
-    """Return the chart of `curves`; None for fewer than two ks, which would draw no line."""
+    """Return the chart of the curves that have a mean; None if they have fewer than two ks."""
     kept = [c for c in curves if any(figure.mean is not None for figure in c.figures.values())]
     ks = sorted({k for curve in kept for k in curve.figures})
     return Chart(unit or "k, the contexts", ks, kept) if len(ks) > 1 else None
 
 
 def path(points: Sequence[Point]) -> str:
-    """Return a line through points as an SVG path."""
+    """Return the data of an SVG path: a line through these points."""
     return "M" + "L".join(f"{x:g} {y:g}" for x, y in points)
 
 
 _ENDS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""The possible ends of the axis of differences."""
+"""The possible largest values of the axis of differences, which is symmetric around 0."""
 
 _BEFORE = 5
 """The number of the style for the report before a change: a quiet dashed line."""
@@ -148,7 +148,7 @@ def tables(
 
 
 def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[SampleReading]) -> Sheet:
-    """Return the scores of one report for each choice."""
+    """Return a table of the scores of one report, with a section for each choice."""
     scores = list(summary)
     # If all samples have a score, leave out the last column, which would have only dashes.
     gaps = any(score.unscored for score in scores)
@@ -185,7 +185,7 @@ def _bounds_cell(score: ScoreSummary, estimate: Estimate) -> Cell:
 
 
 def _changes_sheet(subject: Subject, comparison: Comparison) -> Sheet:
-    """Return a comparison for each choice."""
+    """Return a table of the changes of all scores, with a section for each choice."""
     scores = list(comparison)
     pairs = zip(scores, subject.columns, strict=True)
     end = _end([score[measure] for score, column in pairs for measure in column.measures])
@@ -210,7 +210,10 @@ def _overview(
     sides: str,
     cells: Callable[[Measure, int, int], Sequence[Cell]],
 ) -> Sheet:
-    """Return a section for each choice of measures, with a line of `cells` for each score."""
+    """Return a table with a section for each choice, and in it a line for each score.
+
+    `cells` returns the cells of a line, for a measure, the index of its score, and the choice.
+    """
     sections = []
     for choice, title in enumerate(subject.choice_labels):
         lines = []
@@ -277,9 +280,9 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
 
 
 def _funnel_sheet(summary: Summary) -> Sheet | None:
-    """Return a table of the references, by ID, that each list has and has lost.
+    """Return a table of the references found in each list, and of those lost since the list before.
 
-    Returns None if no record has two of the lists, or no list lost a reference.
+    Returns None if no retrieval has two of the lists, or no list lost a reference.
     """
     if summary.funnel is None:
         return None

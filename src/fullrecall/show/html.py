@@ -47,7 +47,7 @@ def table(
     marks: Sequence[object] = (),
     curves: Sequence[Any] = (),
 ) -> Markup:
-    """Return the table of a sheet for a page, which has the style sheet.
+    """Return the table of a sheet for a page; the page has its styles.
 
     If a sheet has one section for each choice of the reader, section `first` is shown. `marks` are
     the columns' values, such as their k, by which a script underlines them. If `curves` are given,
@@ -70,7 +70,7 @@ def _macros() -> Any:
         "strong": _strong,
         "on_axis": _on_axis,
     }
-    from importlib.resources import files  # This module imports archives and temporary files.
+    from importlib.resources import files  # imported late, since it loads zipfile and tempfile
 
     source = (files("fullrecall.show") / "files" / "sheet.html").read_text("utf-8")
     return environment.from_string(source).module
@@ -83,5 +83,5 @@ def _strong(text: str) -> Cell:
 def _on_axis(value: float, bar: Bar) -> float:
     """Return the position of a value on the axis of its bar."""
     share = (min(max(value, bar.low), bar.high) - bar.low) / (bar.high - bar.low)
-    # The template's axis begins 4 from the left, so that the cap of an interval is not cut.
+    # The template's axis begins 4 units from the left, so that the cap of an interval is not cut.
     return round(4 + share * _AXIS, 1)

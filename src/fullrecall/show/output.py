@@ -27,9 +27,9 @@ def written(text: str, path: str | Path | None, mark: str = "") -> str:
     """
     if path is None:
         return text
-    from fullrecall._util.whole_files import write_whole  # It loads OpenSSL, for a random name.
+    from fullrecall._util.whole_files import write_whole  # imported late: it loads OpenSSL
 
-    # The text is written as bytes: lines of CSV already end in CRLF, which a Windows text file
-    # would double.
+    # Write bytes: lines of CSV already end in CRLF, which a text file on Windows would turn into
+    # CRCRLF.
     write_whole(as_path(path), (mark + text).encode("utf-8", "backslashreplace"))
     return Text(text)

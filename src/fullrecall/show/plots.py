@@ -32,7 +32,10 @@ _MOST_TICKS = 12
 
 
 class PlotLine(NamedTuple):
-    """A line of a plot: its name, the number of samples, and (k, mean, interval) at each k."""
+    """A line of a plot: its name, the numbers of scored and of all samples, and its points.
+
+    A point is (k or budget, mean, interval); the last two may be None.
+    """
 
     label: str
     scored: int
@@ -75,7 +78,7 @@ def _draw(ax: Axes, curve: PlotLine) -> None:
 
 def _label(ax: Axes, ticks: Sequence[float], unit: str | None) -> None:
     if len(ticks) > 1:
-        # On this scale the first ranks, where curves rise, get as much room as all later ones.
+        # On this scale, the first ranks, where curves rise, get as much room as all later ones.
         ax.set_xscale("log", base=2)
     shown = ticks[:: max(1, ceil(len(ticks) / _MOST_TICKS))]
     ax.set_xticks(shown, [f"{tick:,.15g}" for tick in shown])

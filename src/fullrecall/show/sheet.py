@@ -54,9 +54,9 @@ class Section(NamedTuple):
 class Sheet(NamedTuple):
     """A table: a head for each column beside the labels, rows in sections, and notes.
 
-    `sides` aligns each column, the labels first: "l" left, "r" right, "t" running text, left. By
-    default labels are left, and all other columns right. `title` names the table's subject; `lead`
-    are the sentences before it, with its result.
+    `sides` has a letter for each column, the labels first: "l" is left, "r" right, and "t" running
+    text, at the left. By default labels are left, and all other columns right. `corner` is the head
+    of the labels, `title` the table's subject, and `lead` the sentences before it, with its result.
     """
 
     heads: Sequence[CellLike]
@@ -69,7 +69,7 @@ class Sheet(NamedTuple):
 
     @property
     def aligned(self) -> str:
-        """The side of each column, the labels first."""
+        """The letter of each column's alignment, the labels first; see `sides`."""
         return self.sides or f"l{'r' * len(self.heads)}"
 
     @property

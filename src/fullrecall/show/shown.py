@@ -1,4 +1,4 @@
-"""Values that print as sheets, and draw themselves in a notebook."""
+"""The base of values that print as tables, also in notebooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fullrecall.show.sheet import Sheet
 
 
 class Shown:
-    """A value that prints as sheets, and is shown as them in a notebook."""
+    """A value that prints as its `sheets`; a notebook shows them as HTML."""
 
     @property
     @abstractmethod

@@ -20,8 +20,8 @@ DELIMITERS = (",", ";", "\t")
 """The delimiters of cells; spreadsheets in half of Europe expect semicolons."""
 
 # A spreadsheet that expects another delimiter splits a text at it and runs the rest as a formula,
-# so each such part is checked like a cell. Only a whole text can be a number: `-1;x` is not, for
-# any delimiter.
+# so each such part is checked like a cell. Only a whole text is kept as a number: in `-1;x`, the
+# `-1` gets an apostrophe, too.
 _PARTS = re.compile(r"([;,\t\r\n])")
 
 # East Asian spreadsheets also accept the fullwidth forms.
@@ -41,7 +41,7 @@ def cell(value: Any) -> Any:
 
 
 def bare(text: str) -> str:
-    """Return the original text of a cell that `cell` made."""
+    """Return the original text of a cell that `cell` returned, without its apostrophes."""
     parts = _PARTS.split(text)
     return "".join(
         part[1:] if part[:1] == "'" and _FORMULA.match(part[1:]) else part for part in parts

@@ -180,7 +180,7 @@ def _rows(sheet: Sheet, columns: slice) -> list[list[Styled]]:
         inset = "  " if section.title else ""
         for line in section.lines:
             cells = list(map(cell_of, line.cells))
-            # Skip a row whose only cells are in the other part of the table.
+            # Skip a row that has cells only in other columns; the table below has it.
             if _fills(cells[columns]) or not _fills(cells):
                 label = printable(cell_of(line.label).text)
                 texts = [
@@ -194,7 +194,10 @@ def _rows(sheet: Sheet, columns: slice) -> list[list[Styled]]:
 
 
 def _drawn(rows: Sequence[Sequence[Styled]]) -> Iterator[TextLine]:
-    """Yield the lines of rows: heads over a rule, labels at the left and top of their rows."""
+    """Yield the lines of rows: heads over a rule, labels at the left.
+
+    In a row of several lines, its label is at the top and all other cells are at the bottom.
+    """
     widths = _widths(rows)
     for nth, row in enumerate(rows):
         cells = [text.split("\n") for text, _ in row]
@@ -228,7 +231,7 @@ _BETWEEN = "   "
 
 def width_of(text: str) -> int:
     """Return how many columns a terminal needs for a text."""
-    # Any other character may need two columns of a terminal, or none.
+    # These characters need one column each; any other may need two, or none, so rich counts it.
     if text.isascii() or all(char < "\u0300" or "\u2010" <= char <= "\u2027" for char in text):
         return len(text)
     from rich.cells import cell_len

@@ -16,8 +16,10 @@ _INVISIBLE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
-"""Control characters but tab and line feed; marks that reorder text; halves of a character; and
-the tags, an invisible alphabet in which a document can address a model."""
+"""Characters that are not visible: control characters except tab and line feed, marks that reorder
+text, the byte order mark, lone surrogates, and tags, an invisible alphabet in which a document can
+address a model.
+"""
 
 
 def shown(value: float | None) -> str:
@@ -69,7 +71,7 @@ def chance(p: float | None) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text without terminal control characters; line breaks stay."""
+    """Return a text with a space for each character that cannot be printed; line breaks stay."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
@@ -86,13 +88,16 @@ def one_line(text: str, limit: int) -> str:
 
 
 def first_of(texts: Sequence[str], most: int, limit: int, separator: str = "; ") -> str:
-    """Return the first `most` texts, each in at most `limit` characters, and the number left."""
+    """Return the first `most` texts, joined, each cut to `limit` characters; count the rest."""
     more = [f"… and {len(texts) - most:,} more"] if len(texts) > most else []
     return separator.join([*(one_line(text, limit) for text in texts[:most]), *more])
 
 
 def spelled(text: str) -> list[tuple[str, str]]:
-    """Return a text as pieces before each invisible character, with that character's number."""
+    """Return pairs of a piece of text and the number of the invisible character that follows it.
+
+    The number has the form "U+200B"; after the last piece, it is "".
+    """
     pieces, last = [], 0
     for match in re.finditer(_INVISIBLE, text):
         pieces.append((text[last : match.start()], f"U+{ord(match[0]):04X}"))

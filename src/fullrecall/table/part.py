@@ -38,10 +38,9 @@ TIED = "fullrecall.tied_ranks"
 
 
 class ColumnResults(NamedTuple):
-    """Results that are computed when read, from columns, reference IDs, and notes.
+    """Results that are computed when read, from columns, reference IDs, and notes by row index.
 
-    `notes` has the notes of some rows, by index. For any other row, the note is "" if it is scored,
-    else `NO_REFERENCES`.
+    A row that is not in `notes` has the note "" if it is scored, else `NO_REFERENCES`.
     """
 
     method: Method
@@ -228,10 +227,7 @@ class Part(SampleColumns, ABC):
 
 
 class MemoryPart(Part):
-    """Rows in memory: samples, and for each score its columns and its results.
-
-    The results in `kept` are objects, or `ColumnResults`, which creates them when they are read.
-    """
+    """Rows in memory; the results in `kept` are objects, or are created when they are read."""
 
     def __init__(
         self, samples: Sequence[Sample], scores: Sequence[FoundColumns], kept: Sequence[Results]

@@ -36,12 +36,9 @@ _MOST_VIEWS = 10_000
 
 
 class Counted(NamedTuple):
-    """The values of a measure for rows, or for distinct rows.
+    """The values of a measure for rows, or for distinct rows, with their gaps and statuses.
 
-    - `values`: the measure in [0, 1], NaN for a row without a value.
-    - `gaps`: whether the value is missing because the row could not be scored; see `Table.gaps`.
-    - `status`: the status code of each row.
-    - `counts`: the number of rows that each distinct row represents; None if all are single rows.
+    `counts` has the number of rows that each distinct row represents; None if all are single rows.
     """
 
     values: Floats
@@ -168,10 +165,7 @@ class Table(Sequence[Row]):
         return sum(due for due, _ in counts), sum(empty for _, empty in counts)
 
     def changed(self, change: Callable[[Sample], Sample]) -> Table:
-        """Return a table with the same results, and with `change` applied to the samples.
-
-        Parts whose samples have only IDs stay unchanged; other parts are read into memory.
-        """
+        """Return a table with the same results, and `change` applied to samples with texts."""
         table = Table(self.methods)
         for part in self.parts:
             if not part.has_texts:
@@ -201,8 +195,7 @@ class Table(Sequence[Row]):
     def same_cells(self, other: Table, name: str) -> bool:
         """Return whether another table is known to have the same "id" or "user_input" in each row.
 
-        Returns False if the parts of the tables differ in length, and for rows in memory, which are
-        not compared.
+        Returns False if the parts differ in length, and for rows in memory, which are not compared.
         """
         pairs = zip(self.parts, other.parts, strict=True)
         return self.has_parts_of(other) and all(own.same_cells(each, name) for own, each in pairs)
@@ -310,8 +303,7 @@ class Table(Sequence[Row]):
         # Read `_last` once, since another thread may replace it.
         part, last = self._parts[part_index], self._last
         if last is None or last[0] != (part_index, score):
-            # `outcomes` is a copy: the values that several measures share are cached on it, and
-            # freed when it is replaced.
+            # `outcomes` is a copy: values shared by measures are cached on it, and freed with it.
             last = self._last = (part_index, score), part.outcomes(score)
         return _measured(last[1], measure)
 
