@@ -18,8 +18,8 @@ _OWN_SIZE = 64
 """The size of an entry, in characters, without its text."""
 
 _LONGEST_WORD = 64
-"""The most characters of a word that is cached; longer ones, such as encoded data, are in no word
-list.
+"""The most characters of a word that is cached. Longer ones, such as encoded data, are not kept,
+since the cache limits the number of words, not their size.
 """
 
 

@@ -1,4 +1,4 @@
-"""The optional dependencies: each is imported when it is first used, and named when missing."""
+"""Import optional dependencies when they are first used; an error names a missing one."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def imported(module: str, package: str, extra: str, purpose: str) -> Any:
 
 
 def pandas(purpose: str) -> Any:
-    """Return pandas."""
+    """Return pandas, which is imported for this purpose."""
     return imported("pandas", "pandas", "pandas", purpose)
 
 
 def pyplot(purpose: str) -> Any:
-    """Return `matplotlib.pyplot`."""
+    """Return `matplotlib.pyplot`, which is imported for this purpose."""
     imported("matplotlib", "matplotlib", "plot", purpose)
     # An error inside it, such as a missing backend, does not mean that matplotlib is missing.
     return import_module("matplotlib.pyplot")
 
 
 def pyarrow(purpose: str) -> Any:
-    """Return pyarrow with `compute` and `parquet`."""
+    """Return pyarrow, imported for this purpose with its modules `compute` and `parquet`."""
     for name in ("compute", "parquet"):
         imported(f"pyarrow.{name}", "pyarrow", "parquet", purpose)
     return import_module("pyarrow")

@@ -58,7 +58,7 @@ def names(package: str, *own: str) -> Callable[[str], Any]:
     `own` are the public names that the package defines itself.
     """
 
-    def __getattr__(name: str) -> Any:  # noqa: N807 - what Python calls it (PEP 562)
+    def __getattr__(name: str) -> Any:  # noqa: N807 - the name that Python calls (PEP 562)
         modules = exports(package)
         if name == "__all__":
             return sorted([*modules, *own])

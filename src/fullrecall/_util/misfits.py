@@ -42,7 +42,7 @@ _OF_PROTOCOLS = ("__call__", "__getitem__", "__iter__", "__len__")
 
 
 class Misfit(NamedTuple):
-    """An argument, or a field of one, and what is wrong with it."""
+    """An argument, or a field of one, and its problem."""
 
     name: str
     problem: str

@@ -24,7 +24,7 @@ def pause() -> None:
 
 
 def paused(elements: Iterable[T], each: int = 1_000) -> Iterator[T]:
-    """Yield elements, calling `pause` before every `each` of them."""
+    """Yield elements; call `pause` before each group of `each` elements."""
     for number, element in enumerate(elements):
         if number % each == 0:
             pause()

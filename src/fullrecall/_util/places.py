@@ -1,6 +1,7 @@
 """Files at addresses such as s3://bucket/name; a path without a scheme is a local file.
 
-Addresses are read and written by Arrow's file systems, and those of other schemes by fsspec's.
+Addresses are read and written by Arrow's file systems, or by fsspec's if Arrow does not know the
+scheme.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def address_of(path: object) -> str | None:
     scheme = _SCHEME.match(text)
     if scheme is None or "://" in text:
         return None if scheme is None else text
-    # `Path` collapses the slashes to one.
+    # `Path` collapses the slashes of an address to one, so restore them.
     slashes = ":///" if scheme[1] == "file" else "://"
     return f"{scheme[1]}{slashes}{text[scheme.end() :]}"
 
@@ -37,7 +38,8 @@ def shown_path(path: object) -> str:
     """Return a path for messages: addresses lose user, password and query."""
     address = address_of(path)
     if address is None:
-        # A URL with a mistake before its scheme may have a password too.
+        # A URL with a mistake before its scheme may have a password too, so leave out all up to the
+        # "@".
         scheme, slash, rest = os.fsdecode(path).partition(":/")  # type: ignore[arg-type] # a path
         is_url = bool(slash) and len(scheme) > 1
         return scheme + slash + (rest.rpartition("@")[2] if is_url else rest)

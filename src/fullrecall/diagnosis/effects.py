@@ -81,9 +81,9 @@ class Change:
 
     `action` is the change in words. `score` is the label of the first score that gains, such as
     `id_recall@5`; `before` and `after` are its mean recall over `samples` scored samples, where a
-    group counts once, and `gain` is their difference. `interval` contains the mean gain over all
-    questions of this kind, for any distribution; its confidence is that of the intervals of all
-    changes of the score together. `cost` is None if the change does not affect the number of
+    group counts once, and `gain` is their difference. `interval` is a confidence interval of the
+    mean gain over all questions of this kind, for any distribution; the intervals of all changes of
+    a score hold together with 95 % confidence. `cost` is None if the change does not affect the
     retrieved contexts.
     """
 
@@ -355,7 +355,7 @@ def _rescoring(report: Evaluation) -> dict[int, Rescore]:
 
 
 def _by_ids(score_index: int, row: Row, contexts: Sequence[Context]) -> float | None:
-    """Return the share of targets with an ID among the contexts; None if no context has one."""
+    """Return the share of targets with an ID among the contexts; None if these have no IDs."""
     ids = {context.id for context in contexts}
     if ids == {None}:
         return None

@@ -1,4 +1,4 @@
-"""A retriever that is asked for one sample after another."""
+"""Ask a retriever for the contexts of one sample after another."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def beyond_budget(finding: Finding, sample: Sample, budget: CutBudget) -> Explai
 
 
 def denied(case: Case) -> Explained | None:
-    """Return a cause if a judge denied the target, in full or in part."""
+    """Return a cause if a judge denied the target, in full or in part, or cited false quotes."""
     if not case.judged:
         return None
     k, verdict = case.k, case.finding.verdict

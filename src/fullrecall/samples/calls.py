@@ -140,7 +140,7 @@ def stage_nodes(calls: Sequence[Call], contexts: tuple[Context, ...] | None) -> 
 
 def _nodes(call: Call, above: StageNode | None) -> Iterator[StageNode]:
     if call.recovered:
-        return  # The contexts of a failed attempt were discarded.
+        return  # its contexts were discarded, so it is not a stage
     node = StageNode(call, above)
     for child in call.children:
         yield from _nodes(child, node)

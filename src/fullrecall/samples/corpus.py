@@ -91,7 +91,7 @@ def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LA
 
     A group of alternatives is stale if one of them has other words, or if the corpus has none of
     them. Other words are detected if the reference has a digest, or offsets in a text. References
-    of grade 0 are never stale. `fields` are the fields of references to check, of `LABELS`.
+    of grade 0 or less are never stale. `fields` are the fields of references to check, of `LABELS`.
     """
     by_id = LABELS[0] in fields and _stale_id(sample, index)
     return by_id or (_stale_span(sample, index) if LABELS[1] in fields else None)

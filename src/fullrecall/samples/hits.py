@@ -232,7 +232,7 @@ _KNOWN = frozenset({*IDS, *TEXTS, *INNER})
 def _are_unnamed(items: Sequence[Any]) -> bool:
     """Return whether all items are rows of texts and numbers, without names."""
     kinds = set(map(type, items))
-    if kinds == {list}:  # JSON has written tuples as lists
+    if kinds == {list}:  # tuples that were saved as JSON, with a score
         return all(any(type(cell) is float for cell in item) for item in items)
     return kinds == {tuple} and all(_is_cell(cell) for item in items for cell in item)
 

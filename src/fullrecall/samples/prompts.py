@@ -110,7 +110,7 @@ def unescaped(text: str) -> Iterator[str]:
             if re.search(_SURROGATES, text):
                 text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if "&" in text:
-            from html import unescape  # a small evaluation reads no prompts
+            from html import unescape  # imported only when a prompt is read
 
             text = unescape(text)
         if text == before:

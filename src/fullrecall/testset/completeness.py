@@ -211,8 +211,8 @@ def _counted(s: Stratum) -> Figure:
     if s.labeled >= s.size:
         return Figure(value, value, value)
     counts = range(s.relevant, s.size - (s.labeled - s.relevant) + 1)
-    # The fewest relevant pairs at which the hits are not improbably many, and the most at which
-    # they are not improbably few.
+    # Find the fewest relevant pairs of the stratum for which the labeled ones are not improbably
+    # many, and the most for which they are not improbably few.
     least = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) < 1 - _TAIL)
     beyond = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) <= _TAIL)
     low, high = counts[min(least, len(counts) - 1)], counts[max(0, beyond - 1)]
@@ -220,7 +220,10 @@ def _counted(s: Stratum) -> Figure:
 
 
 def _at_most(s: Stratum, relevant: int) -> float:
-    """Return the mid-p probability of at most the observed hits if there are `relevant` pairs."""
+    """Return the mid-p probability of at most the observed hits (labeled relevant pairs).
+
+    It assumes that the stratum has `relevant` relevant pairs.
+    """
     seen = s.relevant, s.relevant - 1  # The observed count has half the weight.
     return sum(hypergeometric_cdf(hits, s.labeled, relevant, s.size) for hits in seen) / 2
 

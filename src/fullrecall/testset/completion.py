@@ -376,8 +376,8 @@ def complete(
     `retrievers` maps names to retrievers that `evaluate` takes: functions of the question, or
     `observed` chains, graphs and engines; they are asked for `depth` contexts if they accept a `k`.
     Include every retriever that you compare. All of their first `depth` contexts that have a text
-    are judged. People's labels of a sample of these show how complete the references are. Contexts
-    that no retriever returns within `depth` ranks are not counted.
+    are judged. People's labels of a sample of these pairs show how complete the references are.
+    Contexts that no retriever returns within `depth` ranks are not counted.
 
     - `judge`: an `LLMJudge`, or any other judge.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of

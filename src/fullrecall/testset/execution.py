@@ -98,11 +98,11 @@ class _Tasks:
         return Result(self.method, Status.UNDEFINED, note=problem)
 
     def score(self, sample: Sample, /) -> Result:
-        """Run one flow by itself."""
+        """Run the flow of one sample without the engine, and return its result."""
         return run_flow(self.flow(sample))[0]
 
     def outcomes(self, report: Evaluation | None) -> list[FlowOutcome[Any]]:
-        """Return the outcome of each flow."""
+        """Return the outcome of each flow; if it has no value, its problem is the reason."""
         reasons = [row.results[0].reason for row in report.rows] if report is not None else []
         reasons += [_NOT_SENT] * (len(self.flows) - len(reasons))
         return [

@@ -427,7 +427,7 @@ class _Following:
             text = self.by_id[name].text
             if len(text) <= _LONGEST_QUOTE:
                 anchors[name] = {"digest": text_digest(text), "quote": text}
-            else:  # the quote of a long text stays unchanged
+            else:  # keep the old quote of a text that is too long to be one
                 kept: Mapping[str, Any] = anchors.get(name) or (anchored or [{}])[0]
                 anchors[name] = {**kept, "digest": text_digest(text)}
         alone = dict.fromkeys(name for label in alive if not label.together for name in label.now)

@@ -66,7 +66,7 @@ class Targets:
 
 
 def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
-    """Return whether a context holds a reference, by its place, its words, or its ID."""
+    """Return whether a context has 90 % of a reference's range, or else its words, or its ID."""
     if reference.source is not None and reference.start is not None and context.start is not None:
         if context.source != reference.source:
             return False

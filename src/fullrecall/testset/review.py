@@ -238,7 +238,7 @@ def lower_bound(reviewed: int, bad: int, total: int) -> float:
     """
     if reviewed < 1 or bad >= reviewed:
         return 0.0
-    # The most bad questions in the set at which the bad ones in the review are not improbably few.
+    # Find the most bad questions in the set for which those in the review are not improbably few.
     numbers = range(bad, total - (reviewed - bad) + 1)
     rare = bisect_left(
         numbers,

@@ -34,7 +34,7 @@ _LARGEST_SHARE = 0.1
 """The largest share of seeds from one document."""
 
 _RARE = range(2, 9)
-"""The numbers of passages that may have a name in common for the name to make pairs of them."""
+"""A name makes pairs of passages only if this many passages have it."""
 
 _SHORTEST_NAME = 3
 """The fewest letters of a name that makes pairs, since many people share initials."""
@@ -140,7 +140,7 @@ def singles(passages: Sequence[SeedPassage], n: int, *, seed: int) -> Iterator[S
 
     At most a tenth of the first `n` come from one document, if there are enough documents.
     """
-    draw = random.Random(f"{seed}:seeds")  # noqa: S311 - the same
+    draw = random.Random(f"{seed}:seeds")  # noqa: S311 - a sample, no secret
     sources = len({passage.source for passage in passages})
     most = max(ceil(_LARGEST_SHARE * n), ceil(n / max(1, sources)))
     passages_taken: Counter[str] = Counter()
@@ -188,7 +188,7 @@ def pairs(passages: Sequence[SeedPassage], *, seed: int) -> Iterator[Seed]:
     Names are capitalized words of at least three letters that begin no sentence and are in two to
     eight passages. Names in scripts without capitals are not found.
     """
-    draw = random.Random(f"{seed}:pairs")  # noqa: S311 - the same
+    draw = random.Random(f"{seed}:pairs")  # noqa: S311 - a sample, no secret
     # Pair passages by names, not by rare words: passages that share a rare word may have different
     # subjects.
     passages_with: defaultdict[str, list[SeedPassage]] = defaultdict(list)

@@ -42,7 +42,10 @@ Side: TypeAlias = Literal["retrieved", "reference"]
 
 
 class IdMatch(NamedTuple):
-    """A reference ID and another ID of the same document, each as the words that both share.
+    """A reference ID and another ID of the same document.
+
+    `reference_core` and `retrieved_core` are the words of each ID that remain after the cuts, which
+    match.
 
     `part` is the side whose ID names a part of the other ID's document; None if both name the same.
     """

@@ -94,7 +94,7 @@ class Words(NamedTuple):
         return _NEEDLESS.sub("", "|".join(self.keys))
 
     def compared(self, by: ComparedBy) -> str:
-        """Return the key, the sorted words, or the characters without separators (as for UUIDs)."""
+        """Return the form to compare: the key, the sorted words, or all characters of the words."""
         if by == "letters":
             return "".join(self.text[start:end] for start, end in self.spans).casefold()
         return self.key if by == "words" else "|".join(sorted(self.keys))
