@@ -1,4 +1,4 @@
-"""The scorers: each finds its own kind of target, and all share the measures."""
+"""The scorers: each finds one kind of target (IDs, texts, claims …), and all share the measures."""
 
 from __future__ import annotations
 

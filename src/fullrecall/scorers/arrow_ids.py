@@ -24,7 +24,7 @@ class ArrowIds(NamedTuple):
     def of(cls, lists: Any, separators: Sequence[str]) -> ArrowIds | None:
         """Convert an Arrow array of lists of IDs.
 
-        Return None for other arrays, nulls and blanks.
+        Return None for other arrays, and for nulls, blank IDs and texts with several IDs.
         """
         pa = pyarrow(_PURPOSE)
         if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
@@ -67,7 +67,10 @@ class ArrowIds(NamedTuple):
         return names
 
     def found_in(self, retrieved: ArrowIds) -> tuple[ArrowIds, NDArray[np.int32]]:
-        """Return the lists without repetitions, and each ID's position in `retrieved`, or 0."""
+        """Return the lists without repetitions, and the position of each ID that remains.
+
+        It is the 1-based position in the same row of `retrieved`, or 0 if the ID is missing there.
+        """
         pa = pyarrow(_PURPOSE)
         known = self.values.dictionary_encode()
         keys = self.rows * len(known.dictionary) + known.indices.to_numpy()

@@ -73,8 +73,7 @@ class ClaimRecall(JudgedScorer):
         reference = require(sample.reference, "reference_claims or reference")
         if not reference.strip():
             return ()
-        # Without a context the score is 0.0, whatever the claims, so do not ask a model to split
-        # them.
+        # Without a context the score is 0.0 for any claims, so do not ask a model to split them.
         if self.split == "sentences" or not self._contexts(sample).unique:
             parts: Sequence[str] = language().statements(reference)
         else:
@@ -108,8 +107,8 @@ class ContextPrecision(JudgedScorer):
         if reference is None and not (sample.user_input or "").strip():
             raise Unmeasured("user_input and reference are missing")
         if not contexts.unique:
-            # Keep one target: without any, the sample would be undefined, but an empty retrieval
-            # scores 0.0.
+            # Keep one target: an empty retrieval scores 0.0, but without targets the score would be
+            # undefined.
             missed = Finding(Target((reference or sample.user_input or "",)))
             return Found([missed], contexts.count)
         verdicts = yield from self._asked_judge.relevance(

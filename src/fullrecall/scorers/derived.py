@@ -87,7 +87,7 @@ def changed_parameters(method: Method) -> Mapping[str, Any]:
 
 
 def _may_be_own(method: Method) -> bool:
-    """Return whether the scorer or its similarity may be a user's.
+    """Return whether the scorer or its similarity may be a user's own, unknown to this package.
 
     A report saves only their names.
     """
@@ -107,7 +107,7 @@ class Derivation:
         self._judge = RecordedJudge()
         self._held = held
         self.scorer = rebuilt(method, self._judge)
-        """The scorer; None for one of your own, whose results cannot be derived."""
+        """The scorer; None for a user's own scorer, whose results cannot be derived."""
         if self.scorer is None and not _may_be_own(method):
             raise ReportError(
                 f"{method.name}: no scorer of kind {method.kind!r} with headline "
@@ -129,9 +129,10 @@ class Derivation:
             return self.scorer.score(sample)
         assert isinstance(self.scorer, JudgedScorer)  # noqa: S101 - no other takes a judge
         self._judge.replay(self.scorer, sample, saved)
-        # `score` would create new objects that send requests for each sample.
+        # Advance the flow directly: for each sample, `score` would create objects that send
+        # requests.
         step = advance(self.scorer.flow(sample), None)
-        assert isinstance(step, Done)  # noqa: S101 - the judge asks nobody
+        assert isinstance(step, Done)  # noqa: S101 - this judge makes no requests
         result: Result = step.value
         return replace(result, usage=saved.usage).asked_of(sample)
 
@@ -139,7 +140,8 @@ class Derivation:
         """Return whether the run, and not the scorer, left the sample unscored."""
         if saved.status is not Status.UNSCORED or saved.findings:
             return False
-        # Deadlines, bad rows and the corpus belong to the run; the sample cannot confirm them.
+        # A deadline, a bad row or a stale label is a fact of the run, not of the sample, so scoring
+        # the sample again cannot confirm it.
         stale = self._held and saved.note.startswith(STALE)
         return stale or saved.note in (LATE, INTERRUPTED) or saved.note.startswith(BAD_ROW)
 
@@ -236,8 +238,8 @@ class RecordedJudge:
         return votes[0] if parts[0].vote == 0 else median(votes)
 
     def _of_part(self, part: VerdictPart, evidence: Sequence[Evidence]) -> Verdict:
-        """Return one verdict; a citation without a context cites index -1."""
-        # A citation without a context must fail in the scorer again.
+        """Return one verdict; a citation of a rank without a context cites index -1."""
+        # The scorer then refuses the citation again, as it refuses every unknown index.
         cited = [evidence[index] for index in part.evidence if index < len(evidence)]
         citations = [
             Citation(self._index_of_rank.get(item.rank, -1), item.quote or "") for item in cited
@@ -248,7 +250,10 @@ class RecordedJudge:
         )
 
     def _verified(self, cited: Sequence[Evidence]) -> bool | None:
-        """Return whether the judge verified the quotes; None if rules decide that."""
+        """Return whether the judge verified the quotes.
+
+        None if rules decide that, and if no quote was located or the saved values differ.
+        """
         if self.quotes_by_rules:
             return None
         flags = {item.verified for item in cited if item.start is not None}

@@ -23,8 +23,8 @@ CODES = {status: code for code, status in enumerate(Status)}
 class IdTargets(NamedTuple):
     """The reference IDs of rows; the alternatives of a reference follow each other.
 
-    `grades` has the grade of each reference, `sizes` the number of its alternatives; None if all
-    are 1.
+    `grades` has the grade of each reference, `sizes` the number of its alternatives; None means
+    that all are 1.
     """
 
     ids: Sequence[Sequence[str]]
@@ -56,7 +56,7 @@ def listed(references: SingleIds | tuple[Reference, ...]) -> tuple[Reference, ..
 
 
 def columns_of(results: Sequence[Result]) -> FoundColumns:
-    """Return results that were computed one by one as columns; only scored rows have targets."""
+    """Return results that were computed one by one as columns; only scored ones keep targets."""
     return FoundColumns.of(
         [result.findings if result.status is Status.SCORED else () for result in results],
         [result.retrieved for result in results],
@@ -74,8 +74,8 @@ def score_ids(
 ) -> FoundColumns:
     """Return the results of `IdRecall` as columns: statuses of rows, and positions of references.
 
-    `first` is the result of `first_ranks`. `lengths` has the number of retrieved IDs of each row,
-    `offsets` the index of its first reference. Only references with a grade above 0 count.
+    `first` has the positions of `first_ranks`. `lengths` has the number of retrieved IDs of each
+    row, `offsets` the index of its first reference ID. Only references of a grade above 0 count.
     """
     positions, supports = Lists(np.array(first, np.int32), offsets), None
     if sizes is not None:
@@ -104,5 +104,5 @@ def with_results(columns: FoundColumns, odd: Mapping[int, Result]) -> FoundColum
     others = np.setdiff1d(np.arange(len(columns)), list(odd))
     joined = FoundColumns.joined([columns.selected(others), columns_of(list(odd.values()))])
     ordered = joined.selected(np.argsort([*others, *odd]))
-    # Compute the support now, since functions cannot be pickled.
+    # Compute the supporting ranks now: a function that computes them later cannot be pickled.
     return replace(ordered, supports=None if ordered.supports is None else ordered.supporting)

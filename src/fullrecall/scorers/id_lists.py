@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from fullrecall.scorers.arrow_ids import ArrowIds
 
 _ROWS = 128
-"""The rows whose IDs are processed together, several times, while they are in the processor's
-cache.
+"""The number of rows whose IDs are processed together: so few stay in the processor's cache while
+they are read several times.
 """
 
 
@@ -28,9 +28,10 @@ _FEW = 400
 
 
 class IdLists(NamedTuple):
-    """Lists of IDs, texts or whole numbers; `offsets` has the number of IDs before each row.
+    """Lists of IDs, as texts or whole numbers.
 
-    `pieces` has the IDs of `_ROWS` rows each, since one long list would be copied while it grows.
+    `offsets` has the number of IDs before each row, and their total. Each of `pieces` has the IDs
+    of `_ROWS` rows, since one long list would be copied while it grows.
     """
 
     pieces: Sequence[Sequence[Any]]
@@ -61,7 +62,7 @@ class IdLists(NamedTuple):
 
 
 def joined(lists: Iterable[Sequence[Any]]) -> list[Any]:
-    """Return the items of all lists; copying whole lists is faster than `chain`."""
+    """Return the items of all lists in one list, which is faster than `chain`."""
     items: list[Any] = []
     for each in lists:
         items += each
@@ -74,7 +75,10 @@ def texts_of(ids: Sequence[Any]) -> Sequence[str]:
 
 
 class FoundIds(NamedTuple):
-    """The IDs of rows, with distinct references, and the position of each reference, or 0."""
+    """The retrieved IDs and the distinct references of rows.
+
+    `first` has the 1-based position of each reference in its row's retrieved IDs, 0 if missed.
+    """
 
     retrieved: IdLists | ArrowIds
     references: IdLists | ArrowIds
@@ -82,7 +86,7 @@ class FoundIds(NamedTuple):
 
     @classmethod
     def of(cls, retrieved: Sequence[Any], references: Sequence[Any]) -> FoundIds | None:
-        """Return the IDs of plain lists; None for a blank ID and for other forms."""
+        """Return the IDs of two columns of plain lists; None for blank IDs and other forms."""
         if isinstance(retrieved, FrameColumn) and isinstance(references, FrameColumn):
             found = cls._of_arrow(retrieved, references)
             if found is not None:
@@ -158,7 +162,7 @@ _SEPARATORS = ("; ", " | ")
 def plain_lists(column: Sequence[Any]) -> PlainLists | None:
     """Return a column of lists of IDs, some perhaps blank; None for other forms.
 
-    A text with several IDs is another form.
+    A text with several IDs ("d1; d2") is another form.
     """
     if not _LISTS.issuperset(map(type, column)):
         return None
@@ -167,17 +171,17 @@ def plain_lists(column: Sequence[Any]) -> PlainLists | None:
         text = "".join(ids)  # the fastest check that all are texts
     except TypeError:
         return PlainLists(column, ids) if _are_numbers(ids) else None
-    # A search for one letter is much faster than one for two.
+    # Look for a space first: a search for one letter is much faster than one for two.
     is_one = " " not in text or not any(each in text for each in _SEPARATORS)
     return PlainLists(column, ids) if is_one else None
 
 
 def _are_numbers(ids: Sequence[Any]) -> bool:
-    """Return whether all IDs are whole numbers that Python converts to text."""
+    """Return whether all IDs are whole numbers, and short enough for Python to convert to text."""
     if set(map(type, ids)) != {int}:
         return False
     try:
-        sum(ids, 0.0)  # This fails for a number of hundreds of digits, and is faster than `max`.
+        sum(ids, 0.0)  # fails for a number of more than 308 digits, and is faster than `max`
     except OverflowError:
         return False
     return True
@@ -186,10 +190,10 @@ def _are_numbers(ids: Sequence[Any]) -> bool:
 def first_ranks(
     retrieved: Sequence[Sequence[str | None]], references: Sequence[Sequence[str]]
 ) -> tuple[list[int], list[int], bool]:
-    """Return the 1-based position of each reference among its row's retrieved IDs, or 0.
+    """Return the 1-based position of each reference among its row's retrieved IDs, 0 if missed.
 
-    It also returns the rows that have a retrieved ID that is blank or None, and whether any row has
-    a reference twice.
+    Also return the numbers of the rows that have a retrieved ID that is blank or None, and whether
+    a row may have a reference twice.
     """
     longest = max(map(len, retrieved), default=0) * max(map(len, references), default=0)
     pairs = zip(retrieved, references, strict=True)
@@ -213,7 +217,7 @@ def first_ranks(
         elif len(found) == len(names):
             positions += found.values()
             continue
-        # Several references may have the same alternative.
+        # Several references of a row may have the same ID among their alternatives.
         is_repeated = True
         positions += [found[name] for name in names]
     return positions, blank, is_repeated

@@ -1,4 +1,4 @@
-"""Samples that have only IDs, in columns: lists of texts without an object for each row."""
+"""Samples that have only IDs, as columns: lists of texts without an object for each row."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class IdSamples(Sequence[Sample]):
 
     - `references` are distinct within a row; `grades` and `sizes` are those of `IdTargets`.
     - `other_fields`: the other fields, by name.
-    - `odd`: the samples of rows that need the scorer itself; these rows have empty lists.
+    - `odd`: the samples, by row, that `IdRecall` must score one by one, such as those of failed
+      calls; their rows in the columns have empty lists.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class IdSamples(Sequence[Sample]):
         )
 
     def references_of(self, row: int) -> Sequence[Any]:
-        """Return the references of a row; as IDs, if no row has grades or alternatives."""
+        """Return the references of a row; as plain IDs if no row has grades or alternatives."""
         names = self.references.of_row(row)
         if self.grades is None:
             return names
@@ -87,7 +88,7 @@ class IdSamples(Sequence[Sample]):
 
     @cached_property
     def _target_offsets(self) -> Integers:
-        """The position of each row's first reference."""
+        """The index of each row's first reference among all references, and their number."""
         if self.sizes is None:
             return self.references.offsets
         return np.searchsorted(offsets_of(self.sizes), self.references.offsets)
@@ -105,7 +106,7 @@ class IdSamples(Sequence[Sample]):
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> IdSamples | None:
-        """Return samples that have only IDs as columns; None if any sample has more."""
+        """Return samples as columns; None if one has other fields than `FIELDS`, or lacks IDs."""
         if isinstance(samples, IdSamples):
             return samples
         retrieved: list[Any] = [sample.retrieved_context_ids for sample in samples]
@@ -123,7 +124,7 @@ class IdSamples(Sequence[Sample]):
 
 
 class ScoredIds(NamedTuple):
-    """Samples with their results of `IdRecall`, and the notes of the rows that have one."""
+    """Samples with their results of `IdRecall`, and the notes of the rows scored one by one."""
 
     samples: Sequence[Sample]
     columns: FoundColumns
@@ -131,7 +132,7 @@ class ScoredIds(NamedTuple):
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> ScoredIds:
-        """Score samples as columns; score those that need the scorer itself one by one."""
+        """Score samples as columns, and those that columns cannot represent one by one."""
         retrieved: list[Any] = [sample.retrieved_context_ids for sample in samples]
         references: list[Any] = [_references(sample) for sample in samples]
         odd = {
@@ -153,9 +154,11 @@ class ScoredIds(NamedTuple):
     def of_cells(
         cls, cells: Mapping[str, Sequence[Any]], read: CellReader | None = None
     ) -> ScoredIds | None:
-        """Score rows from the cells of their fields; return None if a row has more than IDs.
+        """Score rows from the cells of their fields.
 
-        Without `read`, accepts only texts and lists of texts or of whole numbers.
+        Returns None if a column is not one of `FIELDS`, if one of the two columns of IDs is
+        missing, if a cell is invalid, or if a row forbids one of its references. Without `read`,
+        accepts only texts and lists of texts or of whole numbers.
         """
         if not {RETRIEVED, REFERENCES} <= cells.keys() <= FIELDS:
             return None
@@ -170,14 +173,14 @@ class ScoredIds(NamedTuple):
             return None
         try:
             return cls._of_fields({name: _fields(name, cells[name], read) for name in cells})
-        except ValueError:  # the error is raised again for its row
+        except ValueError:  # raised again, with its row, when the row is read as a sample
             return None
 
     @classmethod
     def _of_fields(cls, fields: dict[str, list[Any]]) -> ScoredIds | None:
         """Score rows from fields in the form that `Sample` keeps.
 
-        Return None without a needed field.
+        Return None if a row forbids one of its reference IDs, which `Sample` checks.
         """
         retrieved, references = fields.pop(RETRIEVED), fields.pop(REFERENCES)
         answerable = fields.get("answerable", [None] * len(retrieved))
@@ -226,7 +229,7 @@ def _references(sample: Sample) -> SingleIds | tuple[Reference, ...] | None:
 
 def _is_plain(name: str, column: Sequence[Any]) -> bool:
     """Return whether all values of a column have the form that `Sample` keeps, or are None."""
-    # Only the scorer itself handles unanswerable samples.
+    # Unanswerable samples must be scored one by one.
     if name == "answerable" and False in column:
         return False
     kind = _TEXT if name in _TEXTS else _FLAG if name in _FLAGS else _NOTHING
@@ -257,7 +260,10 @@ _KEPT = FIELDS | {"single_ids"}
 
 
 def cells_of(rows: Sequence[Any], columns: Iterable[str]) -> dict[str, Sequence[Any]]:
-    """Return the cells of columns, with those of several frames joined; a missing cell is None."""
+    """Return the cells of each column of the rows, which may be from several data frames.
+
+    A cell that a row lacks is None.
+    """
     if type(rows[0]) is not FrameRow:
         return {column: [row.get(column) for row in rows] for column in columns}
     pieces: dict[str, list[Sequence[Any]]] = {column: [] for column in columns}

@@ -32,7 +32,7 @@ class IdRecall(DeterministicScorer):
     A target is a reference ID, or an any-of group of IDs, whose grade is above 0; it is found at
     the first rank that has one of its IDs. IDs are compared as `str`. A repeated ID keeps its rank
     but counts once. `Recall(min_grade=2)` counts only the targets of grade 2 or more,
-    `Recall(weight="grade")` weighs them.
+    `Recall(weight="grade")` weighs each target by its grade.
     """
 
     kind: ClassVar[str] = "id_recall"
@@ -50,7 +50,7 @@ class IdRecall(DeterministicScorer):
             found = first_positions(ids, single.ids)
         except Unmeasured as reason:  # a deadline passed during the scoring
             return self._without_score(reason, sample).asked_of(sample)
-        if len(found) > len(single.ids):  # a context has no ID
+        if len(found) > len(single.ids):  # "" or None was found, too: a context has no ID
             return super()._scored(sample)
         source = _IdSource(self, sample, FoundRow([*found.values()], len(ids)))
         return result_view(source, 0, self._method, Status.SCORED, len(ids))
@@ -69,7 +69,7 @@ class IdRecall(DeterministicScorer):
 
 
 class _IdSource(ResultSource):
-    """The result of one sample that has only IDs, as plain numbers."""
+    """The source of one sample's result by ID: only positions, until its findings are read."""
 
     def __init__(self, scorer: IdRecall, sample: Sample, found: FoundRow) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ def _missing_ids_note(sample: Sample) -> str:
     without = ids.count(None)
     if without < len(ids):
         return f"{without} of {len(ids)} retrieved contexts have no ID"
-    from fullrecall.samples.id_keys import field_paths  # Only this mistake needs it.
+    from fullrecall.samples.id_keys import field_paths  # imported here: only this error needs it
 
     first = next(iter(sample.retrieved_contexts or ()), None)
     fields = [*islice(field_paths(first), _SHOWN)]

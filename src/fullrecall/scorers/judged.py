@@ -1,4 +1,4 @@
-"""The base of the scorers that ask a judge: flows, and the conversion of verdicts to findings."""
+"""The base of the scorers that ask a judge: they convert its verdicts to findings."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class JudgedScorer(FindingScorer):
         return replace(result, usage=usage).asked_of(sample)
 
     def flow(self, sample: Sample) -> Flow[Result]:
-        """Return the flow that scores a sample; its driver sends the requests to models.
+        """Return a generator that scores a sample; its driver answers the requests to models.
 
         The result has no usage yet: only the driver knows the cost of the answers.
         """
@@ -123,7 +123,7 @@ class JudgedScorer(FindingScorer):
     def _asked_judge(self) -> Judge:
         """The judge, by default the built-in one.
 
-        If quotes are required, a given judge asks once more for them.
+        If quotes are required, a given judge is asked again for those that are not verified.
         """
         if self.judge is None:
             built_in: Callable[[], Judge] | None = plugged("judge")
@@ -187,8 +187,7 @@ class JudgedScorer(FindingScorer):
                 unmeasured.append((target.label, problem or "the judge gave no verdict"))
                 continue
             finding = self._finding(target, verdict, contexts, aim)
-            # The judge said yes without a proof: the target is unmeasured, since a miss would be a
-            # wrong 0.
+            # Without proof of the support that the judge found, a miss would be a wrong 0.
             if self.require_evidence and self._credit(verdict) and not finding.steps:
                 unmeasured.append((target.label, _UNVERIFIED))
             else:
@@ -201,10 +200,10 @@ class JudgedScorer(FindingScorer):
         return Found(findings, contexts.count, "; ".join(filter(None, notes)), tuple(unmeasured))
 
     def _finding(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
-        """Return the finding of a target; each of several verdicts earns credit at its own rank."""
+        """Return the finding of a target; each vote of a panel gives credit at its own ranks."""
         if verdict.facts:
             return self._compound(target, verdict, contexts, aim)
-        if not (verdict.citations or verdict.others or verdict.votes):  # most denials
+        if not (verdict.citations or verdict.others or verdict.votes):  # most missed targets
             return Finding(
                 target,
                 verdict=verdict.label or "",
@@ -250,7 +249,7 @@ class JudgedScorer(FindingScorer):
         )
 
     def _compound(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
-        """Return the finding of a claim of several facts: its credit is the mean of theirs."""
+        """Return the finding of a claim of several facts; its credit is the mean of theirs."""
         facts = [
             self._finding(target._replace(any_of=(fact.fact,)), fact, contexts, aim)
             for fact in verdict.facts
@@ -297,10 +296,10 @@ class JudgedScorer(FindingScorer):
     ) -> _VerdictCredit:
         """Return the credit of one verdict, and the ranks at which it supports its target.
 
-        If a verdict does not need several contexts `together`, one is enough if its quote is
-        verified and it has as much of the target as all of them; otherwise all are needed.
         `verified` has the ranks of contexts with a verified quote from any judge or window,
-        `enough` the ranks of contexts that have as much as all of them together.
+        `enough` those of cited contexts that have as much of the target as all cited ones together.
+        Unless the verdict needs its contexts `together`, the first context that is in both gives
+        the credit. Otherwise the credit is earned at the last cited rank.
         """
         credit = self._credit(part)
         if not cited or not credit:
@@ -310,7 +309,7 @@ class JudgedScorer(FindingScorer):
         if len(cited_ranks) > 1 and not part.together:
             alone = cited_ranks & verified & enough
             if alone:
-                # The first sufficient context counts; later ones add nothing to the credit.
+                # The first such context gives the whole credit; later ones add nothing.
                 return _VerdictCredit(credit, min(alone), min(alone), counted)
         last = max(cited_ranks)
         return _VerdictCredit(credit, last, last if cited_ranks <= verified else None, counted)
@@ -320,19 +319,19 @@ _UNVERIFIED = "the judge's quote is not evidence, or is not in a context that it
 
 
 class _VerdictCredit(NamedTuple):
-    """A verdict's credit, the rank that finds its target, the rank of its proof, and its ranks."""
+    """The credit of one verdict, and the ranks of its contexts."""
 
     credit: float = 0.0
-    found_at: int | None = None
-    proven_at: int | None = None
-    ranks: tuple[int, ...] = ()
+    found_at: int | None = None  # from this rank on, contexts support the target; None for never
+    proven_at: int | None = None  # from this rank on, verified quotes do; None for never
+    ranks: tuple[int, ...] = ()  # all ranks that support the target
 
 
 def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[CreditStep, ...]:
     """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
 
-    `votes` has the verdicts of each judge. For an even number of judges, it is the lower median, so
-    that more than half give at least this credit. With `strict`, only verified credit counts.
+    `votes` has the verdicts of each judge. The median is the lower one of an even number, which
+    more than half of the judges reach. With `strict`, only credit for verified quotes counts.
     """
     earned: list[dict[int, float]] = []
     for vote in votes:
@@ -347,8 +346,7 @@ def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[
             max((credit for own_rank, credit in ranks.items() if own_rank <= rank), default=0.0)
             for ranks in earned
         )
-        # The mean would be wrong: a divided panel would give half credit, which none of its judges
-        # gave.
+        # The mean would be wrong: a divided panel would give a credit that none of its judges gave.
         credit = by_judge[(len(by_judge) - 1) // 2]
         if credit > (steps[-1].credit if steps else 0.0):
             steps.append(CreditStep(rank, credit))
@@ -398,13 +396,13 @@ class Contexts:
 
     @cached_property
     def _quotes(self) -> Quotes:
-        """The contexts prepared to look up quotes; created when the first quote is cited."""
+        """The contexts prepared to look up quotes; created when the first quote is looked up."""
         return Quotes(dict(enumerate(self.unique)))
 
     def problem_of(self, verdict: Verdict) -> str:
-        """Return how a verdict breaks the judge's contract; "" if it does not."""
+        """Return the reason why a verdict is not valid, such as an unknown label; "" if it is."""
         for part in (verdict, *verdict.others, *verdict.votes, *verdict.facts):
-            # A panel continues without a judge that failed; a single verdict needs a label.
+            # Allow a vote without a label: a panel continues without a judge that failed.
             if part.label is None and part in verdict.votes:
                 continue
             if part.label not in LABELS:
@@ -417,7 +415,8 @@ class Contexts:
         return ""
 
     def enough(self, verdict: Verdict, target: Target, aim: Aim) -> set[int]:
-        """Return the ranks of the cited contexts that are each enough for the target alone."""
+        """Return the ranks of the cited contexts that support the target on their own."""
+        # Only a claim with several citations is checked.
         cited = sorted({index for index, _ in verdict.citations})
         if aim != "claim" or len(cited) <= 1:
             return {self.ranks[index] for index in cited}
@@ -427,8 +426,8 @@ class Contexts:
     def evidence(self, verdict: Verdict, target: Target, aim: Aim) -> list[Evidence]:
         """Return a verdict's evidence: its quotes, and whether each is verified.
 
-        A verified quote is in its context and bears on the target. A model that judged the quote
-        alone decides whether it bears on it, or else rules do.
+        A verified quote is in its context and bears on the target. Whether it bears on the target
+        is decided by a model that was shown only the quotes (`verdict.verified`), or else by rules.
         """
         return [self._looked_up(citation, verdict, target, aim) for citation in verdict.citations]
 

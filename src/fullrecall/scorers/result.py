@@ -66,11 +66,11 @@ _NOTHING = Usage()
 
 
 class ResultSource(ABC):
-    """A source of results, whose views have only numbers until a finding is read."""
+    """A source of the results of rows; a result that reads from it is a view of its row."""
 
     def __init__(self) -> None:
         self.values: dict[Measure, Sequence[float | None]] = {}
-        """The rows' values of each measure that was read, None for a row without a value."""
+        """For each measure read so far, its value for each row; None for a row without one."""
 
     @abstractmethod
     def read(self, measure: Measure) -> Sequence[float | None]:
@@ -89,12 +89,12 @@ class ResultSource(ABC):
 class Result(ValueObject):
     """The findings of one scorer on one sample: `result[Recall @ 5]` is a measure of them.
 
-    `findings` has one item per target, `retrieved` counts the contexts (0 for none), `reason` is
-    one sentence. If the contexts of several calls were merged, `ranks` has the rank of each context
-    in its own call, ascending, and findings name contexts by their 1-based position in the merged
-    list. If `ranks` is None, the position is the rank. `unmeasured` names the targets that could
-    not be judged, each with the reason, and `usage` is the cost of judging. An unscored result
-    keeps the findings made before it failed.
+    `findings` has one item per target, `retrieved` is the number of contexts. `note` is the reason
+    why there is no score, or a remark on the score. If the contexts of several calls were merged,
+    `ranks` has the rank of each context in its own call, ascending, and findings name contexts by
+    their 1-based position in the merged list. If `ranks` is None, the position is the rank.
+    `unmeasured` names the targets that could not be judged, each with the reason, and `usage` is
+    the cost of judging. An unscored result keeps the findings made before it failed.
     """
 
     method: Method
@@ -178,7 +178,7 @@ class Result(ValueObject):
         return self
 
     def viewed(self, source: ResultSource, row: int) -> Result:
-        """Turn this result into a view of a row of `source`, which has its measures; return it."""
+        """Make this result read its measures from a row of `source`; return it."""
         self.__dict__.update(_source=source, _row=row)
         return self
 
@@ -193,7 +193,7 @@ class Result(ValueObject):
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
 
     def paid(self, measure: Measure) -> Findings:
-        """Return the findings in the contexts for which the budget of a measure pays.
+        """Return the findings within the budget of a measure, without the contexts that exceed it.
 
         Returns all findings, by rank, for a measure without a budget, and if costs are unknown.
         """
@@ -227,7 +227,7 @@ class Result(ValueObject):
         return self._reason(self.findings, None, f"{self.retrieved} retrieved")
 
     def reason_within(self, measure: Measure) -> str:
-        """Return the `reason` within the k or the budget of a measure."""
+        """Return the `reason`, with the targets found within the k or the budget of a measure."""
         if measure.k is None:
             return self.reason
         scope = str(measure.k)
@@ -266,7 +266,7 @@ class Result(ValueObject):
 def result_view(
     source: ResultSource, row: int, method: Method, status: Status, retrieved: int
 ) -> Result:
-    """Return a row of `source` as a result whose findings are made when first read."""
+    """Return a row of `source` as a result whose findings are created when first read."""
     result = object.__new__(Result)
     own = result.__dict__
     own["method"], own["status"], own["retrieved"] = method, status, retrieved

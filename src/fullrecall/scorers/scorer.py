@@ -31,14 +31,13 @@ NO_REFERENCES = "no reference items"
 LATE = "the run's deadline passed before it was judged"
 INTERRUPTED = "the run was interrupted before it was judged"
 BAD_ROW = "bad row"
-"""Reasons for which a run, not its scorer, left a sample unscored; the last is only the beginning.
-"""
+"""Reasons why a run, not its scorer, left a sample unscored; `BAD_ROW` only begins one."""
 
 NOT_JUDGED = "not judged"
-"""The part of a reason that means that claims have no verdict."""
+"""The words in a reason that mean that targets have no verdict."""
 
 OVER_BUDGET = "the budget of"
-"""The beginning of the reason if a run's budget did not pay for requests."""
+"""The beginning of the reason if a run's budget did not allow further requests to models."""
 
 
 @runtime_checkable
@@ -58,8 +57,8 @@ class Scorer(Protocol):
 class Found(NamedTuple):
     """The findings of a scorer; without findings, the sample has no targets.
 
-    `retrieved` counts the contexts, `note` is added to the reason, and `unmeasured` has the targets
-    that could not be judged, each with its reason.
+    `retrieved` is the number of contexts, `note` is added to the result's reason, and `unmeasured`
+    has the targets that could not be judged, each with its reason.
     """
 
     findings: Findings
@@ -123,7 +122,8 @@ class FindingScorer(ValueObject, ABC):
     def _method(self) -> Method:
         own = (each for each in fields(self) if each.name != "name")
         parameters = {each.name: _described(getattr(self, each.name)) for each in own}
-        own_kind = vars(type(self)).get("kind", "")  # a subclass may find targets differently
+        # "" for a subclass that declares no kind, since it may find targets differently
+        own_kind = vars(type(self)).get("kind", "")
         return Method(self.name or self.kind, parameters, self.headline, own_kind)
 
     def _outcome(self, found: Found, sample: Sample) -> Result:
@@ -202,7 +202,7 @@ def as_sample(
 ) -> Sample:
     """Return the sample, given as a `Sample`, a mapping, or fields.
 
-    Raise `InputError` if given twice.
+    Raises `TypeError` if both a sample and fields are given, and `InputError` for another type.
     """
     if sample is None:
         return Sample(**sample_fields)
@@ -235,9 +235,9 @@ def require_retrieval(sample: Sample) -> None:
 
 
 def require_answerable(sample: Sample) -> None:
-    """Raise `Unanswerable` for an unanswerable question.
+    """Raise `Unanswerable` for a sample with `answerable=False`.
 
-    If the question has no retrieval either, raise `Unmeasured` instead.
+    If no retrieval was observed for it, raise `Unmeasured` instead.
     """
     if sample.answerable is False:
         require_retrieval(sample)
@@ -281,7 +281,7 @@ def first_ranks(values: Iterable[T]) -> dict[T, int]:
 def first_positions(row: Sequence[str | None], names: Iterable[str]) -> dict[str | None, int]:
     """Return the 1-based position of each name's first occurrence in a row, or 0 if there is none.
 
-    Names keep their order. "" and None follow if the row has them.
+    Names keep their order. If the row has "" or None, their first positions are added.
     """
     position_of: dict[str | None, int] = dict.fromkeys(names, 0)
     wanted, size, rest = {"", None, *position_of}, len(row), iter(row)
@@ -304,7 +304,7 @@ def _pieces(rest: Iterator[T]) -> Iterator[Iterator[T]]:
 
 
 def require(value: T | None, name: str) -> T:
-    """Return the sample's field `name`; raise `Unmeasured` if it is missing."""
+    """Return the value of the sample's field `name`; raise `Unmeasured` if it is None."""
     if value is None:
         raise Missing(f"{name} is missing")
     return value
@@ -315,7 +315,7 @@ def _described(value: object) -> object:
         return value
     if isinstance(value, tuple):
         return list(map(_described, value))
-    # A judge or model has a name; its `repr` may contain prompts, addresses, or secrets.
+    # Show a judge or model by its name; its `repr` may contain prompts, addresses, or secrets.
     name = getattr(value, "name", None)
     if isinstance(name, str):
         return name

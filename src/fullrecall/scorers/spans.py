@@ -1,7 +1,7 @@
 """Recall by characters, for any size, order, and overlap of the chunks.
 
-Texts are aligned by exact runs, without white space, which chunkers change and which has no
-content. Offsets refer to the text without white space.
+Texts are aligned by runs, exact common substrings. White space is removed first, since chunkers
+change it and it has no content; ranges refer to the text without it.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Overlap(NamedTuple):
 class Windows:
     """All substrings of one length of a context, in which references are looked up.
 
-    A block is half as long as a run, and starts at a multiple of its length. Each run of `min_run`
-    characters of a reference contains a whole block, so if no block occurs in the context, no run
-    does.
+    A block of a reference has half of `min_run` characters, and starts at a multiple of its length.
+    Each run of `min_run` characters contains a whole block, so if no block of a reference occurs in
+    the context, no run does.
     """
 
     def __init__(self, context: str, min_run: int) -> None:
@@ -95,7 +95,7 @@ def overlap(reference: str, context: Windows) -> Overlap:
     A character is covered if it lies in a common run of at least `min_run` characters, or if the
     reference contains the whole context or the context the whole reference. Where the end of the
     reference is the start of the context, or vice versa, a chunk border may have cut a run. There,
-    a third of the length is enough, and a shorter run is an edge.
+    a third of `min_run` is enough, and a shorter run is an edge.
     """
     text, min_run = context.context, context.min_run
     if not text or not reference:
@@ -103,7 +103,7 @@ def overlap(reference: str, context: Windows) -> Overlap:
     if reference in text:
         return Overlap(runs=((0, len(reference)),))
     if len(text) < min_run:
-        # Count a chunk shorter than a run only where it first occurs.
+        # Count a context shorter than `min_run` only at its first occurrence.
         start = reference.find(text)
         if start >= 0:
             return Overlap(runs=((start, start + len(text)),))
@@ -114,11 +114,11 @@ def overlap(reference: str, context: Windows) -> Overlap:
 
 
 def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
-    """Yield the runs of `min_run` characters that both have, as ranges of `reference`."""
+    """Yield the runs of `min_run` characters that both texts have, as ranges of `reference`."""
     block, size = context.block, context.min_run
-    unseen = 0  # all runs that start before this offset were looked up
+    unseen = 0  # runs that start before this offset need not be looked up again
     for at in range(0, len(reference) - block + 1, block):
-        # One look-up excludes every run that contains this block; most of a reference ends here.
+        # If the context lacks this block, it lacks every run that contains it, as is usual.
         if reference[at : at + block] not in context.blocks:
             continue
         pause()
@@ -129,7 +129,10 @@ def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
 
 
 def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterRange]:
-    """Yield the runs below `min_run` that a chunk border may have cut, as ranges of `reference`."""
+    """Yield, as ranges of `reference`, the runs below `min_run` that a chunk border may have cut.
+
+    They are the end of one text and the beginning of the other.
+    """
     length = len(reference)
     longest = min(min_run, length, len(context)) - 1
     if longest < 1:
@@ -144,7 +147,7 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterR
 
 def _longest_shared(end: str, beginning: str) -> int:
     """Return the length of the longest suffix of `end` that is a prefix of `beginning`."""
-    # Both texts are shorter than a run, so trying every place is cheap, even in a row of dots.
+    # Both texts are shorter than `min_run`, so trying every place is cheap, even in a row of dots.
     at = end.find(beginning[0])
     while at >= 0:
         if beginning.startswith(end[at:]):
@@ -251,8 +254,7 @@ class Passage:
         end = min(self.end, retrieved.end) - self.start
         if self._is_aligned:
             start, end = (bisect_left(self._positions, offset) for offset in (start, end))
-        # Compare offsets without white space: a context that shares only white space does not
-        # support.
+        # Compare offsets without white space: sharing only white space is no overlap.
         is_shared = self.source == retrieved.source and start < end
         return Overlap(runs=((start, end),)) if is_shared else Overlap()
 
@@ -269,7 +271,7 @@ class Passage:
 
 
 def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
-    """Join the passages that overlap; return all in order of appearance.
+    """Join the passages that overlap; return the unions in order of first appearance.
 
     Passages overlap by offsets if they share a character; by text if one contains another, or if
     at least `min_run` characters end one and begin another.
@@ -304,8 +306,8 @@ def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
 def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
     """Return for each passage the indices of all passages that may be joined with it.
 
-    Two texts are joined only if one contains the first `min_run` characters of the second, or all
-    of a shorter second text; two ranges only if they are of one document.
+    Two texts may be joined if one contains the first `min_run` characters of the other, or all of
+    an other text that is shorter; two ranges may if they are of one document.
     """
     near: list[set[int]] = [set() for _ in passages]
     of_source: defaultdict[str, set[int]] = defaultdict(set)
@@ -411,7 +413,7 @@ class SpanRecall(DeterministicScorer):
         require_retrieval(sample)
         references = require(sample.reference_contexts, "reference_contexts")
         passages = (map(Passage.of, group) for group in references)
-        # A range without characters has nothing to cover, and a repeated group counts once.
+        # Leave out ranges without characters, which have nothing to cover, and repeated groups.
         with_characters = (tuple(p for p in group if not p.is_empty) for group in passages)
         groups = [group for group in dict.fromkeys(with_characters) if group]
         retrieved = [Passage.of(context) for context in retrieved_contexts(sample)]
@@ -419,7 +421,7 @@ class SpanRecall(DeterministicScorer):
         targets = [*((passage,) for passage in single), *(g for g in groups if len(g) > 1)]
         for target in targets:
             _check_comparable(target, retrieved)
-        # an exact duplicate covers no more characters
+        # Compare exact duplicates once, at the first rank: they cover no more characters.
         distinct = [
             _Listed(rank, passage, Windows(passage.characters, self.min_run))
             for passage, rank in first_ranks(retrieved).items()
@@ -437,7 +439,7 @@ class SpanRecall(DeterministicScorer):
         ranks = sorted({step.rank for finding in alternatives for step in finding.steps})
         steps: list[CreditStep] = []
         for rank in ranks:
-            # Alternatives do not add up: half of each of two is not one whole.
+            # Take the best alternative, not the sum: half of each of two is not one whole.
             credit = max(finding.credit_at(rank) for finding in alternatives)
             if not steps or credit > steps[-1].credit:
                 steps.append(CreditStep(rank, credit))
@@ -461,7 +463,7 @@ class SpanRecall(DeterministicScorer):
                 continue
             rank = context.rank
             overlaps[rank] = overlap
-            # Credit is over the union, not a sum: characters in two overlapping chunks count once.
+            # Count the union, not the sum: characters in two overlapping chunks count once.
             credit = total(covered(passage.length, overlaps.values())) / passage.length
             if credit > (steps[-1].credit if steps else 0.0):
                 steps.append(CreditStep(rank, credit))

@@ -45,11 +45,13 @@ the same values as single calls.
 
 _LENGTHY = 5_000_000
 """The work, as the sum over pairs of the product of their lengths, from which several cores are
-used: starting the threads takes about 0.1 ms.
+used. Less work is not worth starting threads, which takes about 0.1 ms.
 """
 
 _MOST = 2e10
-"""The most cells of the table for two texts; RapidFuzz takes up to two seconds to fill them."""
+"""The most cells of the table for two texts, a cell for each pair of their characters; RapidFuzz
+takes up to two seconds to fill them.
+"""
 
 _LONG, _PIECE = 1e8, 2e9
 """The number of cells from which two texts are compared in a separate call, and the cells between
@@ -57,11 +59,11 @@ two pauses.
 """
 
 _CALL = 2e4
-"""The work of a call itself, as cells: it is most of the work for short texts."""
+"""The fixed work of a call, in cells; for short texts it is most of the work."""
 
 _SLOWNESS: Mapping[str, float | None] = {
-    "damerau_levenshtein": 30.0,  # the distance takes one cell per step
-    "hamming": 1e-6,  # the distance takes one step per character
+    "damerau_levenshtein": 30.0,  # RapidFuzz fills its cells one by one, not 64 at a time
+    "hamming": 1e-6,  # RapidFuzz compares character by character, without a table
     **dict.fromkeys(("partial_ratio", "partial_token_sort_ratio"), None),
     **dict.fromkeys(("partial_token_set_ratio", "partial_token_ratio", "WRatio"), None),
 }
@@ -77,9 +79,9 @@ _SLACK = 1e-6
 class BoundedSimilarity:
     """A similarity that is exact at or above `threshold` and may be 0 below it.
 
-    Takes a RapidFuzz scorer by name or as a function; values of `rapidfuzz.fuzz` are divided by
-    100. Raises `ParameterError` for a name that RapidFuzz does not have and for a distance. A call
-    raises it if a callable returns a value outside [0, 1].
+    Takes a RapidFuzz scorer by name or as a function, or another callable; values of
+    `rapidfuzz.fuzz` are divided by 100. Raises `ParameterError` for a name that RapidFuzz does not
+    have, for a distance, and, when it is called, if a callable returns a value outside [0, 1].
     """
 
     __slots__ = ("_best", "_cutoff", "_function", "_in_one_call", "_slowness")
@@ -91,7 +93,7 @@ class BoundedSimilarity:
         self._in_one_call = scorer is not None and function in map(_named, _COUNTED)
         self._slowness: float | None = 1.0
         self._best: float | None = None
-        """RapidFuzz's value of equal texts; None for any other callable."""
+        """The value that RapidFuzz's scorer gives equal texts; None for another callable."""
         self._cutoff = 0.0
         if scorer is None:
             if not callable(function):
@@ -112,7 +114,7 @@ class BoundedSimilarity:
         self._cutoff = max(0.0, threshold - _SLACK) * flags["optimal_score"]
 
     def __call__(self, reference: str, text: str) -> float:
-        """Return how similar a retrieved text is to a reference."""
+        """Return the similarity of a reference and a retrieved text, in [0, 1]."""
         if self._best is None:
             value = self._function(reference, text)
             if not 0 <= value <= 1:
@@ -124,21 +126,23 @@ class BoundedSimilarity:
         return float(self._function(reference, text, score_cutoff=self._cutoff)) / self._best
 
     def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
-        """Return the similarities of each reference to all texts, equal to those of single calls.
+        """Return the similarities of each reference to all texts, equal to the values of calls.
 
         Raises `Unmeasured` for two texts that RapidFuzz would compare for seconds.
         """
         longest, width = max(map(len, references), default=0), sum(map(len, texts))
         pair = self._cost(longest, max(map(len, texts), default=0))
-        # Jaro and `fuzz` divide, so that one call may round the last bit differently. In single
-        # calls, RapidFuzz strips the common beginning and end of two long texts.
+        # Compare all in one call only by counted edits, since Jaro and `fuzz` divide, and may round
+        # the last bit differently; and not long texts, since only single calls first strip the
+        # common beginning and end of two texts.
         if self._in_one_call and pair <= _LONG and self._cost(longest, width) <= _PIECE:
             size = max(1, int(_PIECE // max(1, self._cost(longest, width))))
             pieces = (references[n : n + size] for n in range(0, len(references), size))
             return [row for piece in pieces for row in self._at_once(piece, texts)]
         rows: list[list[float]] = []
         work = 0.0
-        # The lengths say nothing about a user's own function, and little about short texts.
+        # Add fixed work to each call: the work of a user's function does not follow from the
+        # lengths, and that of short texts hardly does.
         least = _PIECE / 100 if self._best is None else _CALL
         for reference in references:
             rows.append([])
@@ -152,15 +156,15 @@ class BoundedSimilarity:
         return rows
 
     def _cost(self, one: int, other: int) -> float:
-        """Return the work of comparing two texts of these lengths, in steps of 64 cells."""
+        """Return the work of comparing two texts of these lengths, in cells of the usual cost."""
         return one * other * (self._slowness or min(one, other) / 3)
 
     def _check(self, reference: str, text: str) -> None:
-        """Raise `Unmeasured` for two texts whose comparison takes too long."""
+        """Raise `Unmeasured` for two texts whose comparison would take too long."""
         lengths = len(reference), len(text)
         if self._best is None or self._cost(*lengths) <= _MOST:
             return
-        # RapidFuzz returns at once if the lengths alone differ too much.
+        # Allow lengths that differ so much that RapidFuzz returns at once.
         if self._in_one_call and 2 * min(lengths) < self._cutoff * sum(lengths):
             return
         if self._cost(*_differing(reference, text)) > _MOST:
@@ -188,7 +192,7 @@ class BoundedSimilarity:
 
 @cache
 def _by_name() -> Mapping[str, Any]:
-    """Return RapidFuzz's similarities by name: normalized distances, and the ratios of `fuzz`."""
+    """Return RapidFuzz's normalized similarities, and the ratios of `fuzz`, by name."""
     from rapidfuzz import distance, fuzz
 
     distances = {
@@ -200,10 +204,7 @@ def _by_name() -> Mapping[str, Any]:
 
 
 def is_name(name: str) -> bool:
-    """Return whether a built-in similarity has this name.
-
-    Other names are those of users' functions.
-    """
+    """Return whether a similarity of RapidFuzz has this name; other names are users' functions."""
     return name in _by_name()
 
 
@@ -240,9 +241,9 @@ ThresholdOperator = Literal["ge", "gt"]
 class TextRecall(DeterministicScorer):
     """The share of the reference contexts that the retriever returned, compared by text.
 
-    A target is a reference context, or an any-of group of them; it is found at the first rank
-    whose whole text is similar enough to its own: `similarity(reference, retrieved)` at or above
-    `threshold` (`comparison="gt"`: strictly above, as ragas's non-LLM recall compares).
+    A target is a reference context, or an any-of group of them; it is found at the first rank whose
+    text is similar enough: `similarity(reference, retrieved)` is at or above `threshold`
+    (`comparison="gt"`: strictly above, as ragas's non-LLM recall compares).
 
     `similarity` is a RapidFuzz scorer by name or as a function, or any callable of two texts that
     returns a number in [0, 1]. The default is the normalized Levenshtein similarity, 1 - distance /
@@ -273,7 +274,7 @@ class TextRecall(DeterministicScorer):
 
     @cached_property
     def _bounded(self) -> BoundedSimilarity:
-        """The similarity, exact from the threshold up."""
+        """The similarity, which is exact at or above the threshold."""
         return BoundedSimilarity(self.similarity, self.threshold)
 
     def _find(self, sample: Sample) -> Found:
@@ -295,7 +296,7 @@ class TextRecall(DeterministicScorer):
         rank_of: Mapping[str, int],
         row_of: Mapping[str, Sequence[float]],
     ) -> Finding:
-        """Return the finding of an any-of group, with each text that is similar enough."""
+        """Return the finding of an any-of group; each text that is similar enough is evidence."""
         similarities = [
             1.0 if text in group else max(row_of[reference][nth] for reference in group)
             for nth, text in enumerate(rank_of)
