@@ -1,6 +1,6 @@
 "use strict";
-// The table of samples. Everything that is shown goes through text nodes: nothing that the data
-// holds is ever read as markup.
+// The table of samples. All data are shown as text nodes, so that no text in them becomes markup.
+// The docstrings of page/samples.py explain the one-letter keys of the data.
 (() => {
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const byId = (id) => document.getElementById(id);
@@ -14,7 +14,7 @@
   const LONG = 2000;
   const AROUND = 300;
 
-  // ---- Data: blocks are parsed when they are first asked for.
+  // ---- Data: a block is parsed when it is first needed.
 
   const blocks = new Map();
   const block = (id) => {
@@ -25,9 +25,9 @@
   const text = (number) => (number === undefined ? "" : at("texts", number));
   const raw = (position) => at("details", position);
   const contextAt = (number) => at("contexts", number);
-  // Offsets count characters, and strings units of UTF-16.
+  // Convert an offset in characters (code points) to one in UTF-16 units, which strings count.
   const units = (string, offset) => [...string].slice(0, offset).join("").length;
-  // Where nothing else is said, a target is found in full at the first of its ranks.
+  // Without steps, a target is found in full at its first rank.
   const target = (given) => {
     const steps = given.s ?? (given.n || []).slice(0, 1).map((rank) => [rank, 1]);
     const full = steps.find(([, credit]) => credit >= 1);
@@ -86,38 +86,39 @@
   const counted = (count, one, many = `${one}s`) =>
     `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
-  // ---- What the table holds. A cell is [status, value by each choice, number missed by each].
+  // ---- Cells of the table: [status, value for each choice, number of misses for each choice].
 
   const state = { sort: "order", down: false, page: 0, open: new Set(), shown: [], choice: first };
   const measureOf = (nth) => scores[nth].measures[state.choice];
-  // A single score needs no letter.
+  // A page with a single score has no letters.
   const letterOf = (score) => (score.letter ? [element("span", { class: "letter" }, [score.letter]), " "] : []);
   const cellOf = (sample, side, nth) => (sample.v[side] ? sample.v[side][nth] : null);
   const scoreOf = (cell) => (cell ? cell[1][state.choice] : null);
-  // None where nothing was scored: what was not measured was not missed.
+  // Return the number of missed targets; null for a sample that was not scored.
   const missedOf = (cell) => (cell && cell[0] === "scored" ? cell[2][state.choice] : null);
-  // A sample without targets is undefined by every measure, another one by those that count none.
+  // Return the status of a cell without a value: a scored sample has none if the chosen measure
+  // counts none of its targets.
   const statusOf = (cell) => cell[0] === "scored" ? "undefined" : cell[0];
   const gapOf = (sample, nth) => sample.n?.[nth] ?? null;
   const change = (sample, nth) => {
     const before = scoreOf(cellOf(sample, 0, nth));
     const after = scoreOf(cellOf(sample, last, nth));
     if (before === null || after === null || gapOf(sample, nth) !== null) return null;
-    // Values that differ by less differ by rounding.
+    // Smaller differences are rounding errors.
     return Math.abs(after - before) <= 1e-6 ? 0 : after - before;
   };
-  // Misses of different scores do not add up: they may be of the same documents.
   const chosenScores = () =>
     filters.score.value === "" ? scores.map((_, nth) => nth) : [Number(filters.score.value)];
   const missesOf = (sample) =>
     chosenScores()
       .map((nth) => [nth, missedOf(cellOf(sample, last, nth))])
       .filter(([, count]) => count !== null);
+  // Take the most misses of a score, not their sum: two scores may miss the same document.
   const mostMissed = (sample) => {
     const counts = missesOf(sample).map(([, count]) => count);
     return counts.length ? Math.max(...counts) : null;
   };
-  // What fails comes first, the worst before the rest; what was not measured has no place in that.
+  // Return the place of a sample in the default order, worst first; null if it has no value.
   const order = (sample) => {
     const nths = chosenScores();
     if (paired) {
@@ -129,7 +130,7 @@
     }
     const values = nths.map((nth) => scoreOf(cellOf(sample, last, nth))).filter((one) => one !== null);
     if (!values.length) return null;
-    // Of equal scores, those of the samples that miss more.
+    // If scores are equal, samples that miss more come first.
     return Math.min(...values) - (mostMissed(sample) || 0) / 1e6;
   };
   const causesOf = (sample) => {
@@ -160,7 +161,7 @@
   ];
   let columns = [];
 
-  // ---- Search: words are looked for in all that a sample holds, its contexts included.
+  // ---- Search: words are found in all texts of a sample, its contexts included.
 
   let lowered = null;
   const owned = new Map();
@@ -245,7 +246,7 @@
     same: (changes) => changes.every((one) => one === 0),
     unpaired: (changes) => changes.some((one) => one === null),
   };
-  // Whether any of the scores misses something on a side; null where none has a value there.
+  // Return whether any score misses a target in the report of a side; null if none has a value.
   const failsOn = (sample, side, nths) => {
     const cells = nths.map((nth) => cellOf(sample, side, nth)).filter((cell) => scoreOf(cell) !== null);
     return cells.length ? cells.some((cell) => missedOf(cell) > 0) : null;
@@ -279,7 +280,7 @@
     const sign = state.down ? -1 : 1;
     return positions.sort((first, second) => {
       const [a, b] = [values.get(first), values.get(second)];
-      // What has no value stands last, whichever way the rest is sorted.
+      // Samples without a value come last, in both directions of sorting.
       if (a === null || b === null) return (a === null) - (b === null) || first - second;
       if (a === b) return first - second;
       return typeof a === "string" ? sign * a.localeCompare(b, "en") : sign * (a - b);
@@ -312,7 +313,7 @@
   };
   const sortBy = (key) => {
     const again = state.sort === key;
-    // Numbers of misses are looked at from the most, scores from the least.
+    // The worst samples come first: sort misses down and all other columns up.
     state.down = again ? !state.down : key === "missed";
     state.sort = key;
     byId("sort").value = key;
@@ -442,7 +443,7 @@
     remember();
   };
 
-  // ---- The address: what is looked at can be kept and sent as a link.
+  // ---- The address: the state of the page is kept in it, so that a link to it can be sent.
 
   const kept = {
     q: [() => filters.search.value, (value) => (filters.search.value = value)],
@@ -468,7 +469,7 @@
     for (const [name, [get]] of Object.entries(kept)) if (get()) parameters.set(name, get());
     const address = String(parameters);
     if (address === location.hash.slice(1) || (!address && !location.hash.includes("="))) return;
-    // Some frames that show reports keep no history.
+    // Ignore the error of a frame in which scripts may not change the history.
     try {
       history.replaceState(null, "", address ? `#${address}` : location.pathname + location.search);
     } catch {}
@@ -479,7 +480,7 @@
     for (const [name, [, set]] of Object.entries(kept)) {
       if (name !== "measure" || parameters.has(name)) set(parameters.get(name) ?? "");
     }
-    // An opened sample is shown wherever the table has it.
+    // Turn to the page of the table that has the opened sample.
     const [opened] = state.open;
     choose(state.choice);
     if (opened !== undefined && !parameters.has("page")) {
@@ -498,7 +499,7 @@
   };
   addEventListener("hashchange", () => follow() && reach());
 
-  // ---- Labels: what the reader thinks of a verdict, as a file for `calibrate`.
+  // ---- Labels: the reader's own verdicts on claims, saved as a file for `calibrate`.
 
   const LABELS = ["supported", "partial", "not_supported"];
   const labels = new Map();
@@ -699,7 +700,8 @@
     const known = evidence.filter((item) => item.s !== undefined && item.q === undefined);
     return known.length ? ` (similarity ${known.slice(0, 4).map((item) => number(item.s, 2)).join(", ")})` : "";
   };
-  // A context's place in the list is its rank, unless calls were united: then each has its own.
+  // Return the rank of the context at a place: the place, or the rank in its own call if the
+  // contexts of several calls were merged.
   const rankOf = (side, place) => (side.k ? side.k[place - 1] : place);
   const jump = (place, key, side) =>
     element("button", { type: "button", class: "jump", "data-context": `context-${key}-${place}` }, [`rank ${rankOf(side, place)}`]);
@@ -771,7 +773,7 @@
     ]);
   };
 
-  // What is marked in a text: each piece with the tags of all that it is evidence for.
+  // Return a text in pieces; each marked piece has the tags of all targets that it is evidence for.
   const marked = (string, marks, from = 0, to = string.length) => {
     const inside = marks.filter((mark) => mark.from < to && mark.to > from);
     const borders = [...new Set([from, to, ...inside.flatMap((mark) => [Math.max(mark.from, from), Math.min(mark.to, to)])])];
@@ -845,7 +847,7 @@
     ]);
   };
 
-  // ---- What the reader does.
+  // ---- Events: clicks, keys, and changes of the controls.
 
   body.addEventListener("click", (event) => {
     const target = event.target;
@@ -871,7 +873,7 @@
       return;
     }
     const line = target.closest(".sample-row");
-    // A selection is somebody who copies a question, not somebody who opens it.
+    // If text is selected, the reader is copying a question: do not open the sample.
     if (line && (target.closest(".open") || !String(getSelection()))) toggle(line.querySelector(".open"));
   });
   body.addEventListener("keydown", (event) => {
@@ -903,7 +905,7 @@
     clearTimeout(waiting);
     waiting = setTimeout(() => update({ keepPage: false }), 150);
   });
-  // The measure chosen is that of the whole page: the means, the charts, and every sample.
+  // Show a choice of measures on the whole page: in the means, the charts, and all samples.
   const choosers = [...document.querySelectorAll(".by-measure")];
   const choose = (choice) => {
     state.choice = choice;
@@ -923,7 +925,7 @@
     showTurned();
     update({ keepPage: true });
   };
-  // What fails is said of the measure chosen; the page comes with that of the first.
+  // Show the failing samples by the chosen measure; the page's HTML has those of the first choice.
   const failing = byId("failing-samples");
   const worstFirst = (places, side) => {
     const key = (at) => {
@@ -996,7 +998,8 @@
   byId("interactive").hidden = false;
   theme.hidden = false;
   columns = columnsNow();
-  // The browser looks for the address itself once all is loaded, and finds nothing of that name.
+  // After loading, the browser scrolls to an element named like the address, and finds none: scroll
+  // to the opened sample then.
   if (follow()) addEventListener("load", () => requestAnimationFrame(reach));
   else choose(first);
 })();
