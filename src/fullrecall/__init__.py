@@ -6,7 +6,8 @@ from importlib import import_module
 
 from fullrecall._util.ports import PORTS
 
-# Type checkers treat it as True; importing `typing` would be most of the import time.
+# Type checkers treat this name as True. It is not imported from `typing`, which would take most of
+# the import time.
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the list of all exports: `lazy` reads it too
     from fullrecall.batches import BatchScorer as BatchScorer
@@ -46,8 +47,9 @@ PORTS |= {
 }
 
 
-# Loaded on first use: the pytest plug-in is imported in every run of pytest. Other public names are
-# in packages: measures in fullrecall.measures, summaries in fullrecall.report.
+# Load each name on its first use, since pytest imports this package in every run, for the plug-in.
+# Other public names are in packages: measures in fullrecall.measures, summaries in
+# fullrecall.report.
 def __getattr__(name: str) -> object:
     from fullrecall._util import lazy
 
@@ -56,10 +58,11 @@ def __getattr__(name: str) -> object:
     except AttributeError:
         where = f"module {__name__!r} has no attribute {name!r}"
         if not name.startswith("_") and name in import_module("fullrecall.measures").__all__:
-            # The text of an `AttributeError` is lost in `from fullrecall import nDCG`.
+            # Raise an `ImportError`: `from fullrecall import nDCG` would drop the text of an
+            # `AttributeError`.
             raise ImportError(f"{where}: import it from fullrecall.measures") from None
         letters = name.replace("_", "").lower()
-        # Ragas and deepeval have these names.
+        # Ragas and deepeval have metrics of these names.
         if "contextrecall" in letters or letters.startswith("contextual"):
             raise ImportError(
                 f"{where}: ClaimRecall scores a reference answer, TextRecall reference contexts"

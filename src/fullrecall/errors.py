@@ -3,9 +3,9 @@
     FullrecallError
     ├── InputError         (ValueError)   data that cannot be read as samples
     ├── ParameterError     (ValueError)   a scorer's or function's argument out of its range
-    ├── ReportError        (ValueError)   a file without a report, or a report without the answer
+    ├── ReportError        (ValueError)   a file that is not a report; a question it cannot answer
     ├── StoreError         (ValueError)   a file that is not a store, or a damaged or newer store
-    ├── RunStopped                        a run that no model answers, with its report so far
+    ├── RunStopped                        a run whose model answers no request, with its report
     ├── JudgeError                        a text that a judge could not split, or cannot judge
     └── MissingExtraError  (ImportError)  an optional dependency that is not installed
 
@@ -28,8 +28,9 @@ class FullrecallError(Exception):
 class InputError(FullrecallError, ValueError):
     """Data that cannot be read as samples; says where the problem is and how to fix it.
 
-    `path`, `line` (1-based, or the row's number in files without lines) and `field` are None if
-    they do not apply. `report` holds the samples that `evaluate` had scored before the error.
+    `path`, `line` (1-based; in files without lines and in other iterables, the row's number) and
+    `field` are None if they do not apply. `report` holds the samples that `evaluate` had scored
+    before the error; None outside `evaluate`.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class InputError(FullrecallError, ValueError):
         self.report: Any = None
 
     def at(self, *, path: str | None = None, line: int | None = None) -> InputError:
-        """Return the same error, with its place filled in if it was unknown."""
+        """Return a copy of this error, with `path` and `line` where it has none."""
         placed = InputError(
             self.problem,
             path=self.path or path,
@@ -81,7 +82,7 @@ class ParameterError(FullrecallError, ValueError):
 
 
 class ReportError(FullrecallError, ValueError):
-    """A file that is not a saved report, or a question that this report cannot answer."""
+    """A file that is not a saved report, or a question that a report cannot answer."""
 
 
 class StoreError(FullrecallError, ValueError):
@@ -109,7 +110,8 @@ class Interrupted(KeyboardInterrupt):
         self.report = report
 
     def __reduce__(self) -> tuple[type[Interrupted], tuple[Any]]:
-        # Workers send exceptions, and by default unpickling makes them from their message.
+        # A worker may send this exception to its driver; by default, unpickling would pass only the
+        # message.
         return type(self), (self.report,)
 
 
@@ -121,7 +123,7 @@ class MissingExtraError(FullrecallError, ImportError):
     """An optional dependency is missing; the message ends with the command that installs it.
 
     `package` is its name for pip, or several names with spaces between them; `extra` is the extra
-    of fullrecall that installs it. The command names the package, which every registry has.
+    of fullrecall that installs it. The command installs the package by its own name.
     """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
@@ -133,5 +135,6 @@ class MissingExtraError(FullrecallError, ImportError):
         self._given = (package, extra, purpose)
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
-        # Workers send exceptions, as above; the worker may lack a package that its driver has.
+        # A worker that lacks the package sends this error to its driver; by default, unpickling
+        # would pass only the message.
         return type(self), self._given

@@ -7,7 +7,8 @@ The fixture takes a report and the arguments of `fullrecall.Gate`. It fails the 
 fails or cannot tell; with `--recall-cannot-tell=skip`, the test is skipped if the gate cannot tell.
 Every check is listed at the end of the run and in JUnit's properties.
 
-pytest loads this module in every run: it imports the rest when a gate is used.
+pytest loads this module in every run, so the rest of fullrecall is imported only when a gate is
+used.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _OPTION = "--recall-cannot-tell"
 _PROPERTY = "recall_gate"
 
 RecallGate = Callable[..., "GateResult"]
-"""Called with a `Report`, or the path of one, then rules and parameters of a gate."""
+"""A function of a `Report` or the path of one, and the rules and parameters of a gate."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,7 +52,7 @@ def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
 
     def check(report: Report | str | Path, *rules: Rule, **parameters: Any) -> GateResult:
         result = _answered(report, rules, parameters)
-        # This is outside the `except`: pytest would show the original error, too.
+        # Fail outside the `except` block: inside it, pytest would show the original error, too.
         if isinstance(result, str):
             pytest.fail(f"recall_gate: {result}", pytrace=False)
         request.node.user_properties.extend(_properties(result))
@@ -98,7 +99,10 @@ def _answered(
 
 
 def _properties(result: GateResult) -> Iterator[tuple[str, object]]:
-    """Yield a gate's properties for JUnit; `record_property` would warn in the default format."""
+    """Yield a gate's properties for JUnit, as pairs of name and value.
+
+    They are not set by `record_property`, which warns in JUnit's default format.
+    """
     for check in result.checks:
         yield _PROPERTY, f"{check.outcome.words}: {check.reason}"
         low, high = check.interval[:2] if check.interval else (None, None)

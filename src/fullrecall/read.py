@@ -2,8 +2,8 @@
 
 `read` chooses the format by the file's name; each other reader is for one format. All return an
 iterator that raises `InputError`, with the file, the line and the field, at the first item that is
-not a sample, after every sample before it. Arguments and the file's existence are checked at the
-call.
+not a sample, after every sample before it. Arguments and the file's existence are checked when the
+reader is called.
 """
 
 from __future__ import annotations

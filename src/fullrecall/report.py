@@ -196,10 +196,10 @@ class Report(Evaluation):
     def load(cls, path: str | Path) -> Report:
         """Read a saved report into memory; `ReportError` names the line and field of an error.
 
-        The scorers' findings are computed again from each sample. Values that do not follow from it
-        are errors, and so is a directory with a part that is missing, cut off, edited, or from
-        another report. The file of an interrupted or killed run is read too: `stopped` then says
-        why it ended, and a last line that is cut off is left out with a warning.
+        The scorers' findings are computed again from each sample. Values that do not follow from
+        the sample are errors, and so is a directory with a part that is missing, cut off, edited,
+        or from another report. The file of an interrupted or killed run is read too: `stopped` then
+        says why it ended, and a last line that is cut off is left out with a warning.
         """
         from fullrecall.files.reports import saved
 

@@ -1,7 +1,7 @@
 """The demo: a real search with a defect, over the help pages of an invented town's library.
 
-`fullrecall demo` needs only the core: SQLite searches. It makes no download and writes no file.
-`library_pages` and `library_questions` are its data.
+`fullrecall demo` needs no optional package, since it searches with SQLite. It makes no download and
+writes no file. `library_pages` and `library_questions` return its data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The demonstration: a search that misses a fifth of its answers, the cause, the fix, the gate."""
+"""The demonstration: a search that misses a fifth of its targets, the cause, the fix, a gate."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ MARGIN = 0.05
 class Demonstration:
     """The reports of a search before and after its fix, with the result of each step.
 
-    `before` has three copies of each page in its index, `after` one; each has its diagnosis.
-    `gate` is the outcome of loading the copies again, with `after` as the baseline.
+    `pages`, `chunks` and `targets` are counts. `before` has three copies of each page in its index,
+    `after` one; each has its diagnosis. `gate` is the result of a gate with `after` as the baseline
+    that checks `before`, as if the copies had been loaded again.
     """
 
     pages: int
@@ -38,7 +39,10 @@ class Demonstration:
 
 
 def run(*, k: int = 5, depth: int = 20) -> Demonstration:
-    """Return the reports on the library's questions, with `depth` chunks retrieved for each."""
+    """Return the reports on the library's questions, with `depth` chunks retrieved for each.
+
+    `k` is the number of chunks that the diagnoses, the comparison and the gate count.
+    """
     from fullrecall.demo.library import FullTextSearch, chunked, library_pages, library_questions
 
     pages, questions = library_pages(), library_questions()

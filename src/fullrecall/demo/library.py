@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 
 
 def library_pages() -> tuple[Document, ...]:
-    """Return the pages by ID, such as "returns/late-fees"; each text begins with a title."""
+    """Return the pages, with IDs such as "returns/late-fees"; each text begins with a title."""
     return tuple(
         Document(page["id"], f"{page['title']}\n\n{page['text']}") for page in _rows("documents")
     )
 
 
 def library_questions() -> tuple[Sample, ...]:
-    """Return the questions with the IDs of the pages that answer them; "kind" is metadata."""
+    """Return the questions, each with the IDs of the pages that answer it.
+
+    The metadata of each question has its "kind".
+    """
     from fullrecall.files.frames import from_rows
 
     return tuple(from_rows(_rows("questions")))
@@ -58,7 +61,11 @@ def chunked(documents: Iterable[Document]) -> list[Chunk]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces; each ends at the strongest break in its second half."""
+    """Yield a text in pieces of at most `CHUNK_SIZE` characters.
+
+    Each piece ends at the strongest break in its second half: a blank line, the end of a line, or
+    else a space.
+    """
     rest = text.strip()
     while len(rest) > CHUNK_SIZE:
         breaks = [
@@ -94,7 +101,10 @@ class FullTextSearch:
         self._database.executemany("insert into chunks values (?, ?)", chunks)
 
     def __call__(self, question: str, k: int) -> list[tuple[str, str, float]]:
-        """Return the `k` chunks with the highest score for the words of the question."""
+        """Return up to `k` chunks, those with the highest scores for the words of the question.
+
+        Stop words are left out; a question of stop words only gets no chunks.
+        """
         terms = [
             part
             for word in words(question)
@@ -103,8 +113,8 @@ class FullTextSearch:
         ]
         if not terms:
             return []
-        # Words are in quotes, since FTS5 reads AND, OR, NOT and NEAR as operators. In SQLite a
-        # lower score is better; equal scores keep the order of the chunks.
+        # Put words in quotes, since FTS5 reads AND, OR, NOT and NEAR as operators. SQLite's rank is
+        # lower for better chunks, so the score is -rank; equal scores keep the order of the chunks.
         with self._lock:
             return self._database.execute(
                 "select source, body, -rank from chunks where chunks match ? "

@@ -31,8 +31,8 @@ class LangChainChatModel:
     The model's cache, rate limiter and callbacks apply. It also takes a runnable around a model
     (`.with_retry()`, `.bind(…)`, `.with_fallbacks(…)`). A repeated request, after an unusable reply
     or for several answers, skips the cache, which would give the same reply. Structured output is
-    not used, because it fails in four ways, one of them silent: the judge reads the text, and asks
-    again for missing verdicts.
+    not used, because it fails in several ways, one of them without an error. Instead, the judge
+    reads the text of an answer, and asks again for missing verdicts.
 
     - `name` identifies the model in stores. Default: for every model inside, its class, its name
       and the parameters in the key of LangChain's own cache; and all bound and configured options.
@@ -85,7 +85,7 @@ def _without_cache(value: Any) -> Any:
 def _completion(reply: BaseMessage) -> Completion:
     about = reply.response_metadata
     usage: Any = (reply.usage_metadata if isinstance(reply, AIMessage) else None) or {}
-    cached = usage.get("total_cost") == 0  # LangChain's cache reports no cost.
+    cached = usage.get("total_cost") == 0  # LangChain's cache sets a cost of 0.
     spent = {} if cached else usage
     return Completion.of(
         text_of(reply.content),  # The text is without thinking and tool calls.
@@ -96,7 +96,7 @@ def _completion(reply: BaseMessage) -> Completion:
 
 
 def _described(runnable: Runnable[Any, Any]) -> str:
-    """Describe a runnable by everything that changes its answers: models and bound options."""
+    """Return a text with everything that changes a runnable's answers: models, bound options."""
     parts: list[str] = []
 
     def note(value: Any) -> Any:
@@ -114,7 +114,7 @@ def _described(runnable: Runnable[Any, Any]) -> str:
 
 
 def _configured(config: Mapping[str, Any] | None) -> str:
-    """Describe a config's values for the configurable fields and alternatives of a model."""
+    """Return a config's values for the configurable fields and alternatives of a model, as text."""
     return public_options((config or {}).get("configurable") or {})
 
 

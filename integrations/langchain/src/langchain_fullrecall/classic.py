@@ -1,4 +1,7 @@
-"""Recall as a string evaluator of `langchain-classic`, which takes two seconds to import."""
+"""Recall as a string evaluator of `langchain-classic`.
+
+It has its own module, since `langchain-classic` takes two seconds to import.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from fullrecall.errors import ParameterError
 T = TypeVar("T")
 
 _FIELDS = ("k", "top_k", "depth", "top_n")
-"""The fields in which retrievers and rerankers hold the number of documents that they return."""
+"""The fields in which retrievers hold the number of documents that they return."""
 
 
 def deeper(runnable: T, k: int) -> T:
@@ -49,6 +49,6 @@ def is_runnable(value: object) -> bool:
 
 def _searching(retriever: VectorStoreRetriever, k: int) -> VectorStoreRetriever:
     arguments = {**retriever.search_kwargs, "k": k}
-    if retriever.search_type == "mmr":  # MMR chooses k of these.
+    if retriever.search_type == "mmr":  # MMR chooses k of `fetch_k` documents.
         arguments["fetch_k"] = max(k, arguments.get("fetch_k", 0))
     return retriever.model_copy(update={"search_kwargs": arguments})

@@ -36,7 +36,10 @@ _EMPTY: Mapping[str, Any] = {}
 
 
 class Original(NamedTuple):
-    """The ID, score, metadata and place of a document."""
+    """The ID, score, metadata and place of a document.
+
+    `place` has its `source`, `start` and `end`; it is empty for a document without a place.
+    """
 
     id: Any
     score: float | None = None
@@ -62,11 +65,14 @@ class DocumentReader:
         return self.collapsed(self.read(documents))
 
     def collapsed(self, contexts: Sequence[Context]) -> list[Context]:
-        """Return contexts; if this reader collapses them, those of one ID are joined."""
+        """Return contexts as a list; with `collapse`, contexts of one ID are joined."""
         return by_id(contexts) if self.collapse else list(contexts)
 
     def read(self, documents: Iterable[DocumentLike]) -> list[Context]:
-        """Return `documents` as contexts, one for each."""
+        """Return `documents` as contexts, one for each, without collapsing them.
+
+        Raises `InputError`, naming the position, for anything but a document.
+        """
         if isinstance(documents, BaseModel):  # A model iterates over its own fields.
             raise InputError(
                 f"expected a list of documents, got one {type(documents).__name__}: wrap it in []",
@@ -140,7 +146,7 @@ def is_document(item: object) -> bool:
 
 
 def _scored(item: object) -> tuple[object, float | None]:
-    """Return a document and its score, or None for a document without one."""
+    """Return the document of an item, and its score; None if the item is not such a pair."""
     if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
         document, score = item
         if isinstance(score, Real):
@@ -149,7 +155,10 @@ def _scored(item: object) -> tuple[object, float | None]:
 
 
 def parts_of(item: object) -> tuple[str | None, Original]:
-    """Return the text of an item, and its other data."""
+    """Return the text of a document in any form, and its other data.
+
+    Raises `ValueError` for an item that is not a document.
+    """
     item, score = _scored(item)
     if isinstance(item, Document):
         return item.page_content, Original(item.id, score, item.metadata)
@@ -171,7 +180,7 @@ def parts_of(item: object) -> tuple[str | None, Original]:
         raise ValueError(f"metadata must be a mapping, got {shown(metadata)}")
     placed = fields.get("start") is not None and fields.get("end") is not None
     span = {name: fields.pop(name, None) for name in _PLACE} if placed else {}
-    # A plain mapping may have no metadata, so `id_key` also looks among its own fields.
+    # A plain mapping may have no metadata: add its other fields, where `id_key` then looks too.
     own_score = score if own_score is None else own_score
     return text, Original(own_id, own_score, {**fields, **metadata}, span)
 

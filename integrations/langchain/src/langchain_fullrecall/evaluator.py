@@ -84,7 +84,7 @@ class RecallStringEvaluator(RunEvaluator):
     """
 
     requires_reference = True  # Without a reference there is no score.
-    requires_input = True  # though only an evaluator with a `retriever` needs the question
+    requires_input = True  # The question is only needed if there is a `retriever` to ask.
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class RecallStringEvaluator(RunEvaluator):
         self._input_key = input_key
         self._keep = keep
         if retriever is not None and not isinstance(retriever, Retriever):
-            # The key belongs to the target's outputs: the retriever's outputs may have other keys.
+            # `documents_key` is for the target's outputs; the retriever's may have other keys.
             reading = replace(self._reading, documents_key=None)
             retriever = ObservedLangChainRetriever(runnable_of(retriever), reading)
         self._retriever = None if retriever is None else as_retriever(retriever)
@@ -157,7 +157,7 @@ class RecallStringEvaluator(RunEvaluator):
 
     @property
     def evaluation_name(self) -> str:
-        """The first of the keys."""
+        """The first of the feedback keys."""
         return self.feedback_keys[0]
 
     def each(self) -> list[RecallStringEvaluator]:
@@ -189,7 +189,7 @@ class RecallStringEvaluator(RunEvaluator):
     async def aevaluate_run(
         self, run: Run, example: Example | None = None, evaluator_run_id: UUID | None = None
     ) -> EvaluationResult | EvaluationResults:
-        """Return the same as `evaluate_run`, without blocking."""
+        """Return the feedback of `evaluate_run`, without blocking the event loop."""
         with self._traced(run, evaluator_run_id) as source_run:
             case = self._read(self._case_of, run, example)
             measured = self._named(await ameasure(case, self._scoring, self._retriever))
@@ -218,7 +218,7 @@ class RecallStringEvaluator(RunEvaluator):
         """Return the sample that was read, or one with the reason why it cannot be read."""
         try:
             return read(*given)
-        except Exception as error:  # noqa: BLE001 - LangSmith drops the row of what raises
+        except Exception as error:  # noqa: BLE001 - LangSmith drops the row if it raises
             return ObservedSample(Sample(), problem=reason(error))
 
     def __call__(
@@ -233,10 +233,10 @@ class RecallStringEvaluator(RunEvaluator):
     ) -> Any:
         """Return the score of `outputs` for `inputs` and `reference_outputs`.
 
-        Functions of openevals, pytest and LangSmith have this form. The score is a mapping with
-        `key`, `score` and `comment`, or a list of them for several measures. `(runs, example)`
-        compares runs, for `evaluate_comparative`, by one measure: pass it `each()` of an evaluator
-        with several measures.
+        Evaluators of openevals, pytest and LangSmith are called in this form. The score is a
+        mapping with `key`, `score` and `comment`, or a list of them for several measures.
+        `(runs, example)` compares runs, for `evaluate_comparative`, by one measure: pass it
+        `each()` of an evaluator with several measures.
         """
         if runs is not None:
             return self._compared(runs, example)
@@ -268,7 +268,8 @@ class RecallStringEvaluator(RunEvaluator):
           with the names that `Sample` takes.
         - `input`: the question. Without documents, a `retriever` is asked it, with the
           `callbacks`, `tags` and `metadata`.
-        - `include_run_info`: LangChain's own chain passes it, and gets only the keys that it reads.
+        - `include_run_info`: LangChain's own evaluation chain sets it; the dictionary then has only
+          the keys that this chain reads.
 
         The dictionary has the first measure's `key` and its `score`, or None without one; `value`:
         the status, such as "scored" or "unscored"; `reasoning`; `scores` by key; and the `Result`
@@ -294,7 +295,7 @@ class RecallStringEvaluator(RunEvaluator):
         metadata: dict[str, Any] | None = None,
         include_run_info: bool = False,
     ) -> dict[str, Any]:
-        """Return the same as `evaluate_strings`, without blocking."""
+        """Return the dictionary of `evaluate_strings`, without blocking the event loop."""
         retriever, config = self._call(callbacks, tags, metadata)
         case = self._case_of_strings(prediction, reference, input, retrieved_documents)
         with set_config_context(config) as context:
@@ -305,7 +306,7 @@ class RecallStringEvaluator(RunEvaluator):
     def _call(
         self, callbacks: Callbacks, tags: list[str] | None, metadata: dict[str, Any] | None
     ) -> tuple[Retriever | None, RunnableConfig]:
-        """Return the retriever and the config of this call."""
+        """Return the retriever for this call, and the config with which scorers run."""
         retriever = self._retriever
         config = RunnableConfig(callbacks=callbacks, tags=tags or [], metadata=metadata or {})
         if isinstance(retriever, ObservedLangChainRetriever):
@@ -321,8 +322,8 @@ class RecallStringEvaluator(RunEvaluator):
         if self._summary is not None:
             self._summary.remember(run.id, measured)
         results = [
-            # Without a score, `value` is empty too: LangSmith's tables show it in place of the
-            # score, and would not average a column with text.
+            # Without a score, `value` is empty too: LangSmith's tables would show a text in `value`
+            # instead of the score, and would not average its column.
             EvaluationResult(
                 key=key,
                 score=measured.result[each],
@@ -354,7 +355,7 @@ class RecallStringEvaluator(RunEvaluator):
         first = self.measures[0]
         if in_chain:
             # LangChain's own chain passes every key to an EvaluationResult, with its own key and
-            # comment: "reasoning", or any key that is not a field, would lose the score.
+            # comment. The score would be lost if a key, such as "reasoning", is not a field of it.
             return {"score": result[first], "evaluator_info": evaluator_info(measured)}
         return {
             "key": self.evaluation_name,

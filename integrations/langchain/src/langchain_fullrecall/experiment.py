@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _EvaluatedRun(NamedTuple):
-    """One run of an experiment, with its example and the notes that evaluators left."""
+    """One run of an experiment, its example, and the `evaluator_info` beside each of its scores."""
 
     run: Run
     example: Example | None = None
@@ -74,7 +74,10 @@ def report_of(
 def _results(
     evaluated: _EvaluatedRun, evaluators: Iterable[RecallStringEvaluator]
 ) -> dict[str, Measured]:
-    """Return the results of one run by the name of their score."""
+    """Return the results of one run, by the names of their scores.
+
+    Results that LangSmith keeps are read; `evaluators` measure the missing ones.
+    """
     noted = filter(None, map(measured_in, evaluated.infos))
     results = {measured.result.method.name: measured for measured in noted}
     for evaluator in evaluators:

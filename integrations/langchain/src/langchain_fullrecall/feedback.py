@@ -16,11 +16,14 @@ from fullrecall.show.text import first_of
 from langchain_fullrecall.measurement import Measured
 
 _LISTED = 10, 80, ", "
-"""The most items that a comment lists, and the most characters of each."""
+"""The most items that a comment lists, the most characters of each, and the text between them."""
 
 
 def evaluator_info(measured: Measured, *, whole: bool = True) -> dict[str, Any]:
-    """Return the values that LangSmith keeps beside the score, as plain JSON."""
+    """Return the values that LangSmith keeps beside the score, as plain JSON.
+
+    If `whole`, they include the sample and its findings, which `measured_in` reads.
+    """
     result = measured.result
     info: dict[str, Any] = {
         "status": str(result.status),
@@ -59,7 +62,10 @@ def measured_in(info: object) -> Measured | None:
 
 
 def comment(measured: Measured, measure: Measure) -> str:
-    """Return a text: the score's reason and the missed targets, or why there is no score."""
+    """Return a text: the score's reason and the missed targets, or why there is no score.
+
+    The retrieved IDs follow if none was a target, and a hint about IDs if there is one.
+    """
     result = measured.result
     if result.status is not Status.SCORED:
         parts = [f"{result.status}: {result.reason}"]
@@ -71,7 +77,8 @@ def comment(measured: Measured, measure: Measure) -> str:
             parts.append(f"missed: {first_of(missed, *_LISTED)}")
         ids = [own or "(no ID)" for own in measured.sample.retrieved_context_ids or ()]
         if measured.by_id and ids and not result[Recall]:
-            # The retrieved IDs show readers whether they are random IDs, or IDs of chunks.
+            # If no target was found, list the retrieved IDs: readers then see whether they are
+            # random IDs, or IDs of chunks.
             parts.append(f"retrieved: {first_of(ids, *_LISTED)}")
     if measured.hint:
         parts.append(measured.hint)

@@ -28,15 +28,16 @@ _MOST_BYTES = 256_000_000
 """The most bytes of all kept recorders; beyond them, the oldest recorder is dropped."""
 
 _MOST_EVALUATED = 64
-"""The most evaluated runs whose recorders are kept for further evaluators; the oldest is dropped
-first.
+"""The most evaluated runs whose recorders are kept for further evaluators. Beyond them, the recorder
+of the run whose last evaluation is the oldest is dropped.
 
-An experiment's evaluators read a run one after another, as many runs at once as it has threads.
+The evaluators of an experiment read a run one after another, in one of the experiment's threads:
+at any time, only as many recorders are needed as it has threads.
 """
 
 
 class _Experiments:
-    """Replaces a context variable, from which LangChain requests a handler at every call."""
+    """Acts as a context variable: LangChain calls its `get` for a handler at every call."""
 
     def __init__(self) -> None:
         self.evaluators: WeakSet[Any] = WeakSet()

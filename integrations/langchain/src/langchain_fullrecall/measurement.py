@@ -14,9 +14,10 @@ from fullrecall.scorers import Result, Scorer, Status
 
 
 class ObservedSample(NamedTuple):
-    """A sample to score, with its retrieval, or with the reason why none was observed.
+    """A sample to score.
 
-    `problem` is the reason why a sample cannot be read.
+    `unseen` is the reason why no retrieval was observed, and `problem` the reason why the sample
+    cannot be read; otherwise, they are None.
     """
 
     sample: Sample
@@ -34,9 +35,10 @@ class ObservedSample(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A sample with its result, and a hint about its IDs for the comment.
+    """A sample with its result.
 
-    `by_id` is True if the scorer compares IDs.
+    `hint` is a remark about its IDs for the comment, or ""; `by_id` is True if the scorer compares
+    IDs.
     """
 
     sample: Sample
@@ -65,7 +67,7 @@ def measure(
 async def ameasure(
     case: ObservedSample, scoring: SingleScoring, retriever: Retriever | None = None
 ) -> Measured:
-    """Return the same as `measure`, without blocking."""
+    """Return the result of `measure`, without blocking the event loop."""
     if retriever is not None and case.may_be_asked:
         try:
             case = case.answered(as_retrieval(await retriever.aretrieve(case.sample)))

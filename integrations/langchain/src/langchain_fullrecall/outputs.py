@@ -26,7 +26,10 @@ _ID_KEYS = ("retrieved_context_ids", *_NAMES["retrieved_context_ids"])
 
 
 def unwrapped(value: object, key: str = "output") -> Any:
-    """Return a run's output or input without the key under which tracing wraps other values."""
+    """Return a run's output or input without the mapping of one key in which tracing wraps it.
+
+    A value that is not such a mapping is returned unchanged.
+    """
     if isinstance(value, Mapping) and len(value) == 1 and key in value:
         return value[key]
     return value
@@ -57,7 +60,7 @@ def declared(
         return reader.collapsed(sample.retrieved_contexts or ())
     listed = list(ids) if is_list(ids) else ids
     paired = Sample(retrieved_context_ids=listed).retrieved_context_ids or ()
-    # A context without an ID still has a rank.
+    # Keep a context without an ID, since it has a rank.
     return reader.collapsed([Context("" if own is None else None, id=own) for own in paired])
 
 
@@ -81,9 +84,9 @@ def _named(output: Mapping[str, Any]) -> list[Any] | None:
 
 
 def separate_lists(output: object, log: StepLog) -> None:
-    """Record each list of an output as the step of an unknown call.
+    """Record each list of an output as the result of a separate step.
 
-    Does nothing if a usual name says which list counts.
+    Does nothing if the output has a usual name of documents or IDs, which says which list counts.
     """
     if not isinstance(output, Mapping) or not output.keys().isdisjoint((*DOCUMENT_KEYS, *_ID_KEYS)):
         return
@@ -94,7 +97,7 @@ def separate_lists(output: object, log: StepLog) -> None:
 
 
 def held(output: object) -> str:
-    """Describe an output by its keys or its type, for a message."""
+    """Return a text with an output's keys, or else its type, for a message."""
     if isinstance(output, Mapping):
         return f"the output has {', '.join(map(repr, output)) or 'nothing'}"
     return f"the output is {type(output).__name__}"
@@ -109,7 +112,10 @@ def checked_key(output: object, documents_key: str | None) -> None:
 
 
 def tool_query(arguments: Any) -> str | None:
-    """Return a tool's query: its only text, the text named query, or all of its arguments."""
+    """Return a tool's query: the text named query, question or input, else its only text.
+
+    Without either, it is all arguments as text; None without arguments.
+    """
     if isinstance(arguments, str):
         try:
             read = ast.literal_eval(arguments)

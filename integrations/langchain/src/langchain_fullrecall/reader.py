@@ -20,10 +20,10 @@ from langchain_fullrecall.documents import Original, is_document, parts_of
 
 
 class LangChainReader(ValueReader):
-    """Copies documents with `Document.id` as their ID; `id_key` is applied to the record."""
+    """Copies documents, with `Document.id` as their ID; `id_key` is applied later."""
 
     def document(self, value: Any) -> DocumentCopy | None:
-        """Return a `Document`, or one that was dumped to a mapping, as a copy."""
+        """Return a copy of a `Document`, or of one that was dumped to a mapping; otherwise None."""
         if isinstance(value, Document):
             own_id = None if value.id is None else str(value.id)
             original = Original(own_id, metadata=dict(value.metadata))
@@ -42,7 +42,7 @@ class LangChainReader(ValueReader):
         )
 
     def message(self, value: Any) -> Fields | None:
-        """Return the text of a message, and the artifact of a tool's message."""
+        """Return the text of a message, and a tool's artifact; None for any other value."""
         if not isinstance(value, BaseMessage):
             return None
         text = text_of(value.content)
@@ -53,7 +53,8 @@ class LangChainReader(ValueReader):
     def opened(self, value: Any) -> Fields | None:
         """Return the messages of a prompt, or the state that a command writes or sends.
 
-        Runnables, models and vector stores are not data: they have no fields.
+        Runnables, models and vector stores are not data: they have no fields. Returns None for any
+        other value.
         """
         if isinstance(value, PromptValue):
             return (("messages", value.to_messages()),)

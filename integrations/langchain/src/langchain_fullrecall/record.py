@@ -93,7 +93,7 @@ class LangChainReading(DocumentReader, StepReading):
         return self.id_key is not None
 
     def documents_of(self, copy: DocumentCopy, rank: int) -> tuple[DocumentCopy]:  # noqa: ARG002
-        """Return a document with the ID that `id_key` names."""
+        """Return a document, alone in a tuple, with the ID that `id_key` names."""
         own = copy.detail
         if isinstance(own, Original):
             return (copy._replace(id=self.id_of(copy.text, own)),)
@@ -105,7 +105,7 @@ class LangChainReading(DocumentReader, StepReading):
         return (copy if named is None else copy._replace(id=named),)
 
     def context_of(self, copy: DocumentCopy, id: str | None) -> Context:  # noqa: A002
-        """Return a document as a context of this ID."""
+        """Return a document as a context with the ID `id`."""
         own = copy.detail
         if isinstance(own, Original):
             if own.place or type(copy.text) is not str:
@@ -120,10 +120,10 @@ def reason(error: Exception) -> str:
 
 
 def _selected(level: Level, names: Sequence[str], steps: Sequence[Step]) -> list[Step]:
-    """Return the selected calls, including failed ones, as steps without a caller or an input.
+    """Return the selected calls of retrievers and tools, as steps without a caller or an input.
 
-    `level` chooses among nested calls. `names` are the names of the calls that count; if there are
-    none, all calls count.
+    Failed calls are included, unless a retry or a fallback succeeded. `level` chooses among nested
+    calls. `names` are the names of the calls that count; if there are none, all calls count.
     """
     tree = Tree(steps)
     good = failures_of(tree).recovered

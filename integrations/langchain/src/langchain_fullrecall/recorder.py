@@ -23,7 +23,8 @@ from langchain_fullrecall.outputs import tool_query
 from langchain_fullrecall.reader import LangChainReader
 
 _retrieving: ContextVar[Hashable | None] = ContextVar("fullrecall_retrieving", default=None)
-"""The retriever run open in this context: a retriever does not name itself to the runs it calls."""
+"""The open run of a retriever in this context. LangChain does not pass it as the parent of the runs
+that the retriever calls."""
 
 _numbers = count()
 
@@ -36,8 +37,8 @@ RETRIED = "retry:attempt:"
 class LangChainRecorder(BaseCallbackHandler):
     """A callback handler that records each step below it.
 
-    `outer` is the recorder of the surrounding block, and gets the same steps. `answered` has
-    the answer of each outermost run.
+    `outer` is the recorder of the surrounding block, and gets the same steps. `answered` has the
+    answer of each outermost run that succeeded, by the run's ID.
     """
 
     # Called in the run's own task or thread, because only that context identifies the caller.
@@ -46,7 +47,7 @@ class LangChainRecorder(BaseCallbackHandler):
     def __init__(self, outer: LangChainRecorder | None = None) -> None:
         self.log = StepLog(LangChainReader())
         self.answered: dict[Hashable, str] = {}
-        # The inputs of `.map()`, by run.
+        # For each run of `.map()`, the position of each input.
         self._mapped: dict[Hashable | None, dict[str | None, int]] = {}
         self._outer = outer
         self._problem: str | None = None
@@ -177,10 +178,11 @@ class LangChainRecorder(BaseCallbackHandler):
             self._outer.ended(run_id, output, error, given)
 
     def _caller(self, stated: int | None) -> Hashable | None:
-        """Return the caller: the context's step, if it is below the parent that the run states.
+        """Return the caller of a run, whose `stated` parent may be above the true caller.
 
         Fallbacks and runnables wrapped by `with_config` state their caller's caller; the runs that
-        a retriever calls state the retriever's caller.
+        a retriever calls state the retriever's caller. Therefore an open step of this context
+        counts as the caller if it is below the stated parent.
         """
         config = var_child_runnable_config.get() or {}
         around = getattr(config.get("callbacks"), "parent_run_id", None)
@@ -245,10 +247,10 @@ def branch_of(
     caller: Step | None,
     call_id: str | None = None,
 ) -> tuple[Hashable | None, str]:
-    """Return a step's group of steps that run in parallel, and its branch in it.
+    """Return the parallel group that a step belongs to, and the name of its branch.
 
-    Groups are the branches of a parallel, the children of an ensemble, the tasks of one graph step,
-    and a model's tool calls, in the order of its message.
+    Groups are the branches of a `RunnableParallel`, the retrievers of an ensemble, the tasks of one
+    graph step, and a model's tool calls, whose branch is "". Returns (None, "") for other steps.
     """
     for tag in map(str, tags):
         if tag.startswith("graph:step:"):

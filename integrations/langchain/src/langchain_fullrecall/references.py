@@ -41,7 +41,8 @@ def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) 
 
     A mapping names the fields, as `Sample` or other tools do; its unknown keys are left out.
     Otherwise the scorer decides: IDs for `IdRecall`, texts for `TextRecall` and `SpanRecall`, a
-    list of entities for `EntityRecall`. A document gives its text, or its ID. None gives no fields.
+    list of entities for `EntityRecall`, an answer or a list of claims for `ClaimRecall`. Documents
+    become contexts, or IDs for `IdRecall`. None gives no fields.
 
     Raises `InputError` for an unnamed reference that could be several fields.
     """
@@ -63,7 +64,11 @@ def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) 
 
 
 def named_references(mapping: Mapping[str, Any], reader: DocumentReader) -> dict[str, Any]:
-    """Return the references among the keys of a mapping, by the names that `Sample` takes."""
+    """Return the references among the keys of a mapping, by the names that `Sample` takes.
+
+    An answer may also be a text under a key in `_ANSWER_KEYS`; without any reference, the answer of
+    the last turn in `messages` is the reference.
+    """
     fields = {
         name: _read(value, _FIELD_OF[name], reader)
         for name, value in mapping.items()

@@ -119,13 +119,15 @@ class ObservedLangChainRetriever:
         return f"observed({self._runnable.get_name()})"
 
     def with_config(self, config: RunnableConfig) -> ObservedLangChainRetriever:
-        """Return the same retriever, called with `config` too."""
+        """Return a copy of this retriever that also passes `config` in each call."""
         return ObservedLangChainRetriever(
             self._runnable, self._reading, merge_configs(self._config, config), self._as_input
         )
 
     def __call__(self, question: str, k: int) -> list[Context]:
-        """Return the first `k` contexts of a search for at least `k`, for `diagnose`.
+        """Return the first `k` contexts of a search in which each retriever returns `k`.
+
+        `diagnose` calls it.
 
         Raises `ParameterError` if no retriever inside has a field for `k`, and `InputError` for a
         search that fails or calls no retriever.
@@ -147,7 +149,7 @@ class ObservedLangChainRetriever:
         return self._read(sample, recorder, output)
 
     async def aretrieve(self, sample: Sample, /) -> Retrieval:
-        """Return the same as `retrieve`, by `ainvoke`."""
+        """Return the record of `retrieve`, by the runnable's `ainvoke`."""
         recorder, arguments = self._call(sample)
         try:
             output = await self._runnable.ainvoke(**arguments)
@@ -212,7 +214,7 @@ def _has_thread(config: RunnableConfig, graph: Any) -> bool:
 
 
 def _is_search(runnable: Runnable[Any, Any]) -> bool:
-    """Return whether a runnable is a retriever with the standard `invoke`, which is one step."""
+    """Return whether a runnable is a retriever whose standard `invoke` reports itself as a step."""
     own = type(runnable)
     return isinstance(runnable, BaseRetriever) and (
         own.invoke is BaseRetriever.invoke and own.ainvoke is BaseRetriever.ainvoke
@@ -280,7 +282,7 @@ def input_of(runnable: Runnable[Any, Any]) -> Callable[[str, Sequence[Any]], Any
 def _keys(runnable: Runnable[Any, Any]) -> list[str]:
     """Return the keys of a runnable's input mapping; none for any other input.
 
-    A mapping of which no key is declared, as `dict`, has the usual names of a question.
+    An input type without declared keys, such as `dict`, gets the usual names of a question.
     """
     try:
         schema = runnable.get_input_jsonschema()
@@ -297,5 +299,5 @@ def _keys(runnable: Runnable[Any, Any]) -> list[str]:
     properties = schema.get("properties", dict.fromkeys(_QUESTIONS))
     # "root" is Pydantic's name for an input that has no fields.
     names = [name for name in properties if name != "root"]
-    # An executor of langchain-classic does not declare its key.
+    # An executor of langchain-classic does not declare its key: use "input", its usual one.
     return names or (["input"] if hasattr(runnable, "input_keys") else [])

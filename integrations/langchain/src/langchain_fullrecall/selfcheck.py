@@ -46,11 +46,11 @@ def _fail(query: str) -> list[Document]:
 
 
 def _run() -> Sequence[Step]:
-    """Return the steps of a chain, without the application's callbacks and without a trace.
+    """Return the steps of a chain whose retriever fails and has a fallback.
 
-    Its retriever fails, and the fallback is a retriever with another retriever inside. If
-    LANGCHAIN_TRACING, the variable of its first tracer, is set, LangChain refuses to run without a
-    tracer, even if LANGCHAIN_TRACING_V2 is set too.
+    The fallback is a retriever with another retriever inside. The chain has a tracer, whose client
+    sends nothing: if LANGCHAIN_TRACING, the variable of LangChain's first tracer, is set, LangChain
+    refuses to run without a tracer, even if LANGCHAIN_TRACING_V2 is set too.
     """
     fallback = _Probe(name="outer", work=_first_of_two)
     chain: Runnable[Any, Any] = _Probe(name="down", work=_fail).with_fallbacks([fallback])

@@ -27,7 +27,8 @@ _MAP = "RunnableEach"
 class StoredRun:
     """The steps of a stored run and of all runs below it.
 
-    `partial` is the reason why they are incomplete, or None. A run's caller is not always stored.
+    `partial` is the reason why they are incomplete, or None. A run's caller is not always stored:
+    then it is found by the times, tags and documents of the runs.
     """
 
     def __init__(self, run: Run) -> None:
@@ -92,7 +93,7 @@ class StoredRun:
         return step
 
     def _find_callers(self) -> None:
-        """Move runs that are stored beside their callers (fallbacks, retrievers) below them."""
+        """Move runs below their callers (fallbacks, retrievers) that are stored beside them."""
         siblings: dict[Hashable, list[Step]] = {}
         for step in sorted(self.steps, key=lambda each: each.began):
             retried = any(str(tag).startswith(RETRIED) for tag in step.labels[0])
@@ -106,7 +107,7 @@ class StoredRun:
                     self._adopt(caller, [each for each in beside if _inside(each, caller)])
 
     def _are_one_for_each_input(self, beside: list[Step], parent: Hashable) -> bool:
-        """Return whether `map()` called each of these retrievers, so that none called another."""
+        """Return whether `map()` called all retrievers in `beside`, so that none called another."""
         names = [each.name for each in beside if each.kind == "retriever"]
         if parent not in self._inputs or len(names) != self._inputs[parent]:
             return False

@@ -63,7 +63,7 @@ class RecallSummary:
         if not measured:
             return EvaluationResults(results=[])
         rows = (
-            # Repetitions of an example share its ID, and so a group.
+            # The runs of a repeated example have its ID, so that they count as one group.
             Row(number, Sample(id=str(example.id)), (each.result,))
             for number, (each, example) in enumerate(zip(measured, examples, strict=True), start=1)
         )
