@@ -71,7 +71,7 @@ class Asker:
             self._threads.close()
 
     async def _retrieved(self, sample: Sample, bound: float | None) -> Retrieval:
-        # Only `limit` distinguishes a retriever's own TimeoutError from that of this bound.
+        # `limit.expired()` distinguishes a TimeoutError of this bound from the retriever's own.
         limit = asyncio.timeout(bound)
         try:
             async with limit:

@@ -102,7 +102,7 @@ def _settings(value: Any) -> Iterable[object]:
 
 _AT_ONCE = 32
 """The most questions that a retriever is asked between two writes of the file. With very many
-questions, it is asked more, so that `_MOST_SAVES` is kept."""
+questions, it is more, so that the file is written about `_MOST_SAVES` times."""
 
 _MOST_SAVES = 256
 """About the most times that the file is written for each retriever in a call."""

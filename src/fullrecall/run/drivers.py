@@ -34,17 +34,14 @@ _GRACE_SECONDS = 5.0
 
 
 class _SampleReader:
-    """Reads samples with their positions.
-
-    An exception of the samples is kept in `error`; it is raised when no sample is in flight.
-    """
+    """Reads samples with their positions; keeps an exception until no sample is in flight."""
 
     def __init__(self, samples: Iterable[Sample], run: Run) -> None:
         self.error: Exception | None = None
         self._run = run
         self._samples = enumerate(run.interruption.reading(samples), start=run.first)
         self.prepared: list[Work] = []
-        """The samples of the last call of `works`, which may still run."""
+        """The samples that the last call of `works` has prepared; the call may still go on."""
 
     def draw(self) -> tuple[int, Sample] | None:
         """Return the next position and sample; None at the end, and after an exception."""
@@ -60,10 +57,7 @@ class _SampleReader:
         return None
 
     def works(self, room: int = 1) -> list[Work]:
-        """Return the next samples, prepared for scoring.
-
-        Stops when `room` of them make requests, and after `_READING_SECONDS`.
-        """
+        """Return the next samples, prepared, until `room` make requests or reading time is up."""
         began = time.monotonic()
         self.prepared = works = []
         while room > 0 and (drawn := self.draw()) is not None:

@@ -78,7 +78,7 @@ class Endpoint:
         loop = asyncio.get_running_loop()
         await self._turns.acquire()
         try:
-            while loop.time() < self._rests_until:  # noqa: ASYNC110 - it may grow meanwhile
+            while loop.time() < self._rests_until:  # noqa: ASYNC110 - the pause may grow meanwhile
                 await asyncio.sleep(self._rests_until - loop.time())
             self.check()
             await self._limit_of_all.acquire()

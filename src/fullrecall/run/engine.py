@@ -27,8 +27,8 @@ _GRACE_SECONDS = 5.0
 """The seconds that canceled requests and calls have to end."""
 
 _AHEAD = 64
-"""The most samples that the engine keeps, for each request that may be in flight. Finished samples
-wait there until the rows of all earlier ones are ready."""
+"""The most samples that the engine keeps, for each request that may be in flight. A finished sample
+is kept until the rows of all earlier samples are ready."""
 
 
 class Engine:
@@ -48,9 +48,8 @@ class Engine:
         self.door = Door(run, ledger)
         self._run = run
         self._most = run.limits.in_flight
-        # Samples are read before there is room for them, so that the next one begins at once when
-        # another one ends. Otherwise its connection would be idle, and threads would switch more
-        # often.
+        # Samples are read before there is room for them, so that one begins at once when another
+        # ends. Otherwise connections would be idle, and threads would switch more often.
         self._ahead = self._most // 2
         self._compute = compute
         self._asker = None if run.retriever is None else Asker(run.retriever, run, to_caller)

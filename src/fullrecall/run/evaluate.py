@@ -134,8 +134,7 @@ def _prepared(
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
     """Return an index of a corpus by ID; None without a corpus.
 
-    The index keeps the texts in which `samples` have spans, if they are a list of `Sample`s, and
-    otherwise all texts.
+    It keeps all texts; if `samples` is a list of `Sample`s, only those in which they have spans.
     """
     if corpus is None:
         return None
@@ -193,7 +192,7 @@ async def aevaluated(
 
     from fullrecall.run.drivers import arows_of
 
-    # Reading a corpus or an earlier output would block the loop.
+    # Prepare in a thread: reading a corpus or an earlier output would block the loop.
     beginning = asyncio.to_thread(_prepared, samples, scorers, options, make)
     samples, run, reporting = await beginning
     with run.interruption.late_after(run.reading_seconds), reporting as scored:
@@ -375,7 +374,7 @@ def _chunks(samples: Iterable[SampleLike], run: Run) -> Iterator[Any]:
     """Yield samples in chunks; those of files and frames are columns if possible."""
     if type(samples) is list:
         return chunked(samples)
-    from fullrecall.files.rows import FileSamples  # this import loads all readers of rows
+    from fullrecall.files.rows import FileSamples  # imported late: it loads all readers of rows
 
     rows = _rows_as_samples(samples) if is_frame(samples) else samples
     if isinstance(rows, FileSamples):
@@ -413,11 +412,7 @@ def _rows_as_samples(rows: Any, id_key: IdKey | None = None) -> FileSamples:
 
 
 def check_scorers(scorers: Sequence[Scorer] | Scorer) -> Sequence[Scorer]:
-    """Return `scorers` as a sequence.
-
-    Raises `ParameterError` if there are none, for an item that is not a scorer, and for two of the
-    same name.
-    """
+    """Return the scorers as a tuple; raise `ParameterError` for invalid ones and equal names."""
     if isinstance(scorers, (Scorer, str, Measure)):
         scorers = (scorers,)  # The loop below refuses a text or a measure.
     checked: list[Scorer] = []

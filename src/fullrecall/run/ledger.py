@@ -99,10 +99,7 @@ class Ledger(ABC):
         return self._do(partial(self._forget, key, token), otherwise=None)
 
     def open_account(self) -> None:
-        """Open the account of the job; workers that do not find it send no requests.
-
-        Raises `StoreError` if the ledger is lost.
-        """
+        """Open the account that workers need to send requests; raise `StoreError` on failure."""
         self._do(self._open_account, otherwise=None).result()
         if self.problem:
             raise StoreError(self.problem)
@@ -154,10 +151,7 @@ class Ledger(ABC):
 
     @abstractmethod
     def _keep(self, key: str, value: str) -> str:
-        """Keep an answer unless the ask has one, and end the ask's leases.
-
-        Returns the answer that is kept.
-        """
+        """Keep an answer unless the ask has one; end its leases; return the answer that is kept."""
 
     @abstractmethod
     def _forget(self, key: str, token: str) -> None:
@@ -168,7 +162,7 @@ class Ledger(ABC):
         raise StoreError(f"{self!r} keeps no accounts")
 
     def _spend(self, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Change the account by a rule; raise `AccountLostError` if it is lost."""
+        """Change the account by a rule; raise `AccountLostError` if the account is lost."""
         raise AccountLostError(f"is not kept: {rule}, {arguments}")
 
     @abstractmethod
@@ -180,7 +174,7 @@ class Ledger(ABC):
         """Close the connections; the next use opens them again."""
 
     def hold(self) -> None:
-        """Make no more changes before a fork, until `let_go`."""
+        """Hold the locks before a fork, until `let_go`."""
         self._saving.acquire()
 
     def let_go(self, *, in_child: bool) -> None:
@@ -234,10 +228,7 @@ class Ledger(ABC):
         )
 
     def _do(self, step: Callable[[], T], otherwise: T) -> Future[T]:
-        """Start a step in a thread of the ledger; return the future of its result.
-
-        The result is `otherwise` if the ledger is lost.
-        """
+        """Start a step in a thread; its future result is `otherwise` if the ledger is lost."""
         self.check_open()
         done: Future[T] = Future()
         # A running future cannot be canceled: the step completes even if its caller is canceled.

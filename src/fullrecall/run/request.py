@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from fullrecall.judge.flow import NotAsked, counted
 from fullrecall.judge.judge import Ask
-from fullrecall.judge.models import redaction  # noqa: F401 - later, an event loop would wait for it
+from fullrecall.judge.models import redaction  # noqa: F401 - a later import blocks the loop
 from fullrecall.judge.models.chat import ChatModel, Completion, Failure
 from fullrecall.judge.models.failures import failed
 from fullrecall.judge.models.retries import sound
@@ -130,10 +130,7 @@ class Door:
         return await self._written(request, completion)
 
     async def _sent(self, request: _Request) -> Completion:
-        """Send a request once, within the endpoint's limit and the budget.
-
-        Keeps the reply for this run, and returns it.
-        """
+        """Send a request once, within the endpoint's limit and the budget; return its reply."""
         ask, account, endpoint = request.ask, self._account, request.endpoint
         reply = None
         entered = await endpoint.acquire()
@@ -207,10 +204,7 @@ class Door:
     # --- the ledger
 
     def _looked_up(self, request: _Request) -> Completion | None:
-        """Return the answer in the store, or else the reply that this run received, or None.
-
-        Also notes in the request whether the ask failed for good before.
-        """
+        """Return the stored answer, this run's reply, or None; note if the ask failed before."""
         request.failed_before = request.key in self._failed
         if self._ledger is not None:
             kept = self._ledger.get(request.key)
@@ -220,10 +214,7 @@ class Door:
         return self._replies.get(request.key)
 
     async def _leased(self, request: _Request) -> Completion | None:
-        """Wait until no other run leases the ask.
-
-        Return the ask's answer, or None if this run must send the ask.
-        """
+        """Wait until no other run leases the ask; return its answer, None if it must be sent."""
         ledger, pause = self._ledger, _POLL_SECONDS[0]
         while ledger is not None and not ledger.problem:
             request.lease, granted = ledger.lease(request.key)

@@ -142,7 +142,7 @@ class FunctionRetriever:
 
 def is_awaited(function: Callable[..., Any]) -> bool:
     """Return whether a function, or an object that can be called, is asynchronous."""
-    called = getattr(function, "func", function)  # functools.partial
+    called = getattr(function, "func", function)  # a functools.partial
     kinds = (called, getattr(called, "__call__", None))  # noqa: B004 - of an instance
     return any(iscoroutinefunction(each) or isasyncgenfunction(each) for each in kinds)
 
@@ -217,7 +217,7 @@ def _depth_arguments(
     parameters = _options_of(function)
     for parameter in parameters:
         is_required = parameter.default is Parameter.empty
-        # Annotations are texts if a module has `from __future__ import annotations`.
+        # In a module with `from __future__ import annotations`, the annotation is the text "int".
         means_k = is_required and (k is not None or parameter.annotation in (int, "int"))
         if not _K_NAME.fullmatch(parameter.name) and not means_k:
             continue

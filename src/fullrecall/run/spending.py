@@ -16,8 +16,8 @@ from math import ceil
 from typing import Any, TypeAlias
 
 ANSWER = 200  # the expected tokens of an answer, before the first answer
-ANSWER_AT_MOST = 4.0  # times the tokens of the longest earlier answer
-LONG_ANSWER = 1_000  # the tokens that any answer may take
+ANSWER_AT_MOST = 4.0  # an answer may take this many times the tokens of the longest earlier one
+LONG_ANSWER = 1_000  # the fewest tokens that are reserved for an answer
 
 NANO = 1_000_000_000
 """Costs are counted in billionths, so that sums are exact whole numbers."""

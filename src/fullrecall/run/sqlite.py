@@ -72,7 +72,7 @@ def _check_locks(folder: Path) -> None:
     """Raise `StoreError` if the file system has no locks; SQLite would wait for one forever."""
     try:
         import fcntl
-    except ImportError:  # Windows locks differently
+    except ImportError:  # Windows has other locks, which are not checked here.
         return
     probe = temporary_path(folder / "locks")
     try:
@@ -188,7 +188,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> Any:
 
 _GONE = "it was deleted or replaced while it was in use"
 
-_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # this clock runs while the machine sleeps
+_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", None)  # this clock also runs while the machine sleeps
 
 
 def seconds() -> float:
@@ -240,7 +240,7 @@ class SQLiteLedger(Ledger):
 
     def _begin(self) -> None:
         super()._begin()
-        # In a forked child, these locks may be held by threads that exist only in the parent.
+        # Make new locks: in a forked child, threads that exist only in the parent may hold the old.
         self._lock, self._transacting = threading.RLock(), threading.RLock()
 
     def get(self, key: str) -> str | None:

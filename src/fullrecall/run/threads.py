@@ -34,8 +34,8 @@ class ThreadCall(NamedTuple, Generic[T]):
 class Threads:
     """Up to `most` threads that make one call after another, each started when it is needed.
 
-    They are daemons, because a call may hang forever, and at its end the program would wait for an
-    executor's threads.
+    They are daemons, because a call may hang forever, and a program that ends would wait for the
+    threads of an executor.
     """
 
     def __init__(self, most: float = inf) -> None:
@@ -47,7 +47,7 @@ class Threads:
     def start(self, function: Callable[[], T]) -> Future[T]:
         """Start a call, in the caller's context; return the future of its result."""
         future: Future[T] = Future()
-        # Tracers keep their spans in context variables, which a thread does not inherit.
+        # Copy the context: tracers keep spans in context variables, which threads do not inherit.
         self._calls.put(ThreadCall(partial(copy_context().run, function), future))
         if not self._idle.acquire(blocking=False) and self._count < self._most:
             self._count += 1
@@ -63,7 +63,7 @@ class Threads:
         while (call := self._next()) is not None:
             try:
                 call.make()
-            except BaseException as error:  # noqa: BLE001 - it ends the run, and no thread
+            except BaseException as error:  # noqa: BLE001 - the caller gets it
                 call.future.set_exception(error)
             del call  # Free the call while this thread waits.
 

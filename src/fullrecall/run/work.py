@@ -119,7 +119,7 @@ class Run:
     @cached_property
     def budget(self) -> Budget:
         """The run's budget, unbounded by default."""
-        from fullrecall.run.budget import checked  # Scores without a model need none.
+        from fullrecall.run.budget import checked  # not loaded if no scorer asks a model
 
         return checked(self.limits.budget, self.scorers)
 
@@ -130,7 +130,7 @@ class Run:
 
     @property
     def reading_seconds(self) -> float | None:
-        """The seconds left to read samples, up to `_AFTER_DEADLINE`; None without a deadline."""
+        """The seconds left to read samples, until shortly after the deadline; None without one."""
         left = self.seconds_left()
         return None if left is None else left + _AFTER_DEADLINE
 
@@ -153,7 +153,7 @@ class Run:
         return self.prepared(position, sample)
 
     def prepared(self, position: int, sample: Sample) -> Work:
-        """Return the work of a sample up to its first requests, with all other scores computed.
+        """Return the work of a sample: its flows up to their first requests, and all other scores.
 
         A sample after the deadline is unscored, and so is a score that depends on a label that is
         stale in the corpus.

@@ -28,8 +28,8 @@ _MOST_BYTES = 256_000_000
 """The most bytes of all kept recorders; beyond them, the oldest recorder is dropped."""
 
 _MOST_EVALUATED = 64
-"""The most evaluated runs whose recorders are kept for further evaluators. Beyond them, the recorder
-of the run whose last evaluation is the oldest is dropped.
+"""The most evaluated runs whose recorders are kept for further evaluators. Beyond them, the
+recorder of the run whose last evaluation is the oldest is dropped.
 
 The evaluators of an experiment read a run one after another, in one of the experiment's threads:
 at any time, only as many recorders are needed as it has threads.
