@@ -78,7 +78,7 @@ class LangChainChatModel:
 def _without_cache(value: Any) -> Any:
     if not isinstance(value, BaseLanguageModel):
         return value
-    # With None, LangChain would use the cache of `set_llm_cache`.
+    # False switches the cache off; with None, LangChain would use that of `set_llm_cache`.
     return value.model_copy(update={"cache": False})
 
 

@@ -146,7 +146,7 @@ def is_document(item: object) -> bool:
 
 
 def _scored(item: object) -> tuple[object, float | None]:
-    """Return the document of an item, and its score; None if the item is not such a pair."""
+    """Return the parts of a (document, score) pair; for any other item, the item and None."""
     if isinstance(item, (tuple, list)) and len(item) == 2:  # noqa: PLR2004 - a pair
         document, score = item
         if isinstance(score, Real):

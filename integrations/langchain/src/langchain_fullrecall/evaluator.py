@@ -60,7 +60,7 @@ class RecallStringEvaluator(RunEvaluator):
     `langchain-classic`, `langchain_fullrecall.classic` has a subclass of it.
 
     - `scorer`: any fullrecall scorer. `measures`: the measures to report, each as a feedback of
-      its own: "id_recall@5", "id_recall.ndcg@10". Default: recall over all retrieved contexts.
+      its own: "id_recall@5", "id_recall.ndcg@10". Default: the scorer's headline.
     - `documents_key`: the key of the outputs that holds the documents. Default: the usual names,
       then the traced retriever and tool runs, then an agent's messages.
     - `reference_key`: the key of the example's outputs that holds the reference. Default: the
@@ -355,7 +355,7 @@ class RecallStringEvaluator(RunEvaluator):
         first = self.measures[0]
         if in_chain:
             # LangChain's own chain passes every key to an EvaluationResult, with its own key and
-            # comment. The score would be lost if a key, such as "reasoning", is not a field of it.
+            # comment. Any other key than its fields, such as "reasoning", would lose the score.
             return {"score": result[first], "evaluator_info": evaluator_info(measured)}
         return {
             "key": self.evaluation_name,

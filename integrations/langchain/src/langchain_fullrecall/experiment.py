@@ -41,10 +41,10 @@ def report_of(
     They are read from there, without judging again. `evaluators` measure the runs that lack their
     results. Rows have the example's ID, by which `compare` pairs them.
 
-    Raises `ReportError` if runs have no such results and no evaluator is given; `InputError` for
-    anything but an experiment.
+    Raises `ReportError` if a run lacks results that none of the `evaluators` measures; `InputError`
+    for anything but an experiment.
     """
-    # LangSmith returns runs in the order in which they ended.
+    # LangSmith returns runs in the order in which they ended: sort them by their beginning.
     evaluated_runs = sorted(
         _evaluated_runs(experiment, client), key=lambda evaluated: evaluated.run.dotted_order
     )

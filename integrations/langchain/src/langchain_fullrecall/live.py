@@ -112,7 +112,7 @@ def live_run(run: Run) -> LiveRun | None:
     if recorder is None:
         return None
     log = recorder.log
-    own_step = log.step(run.id.int)  # The target is a LangChain object, which is its own root.
+    own_step = log.step(run.id.int)  # The step of a target that is a LangChain object.
     if own_step is not None:
         steps = [step for step in log.steps if step.id != ROOT]
         return LiveRun(steps, own_step.id, recorder.partial)

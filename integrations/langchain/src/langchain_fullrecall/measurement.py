@@ -50,7 +50,7 @@ class Measured(NamedTuple):
 def measure(
     case: ObservedSample, scoring: SingleScoring, retriever: Retriever | None = None
 ) -> Measured:
-    """Return the result of a sample; without an observed retrieval, ask a `retriever`."""
+    """Return the result of a sample; without an observed retrieval, ask the `retriever`, if any."""
     if retriever is not None and case.may_be_asked:
         if is_asynchronous(retriever):
             return asyncio.run(ameasure(case, scoring, retriever))

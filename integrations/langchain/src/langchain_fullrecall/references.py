@@ -44,7 +44,8 @@ def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) 
     list of entities for `EntityRecall`, an answer or a list of claims for `ClaimRecall`. Documents
     become contexts, or IDs for `IdRecall`. None gives no fields.
 
-    Raises `InputError` for an unnamed reference that could be several fields.
+    Raises `InputError` for a mapping without such a name, and for an unnamed reference that could
+    be several fields.
     """
     if reference is None:
         return {}

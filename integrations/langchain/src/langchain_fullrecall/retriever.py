@@ -241,9 +241,9 @@ def runnable_of(source: LangChainObservable) -> Runnable[Any, Any]:
 
 
 def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that joins all values of a generator function.
+    """Return a function that joins all values of a generator function, or any other unchanged.
 
-    LangChain adds the values itself, but keeps only the last of values that it cannot add.
+    LangChain itself would add up the values, and keep only the last of values that it cannot add.
     """
     if isgeneratorfunction(function):
 

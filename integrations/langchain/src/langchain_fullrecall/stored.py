@@ -83,7 +83,7 @@ class StoredRun:
             step.error, output = None, run.error  # The error's text contains the output.
         if step.error is None:
             if kind == "retriever":
-                # A retriever's output is documents, under any key in the trace.
+                # A retriever returns documents; the trace may have them under another key.
                 output = outputs.get("documents", output)
             self._reader.end(step, output, ends_call=parent is None and kind != "retriever")
             if kind == "retriever":
