@@ -1,7 +1,7 @@
 """The subject of a page: its reports, scores, samples' values, and causes of misses.
 
-A side is the index of a report on the page. A choice is the index of the measures among which the
-reader of the page chooses, one for each score.
+A side is the index of a report on the page. The reader of the page chooses among lists of measures,
+which have one measure for each score; a choice is the index of such a list.
 
 Several scores may search for the same document. If it was not retrieved, it is a miss of each of
 them, so misses of different scores must not be added.
@@ -63,7 +63,7 @@ class Subject:
 
     @property
     def choice_labels(self) -> list[str]:
-        """The measures of each choice as text; several if the scores' headlines differ."""
+        """The measures of each choice as text, with slashes between different ones."""
         return [" / ".join(dict.fromkeys(map(_label, measures))) for measures in self.choices]
 
     def labels(self, choice: int) -> list[str]:
@@ -134,8 +134,8 @@ class Misses(NamedTuple):
 class ResultCell(NamedTuple):
     """One score of one sample in one report, with its value and its misses for each choice.
 
-    `result` is the scorer's result, `compared` its result over only the targets that are compared,
-    which the values and misses are those of.
+    `result` is the scorer's result, `compared` its result over only the targets that are compared.
+    Values and misses are those of `compared`.
     """
 
     result: Result

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _AXIS = 232
-"""The length of the axis of a bar."""
+"""The length of the axis of a bar, in units of the template's SVG."""
 
 
 def visible(text: object) -> Markup:
@@ -47,7 +47,7 @@ def table(
     marks: Sequence[object] = (),
     curves: Sequence[Any] = (),
 ) -> Markup:
-    """Return the table of a sheet for a page; the page has its styles.
+    """Return the table of a sheet for a page, which has the CSS that the table needs.
 
     If a sheet has one section for each choice of the reader, section `first` is shown. `marks` are
     the columns' values, such as their k, by which a script underlines them. If `curves` are given,

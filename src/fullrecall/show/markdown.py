@@ -14,7 +14,7 @@ _MENTION = r"(?<!\w)\\@(?=\w)|\\#(?=\w)"
 
 
 def text_of(title: str, *sheets: Sheet) -> str:
-    """Return sheets below a heading: tables with bold titles of their sections, then lists."""
+    """Return sheets below a heading: tables with bold titles of sections, and lists of notes."""
     body = "\n".join(_sheet_text(sheet) for sheet in sheets if sheet or sheet.notes)
     return f"### {title}\n\n{body}"
 
@@ -31,8 +31,8 @@ def folded(sheet: Sheet, summary: str) -> str:
 def escaped(text: str) -> str:
     """Return `text` as one line that Markdown shows literally, links and HTML included."""
     line = re.sub(_SPECIAL, r"\\\1", " ".join(printable(text).split())).replace("www.", r"www\.")
-    # A backslash does not stop mentions and references: GitHub finds them after it has read the
-    # Markdown. The comment separates the sign from its name.
+    # A backslash does not stop mentions and references, which GitHub finds after it has read the
+    # Markdown. An HTML comment between the sign and the name does.
     return re.sub(_MENTION, lambda match: f"{match[0][1]}<!-- -->", line)
 
 

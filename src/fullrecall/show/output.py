@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Text(str):
-    """A text that was written to a file; a notebook does not show all of it as a cell's value."""
+    """A text that was written to a file; its repr is short, so a notebook does not show it all."""
 
     __slots__ = ()
 

@@ -11,7 +11,7 @@ Emphasis: TypeAlias = Literal["", "strong", "good", "bad", "unsure", "mark", "vo
 
 
 class Bar(NamedTuple):
-    """A value and its interval on an axis from `low` to `high`; drawn only on pages."""
+    """A value, and the `ends` of its interval, on an axis from `low` to `high`; only on pages."""
 
     low: float
     high: float

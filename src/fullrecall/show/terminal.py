@@ -80,7 +80,7 @@ def text_of(*sheets: Sheet) -> str:
     for part in parts(*sheets):
         own = [*part.lines(WIDEST)] if isinstance(part, Grid) else [part]
         lines += map(str, own)
-        if not isinstance(part, Grid) and width_of(lines[-1]) > WIDEST:  # rich wraps the line
+        if not isinstance(part, Grid) and width_of(lines[-1]) > WIDEST:  # let rich wrap it
             return printed(console(StringIO(), width=WIDEST), parts(*sheets))
     return "".join(f"{line.rstrip()}\n" for line in lines)
 

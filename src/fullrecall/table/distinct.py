@@ -24,7 +24,7 @@ class DistinctRows(NamedTuple):
 
     @classmethod
     def of(cls, columns: FoundColumns) -> DistinctRows | None:
-        """Return the distinct rows of columns; None if they are too many, or described too long."""
+        """Return the distinct rows of columns; None if they, or a row's numbers, are too many."""
         numbers = _numbers(columns)
         if numbers is None:
             return None
@@ -40,9 +40,9 @@ class DistinctRows(NamedTuple):
 
 
 def _numbers(columns: FoundColumns) -> Integers | None:
-    """Return a line of whole numbers that describes each row, padded with -1.
+    """Return, for each row, the whole numbers that describe its findings, padded with -1.
 
-    Returns None if the lines are too long.
+    Returns None if a row has more than `_WIDEST` numbers.
     """
     own = [columns.status, columns.retrieved, columns.targets]
     lists = _lists(columns)

@@ -23,7 +23,7 @@ Group: TypeAlias = str | _Key
 
 
 def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[Group | None]:
-    """Return the group of each sample, None for a sample without a group and a repeated ID.
+    """Return the group of each sample, None if it has neither a group nor a repeated ID.
 
     Samples with the same group or the same ID share a group, also by way of other samples: all
     three of `("x", "a")`, `("x", "b")`, `("y", "b")` (ID and group) do.
@@ -48,7 +48,7 @@ def _root(key: _Key, above: dict[_Key, _Key]) -> _Key:
     `above` has the next key on the way to it; a key that represents itself is left out.
     """
     while (parent := above.get(key, key)) != key:
-        above[key] = above.get(parent, parent)  # shorter paths keep many links linear
+        above[key] = above.get(parent, parent)  # shorten the path: many links take linear time
         key = parent
     return key
 

@@ -34,4 +34,4 @@ class Origin(NamedTuple):
 
 
 UNKNOWN = Origin()
-"""The origin of a report whose corpus and list are not known."""
+"""The origin of a report that names none: no corpus, and the list "contexts"."""

@@ -306,7 +306,7 @@ class MemoryPart(Part):
         """Return a digest of the targets of each row; see `Table.target_digests`."""
         columns, kept = self.columns(score), self.kept[score]
         names = _target_names(self.kept_samples)
-        # References of grade 0, and rows without a result, have a name but no target.
+        # Names without a target (references of grade 0, unscored rows) need the slower way.
         is_plain = isinstance(kept, ColumnResults) and not kept.notes and columns.grade is None
         if not is_plain or len(names) != len(columns.first.values):
             return super().target_digests(score)

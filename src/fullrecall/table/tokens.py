@@ -1,4 +1,4 @@
-"""Count the tokens of contexts with another tokenizer."""
+"""Count the tokens of contexts with the user's tokenizer."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
 
 
 def _with_odd(columns: dict[str, Any], samples: IdSamples, default: Default) -> dict[str, Any]:
-    """Return columns with the rows of `samples.odd` inserted, which are stored as objects."""
+    """Return columns in which the rows of `samples.odd` have the values of these samples."""
     if not samples.odd:
         return columns
     order = np.arange(len(samples))

@@ -152,7 +152,7 @@ class ParquetWriter(RowWriter):
         self._count += len(part)
 
     def _wait(self, table: pa.Table, part: Part) -> None:
-        """Keep the table until it is written, with the sums over its rows, which `part` has."""
+        """Keep a table until it is written, and the sums over its rows, which are `part`."""
         self._tables.append(table)
         self._sums.append(SampleSums.of(part, self.methods))
         self._rows += table.num_rows

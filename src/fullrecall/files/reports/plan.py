@@ -60,9 +60,10 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
 
 
 def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) -> Integers:
-    """Return the order with one row for each repeated number; raise `ReportError` if they differ.
+    """Return the order with only one row for each number.
 
-    Rows of an order are indices over all groups, and `row_numbers` has the number of each.
+    Rows of the order are indices over all groups, and `row_numbers` has the number of each. Raises
+    `ReportError` if rows with the same number differ in content.
     """
     same = _repeated(row_numbers[order])
     repeats = np.concatenate([same, [False]]) | np.concatenate([[False], same])
@@ -92,7 +93,7 @@ def _repeated(numbers: Integers) -> NDArray[np.bool_]:
 
 
 def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, str]]:
-    """Yield each row with a digest of its content, but for token usage and seconds.
+    """Yield each row with a digest of its content without token usage and seconds.
 
     `rows` are sorted indices over all groups.
     """

@@ -2,7 +2,7 @@
 
 A report, a store and a batch's column hold these records as JSON. Values that no run can give,
 such as a credit above 1 or a score that does not follow from its findings, raise `ReportError`
-with the field. This module loads pydantic, and is loaded when a record is read or written.
+with the field. This module loads pydantic, so it is imported only to read or write records.
 """
 
 from __future__ import annotations

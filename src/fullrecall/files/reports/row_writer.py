@@ -112,7 +112,7 @@ class RowWriter(ABC):
         # After an error, ignore a failure to write the rest, so that the first error is raised.
         with suppress(OSError) if error is not None else nullcontext():
             try:
-                if not isinstance(error, OSError):  # an `OSError` may leave half a row
+                if not isinstance(error, OSError):  # do not write after half a row
                     self.settle()
                     self.finish()
             finally:

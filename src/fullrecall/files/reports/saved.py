@@ -95,7 +95,7 @@ def _put_in_place(part: Path, path: Path) -> None:
     if not path.is_dir() and not (part.is_dir() and path.exists()):
         part.replace(path)
         return
-    old = temporary_path(path)  # a folder cannot be replaced in one step
+    old = temporary_path(path)  # move the old report away: no step replaces a folder
     path.replace(old)
     try:
         part.replace(path)

@@ -1,4 +1,4 @@
-"""Recognize saved reports. It imports only small modules, so that any reader may use it."""
+"""Recognize saved reports, without the modules that read them, which take longer to import."""
 
 from __future__ import annotations
 
