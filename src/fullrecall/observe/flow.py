@@ -1,15 +1,12 @@
 """Follow documents from step to step: which lists are created, passed on, and replaced.
 
-A list is in use until another list replaces it, or until a step drops it. Six rules decide, each
-in the module that it names:
+Six rules decide. A list is in use until another list replaces it, or until a step drops it.
 
 1. A document is recognized by its object, its ID and text, or its text (`documents`).
 2. A list of documents is in use as soon as a step returns it (`returned`).
-3. A list that is made from a step's input lists, or from lists made inside the step, replaces them
-   (`given` when the step begins, `handing` when it ends).
+3. A list made from a step's input or inner lists replaces these (`given`, `handing`).
 4. A replaced list that is sent to a model is in use again (`prompts`).
-5. The lists of a failed step are unused (`failures`), as are those of a task's earlier attempt if
-   the task stopped midway and was started again.
+5. Lists of failed steps (`failures`) and of a task's attempt that was started again are unused.
 6. The lists in use at the end are the contexts of the call (`record`).
 """
 
@@ -63,8 +60,7 @@ class _DocumentFlow:
     def begin(self, step: Step) -> None:
         """Process the beginning of a step."""
         if step.task is not None:
-            # A task that stopped midway, as to ask a human, starts again: the lists of its earlier
-            # attempt no longer count.
+            # A task that stopped to ask a human starts again, without its earlier attempt's lists.
             if step.task in self._attempts:
                 self.state.resumed.add(step.id)
             for handed in self._attempts.pop(step.task, ()):
@@ -73,8 +69,7 @@ class _DocumentFlow:
         given = GivenLists(self.state, step, scope).lists(self._caller(step)) if step.given else []
         self._opened[step.id] = OpenStep(step, given)
         self.state.stores = self.state.stores or step.stores
-        # A model that is called by a retriever or a reranker does not write the answer, so its
-        # prompt does not count.
+        # A model inside a retriever or a reranker does not write the answer: skip its prompt.
         if step.prompt and not any(over.retrieves for over in self.state.tree.above(step)):
             self.prompts.read(step, scope)
 

@@ -1,7 +1,4 @@
-"""Build the retrieval of one call from its steps.
-
-It has the contexts that were retrieved, those kept at the end, and those that a model read.
-"""
+"""Build the retrieval of one call from its steps: the contexts retrieved, kept, and in a prompt."""
 
 from __future__ import annotations
 
@@ -86,13 +83,9 @@ class Record:
         answering: Hashable | None = None,
         other_tools: Collection[str] = (),
     ) -> None:
-        """Follow the steps.
+        """Follow the steps; `make` is called once for each text of a document.
 
-        - `make`: makes the context of a document; it is called once for each text of a document.
-        - `links_of`: returns the IDs of other documents that a document names.
-        - `answering`: the ID of a step; only the lists from which it answered count. If it is None,
-          the lists in use at the end count.
-        - `other_tools`: the names of tools that retrieve nothing.
+        If `answering` is the ID of a step, only the lists from which it answered count.
         """
         self._tree = tree = Tree(steps, root)
         self._idle = own_words(tree) | {
@@ -339,10 +332,7 @@ class _Calls:
         self._numbers = {call: number for number, call in enumerate(ordered, start=1)}
 
     def of(self, passage: DocumentText) -> tuple[int, float | None]:
-        """Return the number of the first call that returned a document, and when it ended.
-
-        The time is in seconds since the whole call began; None if it is unknown.
-        """
+        """Return the number of the first call that returned a document, and its end in seconds."""
         calls = map(self._call, passage.document.sources)
         first = min(calls, key=lambda call: self._numbers[call.id])
         return self._numbers[first.id], first.seconds

@@ -17,10 +17,7 @@ ITEM = None
 """The path part for any item of a list: positions are left out, so all items have one path."""
 
 ROWS: Path = ("<rows>",)
-"""The path of a call's output that was read as rows (IDs, tuples, mappings).
-
-The rows count as documents only if each of them is a known document.
-"""
+"""The path of a call's output read as rows, such as IDs; they count if all are known documents."""
 
 HITS: Path = ("<hits>",)
 """The path of the search hits in a tool's result; see `tools.hits_in`."""
@@ -50,10 +47,9 @@ copied = DocumentCopy._make
 class DocumentList(NamedTuple):
     """One list of documents at some place in a step's input or output.
 
-    - `certain`: False for bare texts and for rows, which may or may not be documents. Both count if
-      they are known documents; bare texts also if they are the whole output of a call in which
-      nothing was retrieved. Of the texts that a step answers from, the known documents count.
-    - `hits`: whether the documents were found in items that each hold one, such as with a score.
+    `certain` is False for bare texts and rows, which may not be documents: they count if they
+    are known documents, or if bare texts are the whole output of a call that retrieved nothing.
+    `hits` is True if the documents were found in items that hold one each, such as with a score.
     """
 
     path: Path
@@ -80,16 +76,13 @@ class Step:
       returned, both kept alive; empty for plain values, such as a string.
     - `callee`: the called object or tool, by identity or name, if the framework reports it.
     - `task`: the unit of work that this step is an attempt of, if the framework names it.
-    - `closed`: whether its input was made inside its caller or given to its caller, and does not
-      come from an earlier run.
-    - `tries`: whether the steps that it calls are alternatives or attempts; a later success among
-      them then repairs an earlier failure.
+    - `closed`: whether its input was made inside its caller or given to it, not by an earlier run.
+    - `tries`: whether its calls are alternatives or attempts: a later success repairs a failure.
     - `answers`: whether it is known to answer from its input alone.
     - `stores`: whether it cuts texts for a new store, which returns them under new IDs.
     - `group`, `branch`: steps with the same caller and group count as parallel, even if their
       recorded times differ; they are ordered by `branch`, such as "map:key:x" or "000000001".
-    - `reorders`: whether it reorders contexts for the model's attention, so that its order is not a
-      ranking.
+    - `reorders`: whether its order serves the model's attention, and is not a ranking.
     - `labels`: the framework's tags and metadata, by which adapters select steps.
     - `seconds`: when it ended, in seconds since the call began; None if that is unknown.
     """
@@ -128,10 +121,9 @@ class Step:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the step plays no part in the record, as an embedding does.
+        """Whether the step is an ended chain without contents, error, task and special role.
 
-        It is a chain that has ended, without documents, texts, a prompt, an error or a task, and
-        without `tries`, `answers` and `stores`.
+        The roles are `tries`, `answers` and `stores`. An embedding, for example, is empty.
         """
         contents = (self.given, self.returned, self.texts, self.prompt, self.error, self.task)
         plays_a_part = self.kind != "chain" or self.tries or self.answers or self.stores
