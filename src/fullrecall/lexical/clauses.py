@@ -99,9 +99,9 @@ def _with_lead_in(all_parts: list[TextPart]) -> Iterator[str]:
 
 
 def resolved(claims: Sequence[str]) -> list[str]:
-    """Return the claims with initial pronouns replaced by the subject of an earlier claim.
+    """Return the claims with initial pronouns replaced by the last subject that is not a pronoun.
 
-    A dummy "it" is not replaced: "It is raining", "It takes an hour to".
+    An "it" that refers to nothing is not replaced: "It is raining", "It takes an hour to".
     """
     before: list[str] = []  # the words of the last claim that has its own subject
     made = []
@@ -126,7 +126,7 @@ def _own_subject(words: Sequence[str]) -> str:
 
 
 def _with_subject(words: Sequence[str], subject: str) -> list[str]:
-    """Return words with their initial pronoun, but not a dummy "it", replaced by `subject`."""
+    """Return words with an initial pronoun replaced by `subject`, except an "it" for nothing."""
     first = words[0].lower()
     near = {word.strip(",.").lower() for word in words[1:_NEAR_DUMMY]}
     if first in _PERSONAL and (first != "it" or _DUMMY.isdisjoint(near)):
@@ -194,7 +194,7 @@ def _sentence(text: str) -> str:
 
 
 def _clauses(body: str) -> list[str]:
-    """Return the clauses that semicolons, "while" or "whereas" separate; [] if one is no clause."""
+    """Return the clauses that ";", "while" or "whereas" separate; [] if one is not a clause."""
     match = _WHILE.fullmatch(body)
     pieces = [piece for piece in match.groups() if piece] if match else body.split("; ")
     return pieces if all(map(_is_clause, pieces)) else []
@@ -285,7 +285,7 @@ def _joined(body: str) -> list[str]:
 
 
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
-    """Return the joints of a sentence: at each "and", and at the commas of a list that it ends.
+    """Return the joints of a sentence: each "and", and the commas of a list that "and" ends.
 
     A joint is left out if an earlier word may also govern the words after it: a conjunction such as
     "that" or, if the second fact has no subject, any word of `_UNSURE`.
@@ -363,7 +363,7 @@ def _has_own_subject(words: Sequence[str], start: int) -> bool:
 
 
 def _subject(words: Sequence[str], verb: int) -> str:
-    """Return the words before the first verb, without an adverb; "" if they are no mere subject."""
+    """Return the words before the verb, without an adverb; "" if they are more than a subject."""
     subject = words[: verb - words[verb - 1].endswith("ly")]
     bare_words = [word.lower().strip(",") for word in subject]
     is_led = "," in "".join(subject) and bare_words[0] not in _PREPOSITIONS  # "However, his"
@@ -432,7 +432,7 @@ def _kind(word: str) -> str:
 
 
 def _verb_at(words: Sequence[str]) -> int:
-    """Return the index of the first verb, or 0 if there is none."""
+    """Return the index of the first verb after the first word, or 0 if there is none."""
     return next((at for at in range(1, len(words)) if _is_verb(words, at)), 0)
 
 

@@ -1,6 +1,6 @@
 """Find differences between a claim and an English text.
 
-They are opposites, and other words, amounts, items or agents in the place of the claim's.
+A difference is the opposite of a word, or another word, amount, item or agent in the same place.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
 def states_other_word(claim: str, text: str, *, of_names: bool = True) -> bool:
     """Return whether a text has another name where the claim has a name.
 
-    For a claim of up to 15 words that differs in one word only, this may also be another word. Two
-    places correspond if equal words are beside them: "the Basic plan", "the Pro plan". Names are
-    compared only with `of_names`.
+    If a claim of up to 15 words differs in only one word, that word need not be a name. Two places
+    correspond if equal words are beside them: "the Basic plan", "the Pro plan". Names are compared
+    only with `of_names`.
     """
     claimed, stated = read_words(claim)[:_MOST], read_words(text)[: 2 * _MOST]
     found = {word.key for word in stated}
@@ -157,7 +157,8 @@ def _exclude(word: Word, other: Word) -> bool:
 def states_other_amount(claim: str, text: str) -> bool:
     """Return whether a text has another amount than a claim.
 
-    "All" and "none" differ from "some" or "few" in the text, and "many" differs from "few".
+    If the claim says "all", "every" or "none", another amount is "some", "most" or "few"; if it
+    says "many" or "most", it is "few"; if it says "few", it is "many" or "most".
     """
     rest = _NOT_ALL.sub(" some ", text)
     claimed, stated = ({word.written for word in read_words(each)} for each in (claim, rest))

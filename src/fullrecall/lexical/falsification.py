@@ -53,13 +53,13 @@ class _ClaimToEdit(NamedTuple):
 
 
 def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> Iterator[Falsified]:
-    """Yield a false version of each claim for each of its details; `claims` are (claim, contexts).
+    """Yield a false version of each claim for each edit that applies; `claims` have contexts each.
 
     In other languages only numbers are changed, since all other details are found by English forms.
     """
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
-    # Sort names: the order of a set differs between processes, so that a seed would draw other
-    # names.
+    # Sort the names, so that a seed draws the same ones in every process: the order of a set
+    # differs.
     all_names = sorted({name.text for claim, _ in claims for name in names(claim) if name.is_sure})
     for text, contexts in claims:
         claim = _ClaimToEdit(text, contexts, all_names)

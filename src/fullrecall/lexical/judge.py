@@ -90,8 +90,8 @@ def _unmeasured(reason: str) -> Verdict:
 def _may_tell(claim: str, context: str) -> bool:
     """Return whether a context in another language may be about the same thing as the claim.
 
-    It may if both share a number or capitalized word, if the claim has neither, and if only one of
-    them is in Latin script.
+    It may if both share a number or capitalized word, if the claim has no name or number, and if
+    only one of them is in Latin script.
     """
     told = [word for word in read_words(claim) if word.is_number or word.is_capitalised]
     has_own = bool(names(claim)) or any(word.written[0].isdigit() for word in told)

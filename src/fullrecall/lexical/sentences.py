@@ -39,7 +39,7 @@ _CUT = re.compile(  # a sentence that ends in one of these always continues
     r"e\.\s?g|i\.\s?e|p\.\s?ej|p\.\s?ex)\.$"
 )
 _MAY_END = re.compile(r"[.!?\n](?!\Z)")
-"""A mark that may end a sentence before the end of the text; the text must not end in space."""
+"""A mark that may end a sentence before the end of a text without trailing white space."""
 _SINGLE = re.compile(r"[a-zA-Z0-9]++(?:[ ,;:]++[a-zA-Z0-9$(\"]++(?:[-'/][a-zA-Z0-9]++)*+)++[.!?]?")
 """A sentence on one line, with no mark inside that may end a sentence or begin an item."""
 _BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)++)\1")
@@ -262,7 +262,8 @@ def _segments(text: str, whole_text: str) -> Iterator[str]:
 
 def _sentences(text: str, whole_text: str) -> Iterator[str]:
     """Yield the sentences of a paragraph, each with the list marker that it begins with."""
-    # The splitter treats "1." as a sentence, and ends sentences after abbreviations such as "art.".
+    # Join again what the splitter separates: a marker such as "1." from its sentence, and the two
+    # parts of a sentence after an abbreviation such as "art.".
     pending = ""  # a marker that waits for its sentence
     whole = ""  # a sentence that may continue
     for raw in _segments(text, whole_text):

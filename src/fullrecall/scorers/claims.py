@@ -56,7 +56,7 @@ class ClaimRecall(JudgedScorer):
         return judged._replace(note=note)
 
     def _omitted(self, sample: Sample) -> str:
-        """Return a note on the sentences of a reference that are not claims."""
+        """Return a note on the parts of a reference that are no claims, such as headings, or ""."""
         is_split_by_form = self.split == "sentences" or self.judge is None
         if sample.reference_claims is not None or not is_split_by_form:
             return ""

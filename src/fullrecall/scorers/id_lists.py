@@ -1,4 +1,4 @@
-"""Lists of IDs, one for each row, without an object for each."""
+"""Lists of the IDs of many rows, stored together, without an object for each list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ they are read several times.
 
 
 _FEW = 400
-"""The most pairs of a retrieved and a reference ID in a row; beyond it, a dictionary is faster."""
+"""The most pairs of a retrieved and a reference ID in a row that are compared one by one; for more,
+one pass over the retrieved IDs is faster.
+"""
 
 
 class IdLists(NamedTuple):

@@ -154,7 +154,7 @@ class JudgedScorer(FindingScorer):
         return self._findings_of(targets, verdicts, contexts, relation)
 
     def index_of_rank(self, sample: Sample) -> dict[int, int]:
-        """Return the judge's index of the context at each rank."""
+        """Return, for the rank of each context, the index by which the judge cites the context."""
         try:
             contexts = self._contexts(sample)
         except Unmeasured:

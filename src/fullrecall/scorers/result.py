@@ -34,14 +34,14 @@ class Status(StrEnum):
     UNDEFINED = "undefined"
     """The sample has no targets, so its recall is undefined."""
     UNSCORED = "unscored"
-    """No retrieval was observed, a field is missing, or a call failed."""
+    """The sample could not be scored: a field or retrieval is missing, or a call failed, say."""
     UNJUDGED = "unjudged"
     """The sample has no relevance judgment (`judged=False`), so it has no reference."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Method(ValueObject):
-    """How findings were computed: the scorer's name, kind and parameters, and its judge's prompts.
+    """How findings were computed: the scorer's name, kind and parameters, with its judge's name.
 
     `headline` is the measure of the score; it is recall, unless recall does not describe the
     findings. `kind` names the scorer's class ("id_recall"), even if the score has another name; it

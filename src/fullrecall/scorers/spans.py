@@ -306,8 +306,8 @@ def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
 def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
     """Return for each passage the indices of all passages that may be joined with it.
 
-    Two texts may be joined if one contains the first `min_run` characters of the other, or all of
-    an other text that is shorter; two ranges may if they are of one document.
+    Two texts may be joined if one contains the first `min_run` characters of the other (or the
+    whole other, if it is shorter). Two ranges may be joined if they are of one document.
     """
     near: list[set[int]] = [set() for _ in passages]
     of_source: defaultdict[str, set[int]] = defaultdict(set)
@@ -332,7 +332,7 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
 
 
 def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
-    """Return the union of two passages if `second` starts inside `first`, else None."""
+    """Return the union of two passages if `first` contains `second` or its beginning, else None."""
     if first.source is not None and second.source is not None:
         return _joined_places(first, second)
     if first.source is not None or second.source is not None:
@@ -488,7 +488,10 @@ class _Listed(NamedTuple):
 
 
 def _check_comparable(target: tuple[Passage, ...], retrieved: Sequence[Passage]) -> None:
-    """Raise `Unmeasured` if no retrieved context can be compared with the target."""
+    """Raise `Unmeasured` if an alternative of the target cannot be compared.
+
+    It has neither offsets nor text, or contexts were retrieved, but none is comparable with it.
+    """
     for passage in target:
         if passage.source is None and not passage.characters:
             raise Unmeasured(f"the reference context {passage.label!r} has no text to compare")

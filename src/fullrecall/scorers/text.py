@@ -54,8 +54,8 @@ takes up to two seconds to fill them.
 """
 
 _LONG, _PIECE = 1e8, 2e9
-"""The number of cells from which two texts are compared in a separate call, and the cells between
-two pauses.
+"""The most cells of two texts that are compared in one call with others, and the most cells that
+are computed between two pauses.
 """
 
 _CALL = 2e4
@@ -68,7 +68,7 @@ _SLOWNESS: Mapping[str, float | None] = {
     **dict.fromkeys(("partial_token_set_ratio", "partial_token_ratio", "WRatio"), None),
 }
 """The cost of a cell relative to the usual one. None means a third of the shorter text's length,
-since it is compared with every part of the longer one.
+since the shorter text is compared with every part of the longer one.
 """
 
 # A cut-off lets RapidFuzz stop early, but at exactly the threshold rounding could change a
@@ -126,7 +126,7 @@ class BoundedSimilarity:
         return float(self._function(reference, text, score_cutoff=self._cutoff)) / self._best
 
     def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
-        """Return the similarities of each reference to all texts, equal to the values of calls.
+        """Return a row for each reference: its similarities to all texts, as single calls give.
 
         Raises `Unmeasured` for two texts that RapidFuzz would compare for seconds.
         """

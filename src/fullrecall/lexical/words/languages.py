@@ -86,11 +86,11 @@ def judged_language(text: str, around: Sequence[str]) -> str:
 
 
 def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
-    """Return whether a text reads as English.
+    """Return whether at least 55 percent of a text's lower-case words count as English.
 
-    Capitalized words, and particles between them, may be names in any language, so a text of only
-    names, numbers or code passes. A term ("kubectl") counts as English if an English text in
-    `around` has it, or if it is beside an English word in a short text.
+    Frequent English words count, and terms ("kubectl") that an English text in `around` has, or
+    that are beside an English word in a short text. Capitalized words, and particles between them,
+    may be names in any language, so a text of only names, numbers or code is accepted.
     """
     own = _lower_words(text[:_READ])
     listed = set(filter(_is_listed, own))
@@ -126,7 +126,10 @@ def any_function_words() -> Collection[str]:
 
 @remembered(2_000_000)
 def _language_and_signs(text: str) -> tuple[str | None, int]:
-    """Return the language, and the number of words that show it."""
+    """Return a text's language, or None, and the number of function words that show it.
+
+    For a language shown by its script, the number is `_CERTAIN`.
+    """
     if text.isascii():
         return _latin(text)
     letters = list(filter(str.isalpha, text))
@@ -180,7 +183,7 @@ def _latin(text: str) -> tuple[str | None, int]:
 
 @cache
 def _by_sign(field: str) -> Mapping[str, Sequence[str]]:
-    """Return the languages that list each word of a field."""
+    """Return, for each word listed under a field, the codes of the languages that list it."""
     codes_of: dict[str, list[str]] = {}
     for code, entry in languages().items():
         for sign in entry.get(field, "").split():

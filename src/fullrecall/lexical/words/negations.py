@@ -116,6 +116,7 @@ def denying_kind(word: str, language: str) -> DenialKind | None:
     word = word.replace("’", "'")
     if language == "en" and word.endswith("n't"):
         return "plain"
-    # In a French elision or an English possessive, the denial is before the apostrophe.
+    # Look up the part before an apostrophe, too: in a French elision or an English possessive, it
+    # is the denial.
     forms = {word, word.partition("'")[0]}  # n'est, nobody's
     return next((kind for kind in _KINDS if forms & words_of(language, kind)), None)
