@@ -65,10 +65,7 @@ class Context(ValueObject):
         _put_end(self, end)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the given fields as plain values.
-
-        `Context(**fields)` restores an equal context.
-        """
+        """Return the given fields as plain values; `Context(**fields)` restores the context."""
         return {
             name: value
             for name, value in zip(_CONTEXT_FIELDS, _values(self), strict=True)
@@ -93,8 +90,7 @@ _put_text, _put_id, _put_score, _put_metadata, _put_source, _put_start, _put_end
 CONTEXT_KEYS = frozenset(_CONTEXT_FIELDS)
 """The fields of a context."""
 _values = attrgetter(*_CONTEXT_FIELDS)
-# Users call `Context` through a wrapper that explains wrong arguments; contexts that are made in
-# this module skip it, which is faster.
+# Users call `Context` through a wrapper that explains wrong arguments; this module skips it.
 _new: Any = object.__new__
 _fill = Context.__init__
 _CONTEXT_NAMES = {"page_content": "text", "content": "text", "start_index": "start"}

@@ -170,9 +170,8 @@ class Retrieval(ValueObject):
     def named(self, wanted: Collection[str]) -> Retrieval:
         """Return the same record, in which contexts have the wanted IDs of their documents.
 
-        `wanted` are the IDs of references, and the forbidden ones. A context whose document has no
-        wanted ID keeps its own ID. A merged context becomes one context for each wanted ID of its
-        parts.
+        References name the wanted IDs. A context whose document has none keeps its own ID. A merged
+        context becomes one context for each wanted ID of its parts.
         """
         names: dict[str | None, tuple[str, ...]] = {}
         for own_id, other_ids in self.other_ids.items():
@@ -276,10 +275,7 @@ class Retrieval(ValueObject):
 
     @property
     def line(self) -> str:
-        """Return a note on the calls; "" for one ranked list of one call.
-
-        The note is one line, such as "union of 3 calls, 1 failed; 4 of 6 in the prompt".
-        """
+        """A note on the calls, such as "union of 3 calls, 1 failed"; "" for one ranked list."""
         parts = []
         failed = len(failures(self.calls))
         count = len(self.calls)
@@ -417,10 +413,7 @@ def _one_each(
     contexts: tuple[Context, ...] | None,
     check: Callable[[Any, str], Any],
 ) -> tuple[Any, ...] | None:
-    """Return one checked value for each context, or None for None.
-
-    A value that all contexts share is checked once.
-    """
+    """Return a checked value for each context, or None for None; check a shared value once."""
     if values is None:
         return None
     listed = as_list(values, ordered=True)

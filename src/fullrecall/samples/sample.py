@@ -156,10 +156,7 @@ class Sample(ValueObject):
             values["single_ids"] = values.pop("reference_context_ids")
 
     def _unite(self) -> None:
-        """Merge the contexts, their IDs, and the record of their retrieval.
-
-        Raises `InputError` if they contradict each other.
-        """
+        """Merge contexts, IDs and the record; raise `InputError` if they contradict each other."""
         values, contexts = self.__dict__, self.retrieved_contexts
         if contexts is not None and self.retrieved_context_ids is not None:
             contexts = _identified(contexts, self.retrieved_context_ids)
@@ -185,10 +182,7 @@ class Sample(ValueObject):
             values["retrieved_context_ids"] = tuple([context.id for context in contexts])
 
     def _check_forbidden(self) -> None:
-        """Replace superseded reference IDs by their successors.
-
-        Raises `InputError` for a reference that is forbidden.
-        """
+        """Replace superseded reference IDs; raise `InputError` for a forbidden reference."""
         references = [context for group in self.reference_contexts or () for context in group]
         contradicting = [text for text in self.forbidden_contexts or () if text in references]
         if contradicting:
@@ -335,8 +329,7 @@ class Sample(ValueObject):
         """The retrieved contexts, even if only their IDs are known; None if unknown."""
         if self.retrieved_contexts is not None or self.retrieved_context_ids is None:
             return self.retrieved_contexts
-        # A context without an ID becomes one with an empty text, so that later contexts keep their
-        # ranks.
+        # A context without an ID becomes one with an empty text, so that later ranks stay the same.
         return [Context(id=name) if name else Context("") for name in self.retrieved_context_ids]
 
     @property
