@@ -88,8 +88,7 @@ class Sample(ValueObject):
     single_ids: ClassVar[SingleIds | None] = None  # each instance sets its own value
     """The reference IDs without any-of groups; None if there are groups or no references."""
 
-    # Type checkers need a parameter for each field; at run time, names of other tools are accepted
-    # too.
+    # Type checkers need a parameter for each field; at run time, other tools' names are valid too.
     if TYPE_CHECKING:
 
         def __init__(
@@ -214,8 +213,7 @@ class Sample(ValueObject):
         If the retrieval has a `response`, the sample gets it. Raises `InputError` for items that
         are not contexts.
         """
-        # Copy without `__init__`: everything but the retrieval is checked already, and this runs
-        # for each question.
+        # Copy without `__init__`, for speed: everything but the retrieval is checked already.
         sample = object.__new__(Sample)
         values = sample.__dict__
         values.update((name, own) for name, own in vars(self).items() if name not in _RETRIEVED)
