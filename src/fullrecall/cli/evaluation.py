@@ -382,7 +382,7 @@ def _write(report: Report, totals: Summary, parts: Sequence[Slices]) -> None:
 
 
 def _previews(files: Sequence[FileSamples], first: Sample) -> Iterator[str]:
-    """Yield how the first file's columns were read, if their names differ from the fields'."""
+    """Yield a line on how the first file was read, unless each column has the name of a field."""
     plan = files[0].plan if files else None
     if plan is not None and not plan.is_plain:
         from fullrecall.cli.reading import preview
@@ -391,7 +391,7 @@ def _previews(files: Sequence[FileSamples], first: Sample) -> Iterator[str]:
 
 
 def _notes(report: Report, joined: Joined | None) -> Iterator[str]:
-    """Yield how many samples were left out, and the cost of the run."""
+    """Yield sentences on the samples that were left out, and on the cost of the run."""
     if joined is not None and joined.left_out:
         unasked = f", {joined.unasked:,} of them without a question" if joined.unasked else ""
         yield f"Left out, since no reference fits: {counted(joined.left_out, 'sample')}{unasked}."

@@ -42,7 +42,7 @@ def scored(
         stopped = error
         report.stopped = ending(error)
         partial_report = getattr(error, "report", None)
-        if partial_report is not None:  # a report without rows is false, but has the cost
+        if partial_report is not None:  # true also for a report without rows
             report = partial_report
     return report, stopped
 

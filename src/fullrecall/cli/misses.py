@@ -1,4 +1,4 @@
-"""Below a summary: the means of slices, and missed targets by sample."""
+"""The lines below a summary: the means of slices, and the missed targets of each sample."""
 
 from __future__ import annotations
 

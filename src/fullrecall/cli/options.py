@@ -81,7 +81,7 @@ def _module(source: str) -> ModuleType:
 Read = TypeVar("Read")
 
 _OWN = re.compile(r"\s*(\S+?:[^\W\d]\w*)")
-"""A user's own measure, by its module or file and its name."""
+"""The address of a user's own measure: its module or file, and its name."""
 
 
 def within(least: int, most: float = inf) -> Callable[[float | None], float | None]:
@@ -110,7 +110,7 @@ def read_share(text: str) -> float:
 
 
 def read_cuts(text: str) -> tuple[Cut, ...]:
-    """Read one k or several, such as `5` or `1,5,3calls`: each once.
+    """Read one k or several, such as `5` or `1,5,3calls`, without duplicates.
 
     Numbers of contexts come first, ascending, then budgets.
     """

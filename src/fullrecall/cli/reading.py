@@ -67,7 +67,7 @@ def read(
 
 
 def _shown(sample: Sample | None) -> Iterator[str]:
-    """Yield the lines that show a sample; none for None."""
+    """Yield the lines that show a sample; no line if it is None."""
     if sample is not None:
         yield "\nThe first sample:"
         for name, value in sample.to_dict().items():

@@ -150,7 +150,7 @@ def compare(
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """Return distinct names for reports: their files' names, or numbers with their paths."""
+    """Return distinct names for reports: their files' names; if two are equal, numbered paths."""
     names = [path.stem for path in paths]
     if len(set(names)) == len(names):
         return names

@@ -116,7 +116,7 @@ def fields_of(texts: Sequence[str] | None) -> dict[str, str | None]:
 
 
 def corpus_of(path: Path | None) -> Iterable[Context] | None:
-    """Return the contexts in a file, or a folder's documents, each with its ID; None for None."""
+    """Return a file's contexts, or a folder's documents with their IDs; None without a path."""
     if path is None or not path.is_dir():
         return None if path is None else datasets.read_contexts(path)
     return [Context(each.text, id=each.id) for each in datasets.documents_of(path)]

@@ -31,7 +31,7 @@ _WORD = re.compile(r"\w+")
 _PRINTED = re.compile(r"\S+")
 _ELLIPSIS = re.compile(r"\[(?:…|\.{3})\]|\((?:…|\.{3})\)|…|\.{3,}+")
 _QUOTES = "\"'\u2018\u2019\u201c\u201d«»„"
-# Footnote marks and list numbers: pages have them, and models omit them from quotes.
+# Ignore footnote marks and list numbers, which pages have and models omit from quotes.
 _FOOTNOTE = re.compile(
     r"(?<=[\w.,;:!?)\"'”’])\s?\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]|[\u00b9\u00b2\u00b3\u2070-\u2079†‡]+"  # noqa: RUF001, E501
 )
@@ -93,7 +93,7 @@ class Folded:
 
 
 def _folded_word(word: str) -> str:
-    """Return a word folded character by character, so that each has its offset."""
+    """Return a word folded character by character, so that `Folded` can find each one's offset."""
     return word.lower() if word.isascii() else "".join(map(_folded_character, word))
 
 
@@ -130,7 +130,7 @@ def locate(quote: str, context: str | Folded) -> Location | None:
 
 
 def locate_parts(quote: str, context: str | Folded) -> tuple[Location, ...]:
-    """Return the location of each part of `quote` between ellipses, as `locate` finds them.
+    """Return the location of each part of `quote` between ellipses, by the rules of `locate`.
 
     Returns an empty tuple if a part is missing.
     """
@@ -157,7 +157,7 @@ def _folded_quote(quote: str) -> Folded:
 
 
 def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
-    """Yield each verbatim match of `quote`, as `locate` finds them."""
+    """Yield the location of each verbatim match of `quote`, by the rules of `locate`."""
     quoted = _folded_quote(quote).text
     if not quoted or not _says_enough(quote, quoted, folded.text):
         return
@@ -202,6 +202,6 @@ def _is_whole_words(text: str, start: int, end: int) -> bool:
     return not (_CUTS_BEFORE.match(text, start) or _CUTS_AFTER.match(text, end))
 
 
-# Example: 12 does not occur in 12,345, and 5 does not occur in 1.5.
+# A number must be whole: 12 does not occur in 12,345, and 5 does not occur in 1.5.
 _CUTS_BEFORE = re.compile(r"(?<=[a-zA-Z0-9])(?=[a-zA-Z0-9])|(?<=\d[.,:/])(?=\d)")
 _CUTS_AFTER = re.compile(r"(?<=[a-zA-Z0-9])(?=[a-zA-Z0-9])|(?<=\d)(?=[.,:/]\d)")

@@ -29,9 +29,10 @@ chance.
 
 @dataclass(frozen=True)
 class Matter:
-    """One request: its targets and contexts (`window`) by number, and the function that words it.
+    """The content of one request: numbered `targets`, and numbered contexts as `window`.
 
-    With the aim "context", the targets are contexts, and each verdict may cite only its own. A
+    `request` returns the request to the model from some of the targets and the window. With the
+    aim "context", the targets are contexts, and each verdict may cite only its own context. A
     request without contexts has verdicts without citations.
     """
 

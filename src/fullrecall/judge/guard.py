@@ -37,7 +37,7 @@ _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context that are searched for a sentence to copy
 _INEXACT = re.compile(r"\b(?:about|above|around|below|least|most|nearly|over|than|to|under) $")
-"""Words before a number after which a claim with another number may be true, too."""
+"""Words before a number, such as "over": with another number, the claim may be true, too."""
 _DIGITS = re.compile(r"\d[\d.,]*")
 _SYLLABLES = "bel dor fen gar hul kav lem mir nos pel rud sav tol ven wis zem".split()
 
@@ -63,7 +63,7 @@ class Guard:
 
     @cached_property
     def _with_canaries(self) -> Exchange:
-        """The exchange with room for canaries in a request; most samples never need it."""
+        """The exchange with room for canaries, made on demand since most samples need none."""
         room = self._size + _most_altered(self._size) + _COPIES
         return replace(self._exchange, claims_per_call=room)
 
@@ -116,7 +116,7 @@ class Guard:
         # Use the texts as the seed, so that the request is always the same, and a store can answer
         # it.
         seed = json.dumps([*own, *window.values()])
-        chance = random.Random(seed)  # noqa: S311 - the same each time
+        chance = random.Random(seed)  # noqa: S311 - repeatable, no secret
         altered, copies = _canaries(own, list(window.values()), self._matter.aim, chance)
         texts = [*own, *altered, *copies]
         shuffled_numbers = list(range(1, len(texts) + 1))
@@ -197,8 +197,8 @@ def _altered(targets: Sequence[str], all_text: str, chance: random.Random) -> tu
         claim: frozenset(key for name in language().names(claim) for key in name.keys)
         for claim in claims
     }
-    # Claims altered at random would often miss the topic of an instruction, which would then
-    # succeed in 11% of cases.
+    # Choose altered claims by their names: claims chosen at random would often miss the topic of an
+    # instruction, which would then succeed in 11% of cases.
     changed = [_changed(claim, all_text, named, chance) for claim in claims[:_MOST_CHANGED]]
     changed = sorted((each for each in changed if each.text), key=lambda each: not each.has_number)
     chosen: list[_AlteredClaim] = []

@@ -55,7 +55,7 @@ class LLMJudge(Exchange, FactByFact):
       which are judged separately.
 
     If the model denies a claim that a context states word for word, it is asked again about each
-    such context. `Verdict.contested` names the contexts left out and the claims judged again.
+    such context. `Verdict.contested` reports contexts left out and a claim judged again.
     """
 
     guard: GuardMode = "hints"

@@ -42,9 +42,9 @@ class Prompts:
     Replace any of them, with a new `version`, to reword or translate. The example answer contains
     no verdict, so a model that repeats it gives none.
 
-    Fields in braces are filled in: `{items}`, `{item}`, `{bears}`, `{whole}` and `{opposite}` by
-    relation in `attribute`, `{purpose}` in `relevance`, `{problems}` and `{items}` in `again`. All
-    other braces must be doubled. The answer's JSON form must stay as it is.
+    Fields in braces are filled in: `{items}`, `{item}`, `{bears}`, `{whole}` and `{opposite}`, for
+    claims or for questions, in `attribute`, `{purpose}` in `relevance`, `{problems}` and `{items}`
+    in `again`. All other braces in these must be doubled. The JSON form of the answer must stay.
     """
 
     version: str = VERSION
@@ -109,7 +109,7 @@ class Prompts:
     def asked_again(
         self, request: ChatRequest, problems: Mapping[int, str], *, items: str
     ) -> ChatRequest:
-        """Return a request with the problems of the last answer to it, by number.
+        """Return a request again, with the problems of the last answer to it by target number.
 
         The problems come after the contexts, which a provider may have cached, and before the
         targets.
@@ -128,7 +128,7 @@ class Prompts:
         return _request(self.verify, user, "verdicts")
 
     def split(self, text: str, *, kind: SplitKind, question: str | None = None) -> ChatRequest:
-        """Return the request to split a text, which answers `question`."""
+        """Return the request to split a question, or a text that answers `question`."""
         system: str = getattr(self, f"split_{kind}")
         question_line = f"question: {quoted(question)}\n" if question and kind == "claims" else ""
         return _request(system, f"{question_line}text: {quoted(text)}", "items")

@@ -44,7 +44,7 @@ spare characters take 35 ms.
 _SPARE = 500_000
 """Characters that may be read in addition, since a short reply may have many brackets."""
 _ATTEMPT = 1_000
-"""The fixed cost of an attempt, in characters that could be read in the same time."""
+"""The fixed cost of each attempt to read a value, in characters that take the same time."""
 _NESTED = 100_000
 """The cost, in characters, of an attempt that fails because of too deep nesting."""
 _PLACEHOLDERS = ("…", "...")
@@ -166,7 +166,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
     Values inside another value are not yielded. The time is linear in the length of any text: all
     attempts share a budget of a few readings of the whole text.
     """
-    # Most replies are one object.
+    # Read the whole reply first: most replies are one object.
     with suppress(ValueError, RecursionError):
         value, end = _DECODER.raw_decode(text)
         if isinstance(value, (dict, list)) and not text[end:].strip():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fullrecall._util.counts import counted
 
 MOST = 4
-"""The default number of times that a request is sent again."""
+"""The default of `Retries.most`: how often a request is sent again, at most."""
 
 
 class Usage(NamedTuple):
@@ -55,7 +55,7 @@ class Spent:
         return self.prompt_tokens + self.completion_tokens
 
     def note(self, adjustments: Iterable[str]) -> None:
-        """Note the differences between a model's requests and its options, each once."""
+        """Add a model's sentences on rejected fields to `adjusted`, each once."""
         self.adjusted = tuple(dict.fromkeys((*self.adjusted, *adjustments)))
 
     def to_dict(self) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def _misfit(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
 
 
 def _unclear(letters_of: Mapping[int, str], number: int, answer: _Answer) -> str:
-    """Return the problem of a verdict that repeats too little to tell its target, or ""."""
+    """Return the problem of a verdict that repeats too little to tell its target from others."""
     if len(letters_of) == 1:
         return ""
     echoed, own = answer.echoed, letters_of[number]

@@ -238,7 +238,7 @@ SCORER_CHECKS: tuple[Callable[[ScorerFactory], None], ...] = (
 
 
 def _measures() -> Iterator[Measure]:
-    """Yield each measure of targets but counts and `Judged`, over all contexts and at each k."""
+    """Yield each measure of targets except counts and `Judged`, over all contexts and at each k."""
     for measure in MEASURES.values():
         if not (measure.of_sample or measure.is_count or measure == Judged):
             yield measure

@@ -64,7 +64,7 @@ class Failure(StrEnum):
     def is_final(self) -> bool:
         """Whether it is useless to send the model the same words again.
 
-        Connection failures are final here, because the driver has retried them by then.
+        Connection failures are final here, because they have already been retried.
         """
         return self not in (Failure.EMPTY, Failure.CUT_OFF)
 
@@ -86,7 +86,7 @@ _REFUSED = frozenset(
     "content_filter refusal safety recitation blocklist prohibited_content spii".split()
 )
 _ENDED = frozenset("stop end_turn stop_sequence eos tool_calls tool_use function_call".split())
-"""Finish reasons of complete replies, in lower case; those of cut off and refused are above."""
+"""Finish reasons of complete replies, in lower case; above are those of other replies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ class OpenAIChatModel(RemoteModel):
     - `options`: more fields of the request, such as `max_tokens` or `seed`, and the client's own
       `extra_headers` and `extra_query`. A field that the endpoint rejects by name (`temperature`,
       `response_format`, …) is left out from then on; a rejected `max_tokens` is first sent as
-      `max_completion_tokens`. `adjustments` reports it. A request that is rejected without naming a
-      field, or that fails because of the schema's grammar, is sent again without the schema.
+      `max_completion_tokens`. `adjustments` reports these. A request that is rejected without
+      naming a field, or that fails because of the schema's grammar, is sent again without the
+      schema.
     - `timeout`: seconds for one request, from the first byte sent to the last byte read. The
       client's own retries are off: fullrecall retries and counts the requests.
 
@@ -79,7 +80,7 @@ def _text(choice: Any) -> str:
     """Return the answer of a choice, from any field of its message."""
     message = choice["message"]
     content = message.get("content") or ""
-    # An answer may have several parts, such as thoughts or images.
+    # Join only the texts: an answer may also have parts such as thoughts or images.
     if isinstance(content, list):
         content = "".join(part["text"] for part in content if part.get("type", "text") == "text")
     if content.strip():

@@ -83,7 +83,7 @@ _in_texts: tuple[str, ...] = ()  # the secrets that are not ordinary words
 
 
 def hide(*secrets: str | None) -> None:
-    """Remove these secrets from all later texts, in every form."""
+    """Remove these secrets from all later texts, in each of the forms of `_forms`."""
     global _secrets, _in_texts  # noqa: PLW0603 - one process has one set of secrets
 
     stripped = [secret.strip() for secret in secrets if secret]
@@ -167,7 +167,7 @@ def hide_url(url: str) -> None:
 
 
 def _hide_unless_word(value: str, name: str) -> None:
-    """Hide a value; without a value, hide the name, which may then be the secret."""
+    """Hide a value; without a value, hide the name, unless it may be an ordinary word."""
     if value or not _WORD.fullmatch(name):
         hide(unquote(value or name), value or name)
 

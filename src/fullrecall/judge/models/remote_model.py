@@ -254,9 +254,10 @@ class RemoteModel(ABC):
         return Completion("", failure=Failure.MALFORMED, detail=detail)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without connections and secrets; workers read secrets from variables.
+        """Return the state without connections and secrets, for a copy in a worker.
 
-        Raises `ParameterError` for a field with secrets that no environment variable sets.
+        The worker reads secrets from environment variables. Raises `ParameterError` for a field
+        with secrets that no environment variable sets.
         """
         state = {**self.__dict__, "_portal": None, "_clients": None}
         for name, variable in _FROM_ENVIRONMENT.items():

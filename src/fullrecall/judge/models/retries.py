@@ -14,9 +14,9 @@ from fullrecall.judge.models.failures import shortened
 from fullrecall.judge.usage import MOST
 
 MOST_CHARACTERS = 200_000
-"""The most characters of a reply that are read. Twenty verdicts with their quotes, after long
-thoughts, take a quarter of it. Reading takes linear time, so this limits how long it blocks an
-event loop.
+"""The most characters of a reply; a longer one is a failure. Twenty verdicts with their quotes,
+after long thoughts, have a quarter as many. Reading takes linear time, so this limits how long it
+blocks an event loop.
 """
 
 _AFTER_TIMEOUT = 1
@@ -123,6 +123,6 @@ class Retries:
             return None
         if completion.wait is not None:
             return completion.wait + uniform(0.0, self.first_wait / 2)  # noqa: S311 - no secret
-        # 2.0 ** 1024 would raise OverflowError.
+        # Limit the exponent: 2.0 ** 1024 would raise OverflowError.
         growing = self.first_wait * 2.0 ** min(sent - 1, 60)
         return min(growing, self.longest_wait) * uniform(0.5, 1.0)  # noqa: S311 - as above
