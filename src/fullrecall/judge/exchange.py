@@ -22,9 +22,7 @@ _BOUNDARIES = (re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?。！？])\s+|\n"),
 """The places at which a long context is cut: a paragraph, else a sentence, else a word."""
 
 _TELLS = 3
-"""The fewest words of a quote that identify its context; shorter quotes also occur elsewhere by
-chance.
-"""
+"""The fewest words of a quote that identify its context; a shorter one may occur in others."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +44,7 @@ class Matter:
         return Quotes({number - 1: text for number, text in self.window.items()})
 
     def proves(self, number: int, verdict: Verdict) -> bool:
-        """Return whether a verdict is verified by a quote.
-
-        If it needs its quotes `together`, each of them must be verified.
-        """
+        """Return whether a quote verifies a verdict; with `together`, whether each of them does."""
         return self._quotes.prove(verdict, self.targets[number], self.aim)
 
     def read(self, completion: Completion, numbers: Sequence[int]) -> dict[int, Verdict]:

@@ -31,8 +31,7 @@ class Ask(NamedTuple):
 
 Flow: TypeAlias = Generator[Sequence[Ask], Sequence[Completion], T]
 """Scoring logic without I/O: it yields batches of requests and receives completions in order.
-
-A judge without a model never yields.
+The flow of a judge without a model never yields.
 """
 
 VerdictLabel: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]

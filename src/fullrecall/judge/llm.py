@@ -45,7 +45,6 @@ class LLMJudge(Exchange, FactByFact):
       Raises `ParameterError` if the model's temperature is 0, since all samples would be the same.
     - `requote`: asks once more for a quote that is not verified. Scorers with `require_evidence`
       set it themselves.
-
     - `verify`: how quotes are checked. "rules" compares each quote with its claim by rules. "model"
       sends one more request for each sample, which shows each credited claim with its quote and no
       context.

@@ -38,10 +38,7 @@ class Quotes:
         return language().objection(target, self.contexts[citation.context], parts, aim, beside)
 
     def prove(self, verdict: Verdict, target: str, aim: Aim) -> bool:
-        """Return whether a verdict is verified by a quote.
-
-        If it needs its quotes `together`, each of them must be verified.
-        """
+        """Return whether a quote verifies a verdict; with `together`, whether each of them does."""
         are_verified = [
             not self.objection(citation, verdict, target, aim) for citation in verdict.citations
         ]

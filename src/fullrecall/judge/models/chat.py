@@ -31,10 +31,7 @@ class ChatRequest:
 
 
 class Failure(StrEnum):
-    """The reason why a completion has no answer.
-
-    A failure of the model or of the connection to it.
-    """
+    """The reason why a completion has no answer: a failure of the model or of the connection."""
 
     REFUSED = "the model refused"
     EMPTY = "the model's reply was empty"
@@ -151,10 +148,7 @@ class ChatModel(Protocol):
 
     @property
     def name(self) -> str:
-        """The model and its parameters.
-
-        Two models with the same name must give the same answers.
-        """
+        """The model and its parameters; models with the same name must give the same answers."""
         ...
 
     def complete(self, request: ChatRequest) -> Completion:
