@@ -88,7 +88,8 @@ class _Guess(ReferencesPlan):
         for field, alternatives in paths.items():
             for path in alternatives.split(" | "):
                 own = path_of_field(field, path)
-                is_given = path in self.given.fields.values()  # by the user, for another field
+                # The user may have given this path to another field.
+                is_given = path in self.given.fields.values()
                 if not is_given and any(has_value(own.value(row)) for row in self.rows[:HEAD]):
                     self.put(field, path)
                     break

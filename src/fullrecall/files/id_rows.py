@@ -1,4 +1,4 @@
-"""Read rows that have only IDs as columns, without making a sample for each row."""
+"""Score rows that have only IDs column by column, without making a sample for each row."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ class _GuessedFields:
                     break
 
     def unread(self) -> Iterator[Doubt]:
-        """Doubt references that are not named like references if an unused column is."""
+        """Doubt references whose column has no name for references, if an unused column has one."""
         gold = [
             each.path
             for each in self.leaves
@@ -284,7 +284,7 @@ class _GuessedFields:
                 yield Doubt(field, why, (path, *rivals))
 
     def short_texts(self) -> Iterator[Doubt]:
-        """Doubt reference texts that are not named like documents if an unused column is."""
+        """Doubt reference texts whose column has no name for documents, if another one has."""
         named = usual.DOCUMENTS | usual.TEXT_WORDS
         passages = [
             each.path
@@ -367,7 +367,10 @@ def _leaves(columns: Iterable[ColumnValues], deepest: int = 4) -> Iterator[Colum
 
 
 def _is_same_series(own: set[str], other: set[str]) -> bool:
-    """Return whether `other` shares half of its IDs (at least two), or both are one series."""
+    """Return whether two sets have one kind of IDs.
+
+    They have if `own` has half of the IDs in `other`, at least two, or if all are of one series.
+    """
     shared = len(own & other)
     is_shared = shared > 1 and shared >= len(other) / 2
     return is_shared or (len(other) > 1 and are_numbered([*own, *other]))

@@ -80,7 +80,7 @@ class PartialPlan:
         return set(self.fields.values())
 
     def free(self) -> list[ColumnValues]:
-        """Return the columns that no field uses, including those of keys."""
+        """Return the columns that no field uses, including the columns of keys."""
         taken = self.taken()
         columns = [*self.columns.values(), *self.parts]
         return [column for column in columns if column.path not in taken]

@@ -45,7 +45,7 @@ class Condition:
 
     @property
     def taken(self) -> frozenset[str]:
-        """The columns that do not become metadata; a column compared with a text does."""
+        """The condition's columns, unless it compares a text: these also become metadata."""
         return self.columns if self.pattern is None else frozenset()
 
     def value(self, row: object) -> Any:
@@ -88,7 +88,7 @@ class Each:
 
 @dataclass(frozen=True)
 class ListOf:
-    """`[a, b]`: the values of several columns as one list; the items of a list are added singly."""
+    """`[a, b]`: the values of several columns as one list, joined with the lists among them."""
 
     paths: tuple[RowPath, ...]
 

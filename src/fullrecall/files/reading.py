@@ -123,9 +123,8 @@ def plan_of(
     """Return the plan by which `read` reads a file, guessed from its columns.
 
     The plan prints as a call of `read`. `plan.certain` says whether `read` follows it; if not,
-    `plan.doubts` are the fields whose paths the columns do not determine. `rows`, `fields` and
-    `format` are those of `read`; the other paths are guessed. Raises `InputError` for a file that
-    has no rows.
+    `plan.doubts` are the fields whose paths the columns do not determine. The options are those of
+    `read`; the other paths are guessed. Raises `InputError` for a file that has no rows.
     """
     return planned_head(path, rows=rows, fields=fields, format=format)[0]
 
@@ -189,10 +188,7 @@ def _samples(
     *,
     together: bool,
 ) -> Iterator[Any]:
-    """Yield the samples of rows or of spans, in chunks if `together`.
-
-    Raises `ParameterError` for options of samples with spans, or of spans with samples.
-    """
+    """Yield the samples of rows or of spans, in chunks if `together`."""
     with closing(rows):
         first = next(rows, None)
         if first is None:

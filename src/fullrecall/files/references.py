@@ -49,7 +49,7 @@ class ReferencesPlan(PartialPlan):
     def _contexts(self) -> list[ColumnValues]:
         """Use `context` and `contexts` as references or retrieved contexts; return these columns.
 
-        If either may be both, note a doubt. A `contexts` that is clearly retrieved is not returned.
+        If it is unclear which they are, note a doubt. `contexts` is returned only if it is unclear.
         """
         names = {snake(name) for name in self.names}
         answer = self.fields.get("reference", "outputs.answer")

@@ -119,7 +119,7 @@ class PlannedRows:
         kinds = set(map(type, rows))
         if self._id_key is not None or kinds not in ({dict}, {FrameRow}):
             return None
-        # All rows of a frame have the same columns.
+        # All rows of a frame have the same columns: look at one.
         firsts = {tuple(row): row for row in (rows[:1] if kinds == {FrameRow} else reversed(rows))}
         try:
             plan, *others = [self._plan_of(self._values(row)) for row in firsts.values()]

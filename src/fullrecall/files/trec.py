@@ -142,7 +142,7 @@ class _RunLines:
                 score = _number(fields[4]) if len(fields) == len(_RUN) else nan
                 if isnan(score):
                     raise _unreadable(text, _RUN, self._path, number)
-                # The same documents occur in many queries: intern their IDs.
+                # The same documents occur in many queries: intern their IDs to save memory.
                 scored.append((score, sys.intern(fields[2])))
         return scored
 
@@ -245,7 +245,7 @@ def _joined(
 def _ranked(scored: ScoredDocuments, ties: Ties) -> dict[str, Any]:
     """Return two fields of a sample: IDs by descending score, and the ranks of ties as metadata."""
     if ties == "trec":
-        # trec_eval stores scores in single precision.
+        # Compare scores in single precision, in which trec_eval stores them.
         singles = array("f", [score for score, _ in scored])
         names = [name for _, name in scored]
         ordered = sorted(zip(singles, names, strict=True), reverse=True)

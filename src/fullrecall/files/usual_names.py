@@ -187,7 +187,7 @@ def _english() -> dict[str, str]:
 
 
 def _bare(text: str) -> str:
-    """Remove the accents of a text if it is then ASCII; otherwise normalize it by NFKC."""
+    """Return a text without its accents if it is then ASCII, else normalized by NFKC."""
     plain = "".join(mark for mark in normalize("NFKD", text) if not combining(mark))
     return plain if plain.isascii() else normalize("NFKC", text)
 
