@@ -198,8 +198,7 @@ def _parts(text: str, size: int) -> list[str]:
     """Cut a text into windows, each at the best boundary in its second half."""
     parts = []
     while len(text) > size:
-        # Search boundaries from the middle on, so that every window is at least half full, and each
-        # letter is read about once.
+        # Search from the middle on: windows are then half full, and letters are read about once.
         ends = (
             [match.end() for match in boundary.finditer(text, size // 2, size)]
             for boundary in _BOUNDARIES

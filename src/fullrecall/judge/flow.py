@@ -154,8 +154,7 @@ def _limited_answer() -> Completer:
         if ask.known is not None:
             return ask.known
         for sent in count(1):
-            # Leave the slot free during the wait: a pause of one endpoint must not delay other
-            # requests.
+            # Leave the slot free during the wait, so that a pause of one endpoint delays no other.
             async with slots:
                 try:
                     completion = sound(await ask.model.acomplete(ask.request))

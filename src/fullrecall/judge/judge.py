@@ -35,8 +35,8 @@ The flow of a judge without a model never yields.
 """
 
 VerdictLabel: TypeAlias = Literal["supported", "partial", "not_supported", "contradicted"]
-"""The decision of a judge. Only "supported" and "partial" can earn credit. "contradicted" means
-that the contexts state the opposite, which needs another fix than a claim that no context states.
+"""The decision of a judge. "contradicted" means that the contexts state the opposite, which needs
+another fix than a claim that no context states. Only "supported" and "partial" can earn credit.
 """
 
 LABELS: tuple[VerdictLabel, ...] = get_args(VerdictLabel)
@@ -93,8 +93,7 @@ class Verdict(NoTruth):
 def compound(facts: Sequence[Verdict]) -> Verdict:
     """Return the verdict on a claim from the verdicts on its facts.
 
-    The claim is supported if all facts are, partial if some are at least in part, not supported
-    otherwise. Its label is None if a fact has no label.
+    It is supported if all facts are, partial if any fact `helps`, undecided if one has no label.
     """
     problem = next((fact.problem for fact in facts if fact.label is None), None)
     if problem is not None:

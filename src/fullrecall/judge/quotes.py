@@ -15,8 +15,7 @@ class Quotes:
     def __init__(self, contexts: Mapping[int, str]) -> None:
         self.contexts = contexts
         self._folded: dict[int, Folded] = {}
-        # Keep locations, since several rules and the scorer need those of the same quote: locating
-        # it each time blocked an event loop.
+        # Keep locations, which several rules need: finding them each time blocked an event loop.
         self._located: dict[Citation, tuple[Location, ...]] = {}
 
     def located(self, citation: Citation) -> tuple[Location, ...]:
