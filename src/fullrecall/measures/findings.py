@@ -48,10 +48,7 @@ class Evidence(NamedTuple):
 
 
 class CreditStep(NamedTuple):
-    """A rise of a target's credit.
-
-    From this 1-based `rank` on, the credit is `credit`, in (0, 1].
-    """
+    """A rise of a target's credit: from the 1-based `rank` on, it is `credit`, in (0, 1]."""
 
     rank: int
     credit: float

@@ -244,8 +244,7 @@ class FoundColumns:
         """The distinct positions of each row that support any target, ascending."""
         support = self.supporting
         rows = np.repeat(self.row_of_target, support.counts)
-        # Encode each row and position as one number, because NumPy sorts pairs slowly, with a call
-        # for each comparison.
+        # Encode each row and position as one number, because NumPy sorts pairs slowly.
         width = int(support.values.max(initial=0)) + 1
         keys = distinct(rows * width + support.values)
         rows, positions = keys // width, keys % width
@@ -270,10 +269,7 @@ class FoundColumns:
 
     @cached_property
     def lists(self) -> Integers:
-        """The number of lists merged in each row, at least 1.
-
-        This is the largest number of contexts that share a rank.
-        """
+        """The number of lists merged in each row: the most contexts that share a rank, or 1."""
         if self.ranks is None:
             return np.ones(len(self), np.int64)
         rows, ranks = self.ranks.rows, self.ranks.values
@@ -345,10 +341,7 @@ class FoundColumns:
         return ranks
 
     def placed(self, row: int, findings: Findings) -> list[Finding]:
-        """Return a row's findings with steps and ranks replaced by positions of these columns.
-
-        Their evidence is left out.
-        """
+        """Return a row's findings with these columns' steps and positions, and no evidence."""
         start = int(self.first.offsets[row])
         return [
             finding._replace(
@@ -366,10 +359,7 @@ class FoundColumns:
         return shares.clip(max=1.0)
 
     def counted(self, k: int | None, count: Callable[[int, int], float]) -> Floats:
-        """Return `count(row, contexts)` for each row with a target, 0 for the other rows.
-
-        `contexts` is the number of the row's contexts within the first `k` ranks.
-        """
+        """Return `count(row, contexts within k)` for each row with a target, 0 for other rows."""
         values, contexts = np.zeros(len(self)), self.contexts_within(k)
         for row in np.flatnonzero(self.targets).tolist():
             values[row] = count(row, int(contexts[row]))
@@ -380,8 +370,7 @@ class FoundColumns:
     ) -> Floats:
         """Return the values, with `otherwise` (NaN if it is None) for rows without a target.
 
-        Unjudged rows get NaN. If no target is needed, unscored and unjudged rows get NaN, and all
-        other rows keep their values.
+        Unjudged rows get NaN. If no target is needed, only unscored and unjudged rows get NaN.
         """
         if not needs_target:
             return np.where(self.status <= UNDEFINED, values, np.nan)
@@ -414,10 +403,7 @@ class FoundColumns:
         return Lists(rises * hits / contexts, self.offsets_of_rows(rows))
 
     def _above(self, rows: Integers, positions: Integers) -> tuple[Integers, Integers]:
-        """Return the numerator and the denominator of the precision at each position.
-
-        These are the numbers of relevant contexts and of all contexts that rank at least as high.
-        """
+        """Return how many relevant contexts and how many in all rank at or above each position."""
         level = self.level(rows, positions)
         return self.relevant.up_to(rows, level), level
 

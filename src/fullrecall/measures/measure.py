@@ -42,8 +42,7 @@ class Measure(ValueObject):
 
     - `k`: count the first `k` ranks only, or the contexts that a budget pays for, such as
       `calls(3)`; None counts all retrieved contexts.
-    - `zero_division`: the value if there is nothing to count, such as no target; None leaves it
-      undefined.
+    - `zero_division`: the value if there is nothing to count (no target); None: it is undefined.
 
     Raises `ParameterError`, naming the parameter, for a value out of range. The definition of a
     class raises it for a name that is missing, malformed or taken, and for a `count` with other
@@ -107,10 +106,7 @@ class Measure(ValueObject):
         raise NotImplementedError
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the value of each row.
-
-        The caller ignores rows without a target, unless the measure needs no target.
-        """
+        """Return the value of each row; the caller may replace those of rows without a target."""
         from fullrecall.measures.own import values_of
 
         return values_of(self, outcomes)
@@ -160,8 +156,7 @@ class Measure(ValueObject):
         return replace(self, **parameters)
 
     def __ge__(self, least: float) -> Threshold:
-        # `>=` and `<=` make thresholds for a gate; measures have no order, so sorting them needs a
-        # key.
+        # `>=` and `<=` make thresholds, so measures have no order, and sorting them needs a key.
         return Threshold(self, least)
 
     def __le__(self, most: float) -> Threshold:
@@ -222,8 +217,7 @@ class Measure(ValueObject):
 class Threshold(ValueObject):
     """A bound that a mean must reach, such as `Recall @ 10 >= 0.9`, or not exceed (`<=`).
 
-    It has no truth value: `and` between two thresholds would drop one of them, so it raises
-    `ParameterError`.
+    It has no truth value: `and` would drop one of two thresholds, so it raises `ParameterError`.
     """
 
     measure: Measure

@@ -46,8 +46,7 @@ class RecallMeasure(GradedMeasure):
         """Return the weighted mean of the credits."""
         if self.denominator == "targets" or self.top is None:
             return recall(outcomes, self.top, self.weight)
-        # Divide by the targets that k contexts can hold. If a sample has 20 targets, recall@5 over
-        # all of them could not exceed 0.25.
+        # Divide by the targets that k contexts can hold: 5 of 20 targets would be at most 0.25.
         return outcomes.share(outcomes.credit_sums(self.top), outcomes.attainable(self.top))
 
 

@@ -46,21 +46,16 @@ MOST_GROUPS = 10_000_000
 """The largest number that `groups_needed` returns."""
 
 MOST_VALUES = 4_096
-"""The most distinct values that are computed exactly; more are rounded, `low` down and `high` up.
-"""
-
+"""The most distinct values that are used exactly; more are rounded, `low` down and `high` up."""
 
 _FINEST = 60
 """The most binary digits to which values are rounded, although floats may differ in later ones."""
 
-
 _ROOT_DIGITS = 1e-14
 """The relative precision of a bound."""
 
-
 _ROUNDING = 1e-12
-"""The largest distance by which rounding may place a value, such as a group's mean, out of range.
-"""
+"""The largest distance by which rounding may place a value, such as a mean, out of range."""
 
 
 class Interval(NamedTuple):
@@ -169,8 +164,7 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
         return len(np.unique(np.floor(distinct * 2.0**bits)))
 
     bits = bisect_right(range(_FINEST), MOST_VALUES, key=kept_apart) - 1
-    # Rounding only widens the bounds: raising a value never raises K, so lower bounds use values
-    # rounded down, and upper bounds values rounded up.
+    # Raising a value never raises K, so rounding outwards only widens the bounds.
     low = np.floor(distinct * 2.0**bits) / 2.0**bits
     high = np.minimum(low + 2.0**-bits, 1.0)
     low = np.maximum(low, least)
@@ -227,8 +221,7 @@ def _inverted(counts: Counts, alpha: float, least: float) -> float:
 def upper_bound(counts: Counts, alpha: float) -> float:
     """Return the upper bound: the true mean is above it with probability `alpha` at most.
 
-    It is the mirror image of `lower_bound`, between the smallest value and 1; without values it
-    is 1.
+    It mirrors `lower_bound`, between the smallest value and 1; without values it is 1.
     """
     _check_range(counts, most=1.0)
     return -lower_bound(counts.mirrored, alpha, least=-1.0)
@@ -270,11 +263,10 @@ def groups_needed(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number, in the same order.
+    """Return p-values adjusted for their number: reject each hypothesis with one <= alpha.
 
-    If each hypothesis with an adjusted p-value of at most alpha is rejected, the probability that
-    any true one is rejected is alpha at most, for any dependence between the p-values. Source:
-    Holm, "A simple sequentially rejective multiple test procedure",
+    The probability that any true hypothesis is rejected is alpha at most, for any dependence
+    between the p-values. Source: Holm, "A simple sequentially rejective multiple test procedure",
     Scandinavian Journal of Statistics 6(2), 1979.
     """
     adjusted = [0.0] * len(p_values)

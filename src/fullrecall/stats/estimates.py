@@ -44,7 +44,6 @@ _DEEPEST = 50
 _MOMENTARY = r"(?i)\b0x[0-9a-f]{6,}\b|\b\d{10,}\b"
 """Addresses and thread IDs in errors: reasons that differ only there are counted as one."""
 
-
 _STALE = rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has other words than )"
 """The label in the reason of a stale label: reasons that differ only there are counted as one."""
 
@@ -57,7 +56,7 @@ def default_measures(method: Method) -> tuple[Measure, ...]:
 class Rewrite(NamedTuple):
     """Advice if no reference ID matches; `gain` is the mean recall after IDs are rewritten.
 
-    If no rewrite is known, `gain` is None, and `sentence` shows a reference ID and a retrieved one.
+    Without a known rewrite, `gain` is None, and `sentence` shows a reference and a retrieved ID.
     """
 
     sentence: str
@@ -68,9 +67,8 @@ class Rewrite(NamedTuple):
 class Estimate(ValueObject):
     """One measure of one score over samples.
 
-    `mean` is over the `groups` of the `samples` that have a value (a sample without a group is one
-    group); None if no sample has a value. `undefined` counts the samples for which the measure is
-    undefined.
+    `mean` is over the `groups` of the `samples` with a value (a sample without a group is one
+    group), None without samples. `undefined` counts those for which the measure is undefined.
     """
 
     measure: Measure
@@ -91,10 +89,7 @@ class Estimate(ValueObject):
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The value of `mean` if all unscored samples had 0.0, and if all had 1.0.
-
-        None for a count, and without samples.
-        """
+        """`mean` with all unscored samples at 0.0, and at 1.0; None for counts, without samples."""
         low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
         return None if self.measure.is_count or low is None or high is None else (low, high)
 
@@ -173,11 +168,7 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
 def score_summary(
     table: Table, score: int, measures: Sequence[Measure], *, united: bool
 ) -> ScoreSummary:
-    """Return the summary of a score; read each part of the table once.
-
-    `united` says that some samples have the merged contexts of several calls, so that the summary
-    includes the headline over calls.
-    """
+    """Return a score's summary; `united` (calls were merged) adds the headline over calls."""
     method = table.methods[score]
     running = [RunningTotals(measure, table.group_codes) for measure in measures]
     row_counts: Counter[int] = Counter()

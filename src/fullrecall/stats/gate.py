@@ -2,13 +2,11 @@
 
 Gaffke's test decides an outcome, not the mean alone: a mean of 0.91 over 30 questions shows neither
 that recall is above 0.9 nor that it is below. PASS and FAIL are each wrong with probability 1 -
-confidence at most, for every distribution of the scores. If neither is shown, the outcome is CANNOT
-TELL.
+confidence at most, for every distribution of the scores; else the outcome is CANNOT TELL.
 
-All rules PASS only if each passes at the full level, without a correction: if a rule does not hold,
-the probability that all pass is at most the probability that this one passes. One FAIL of any rule
-is enough to fail, so the p-values of FAIL are adjusted by Holm's method. Samples without a value
-count at their worst for PASS, and at their best for FAIL.
+PASS is tested without a correction for several rules: if a rule does not hold, all pass with at
+most the probability that this one passes. One FAIL is enough, so its p-values are adjusted by
+Holm's method. Samples without a value count at their worst for PASS, and at their best for FAIL.
 """
 
 from __future__ import annotations
@@ -93,10 +91,7 @@ class GateResult(NoTruth):
 
     @property
     def sentence(self) -> str:
-        """The outcome, with the reason of the first rule that has it, and how many more have it.
-
-        For PASS, the number of rules, and any `drift`.
-        """
+        """The outcome, with the first rule that has it; for PASS, with the number of rules."""
         outcome = self.outcome
         deciding = [check for check in self.checks if check.outcome is outcome]
         if outcome is Outcome.PASS:
@@ -167,8 +162,7 @@ class Question(NamedTuple):
     `due` counts the samples that should have a value. `measured` are the totals of those that have
     one; in `values`, those without one count at their worst and at their best. `drift` names any
     cause of the result besides the retriever, or is ""; with one, the rule cannot FAIL. `fact` is
-    the reason why the retrieved lists alone show that the mean is not worse than the baseline's, or
-    "".
+    the reason why the lists alone show a mean that is not worse than the baseline's, or "".
     """
 
     label: str
@@ -218,10 +212,9 @@ class Gate:
       each of its values.
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
 
-    Unscored samples count at their worst for PASS (0 for a rule with `>=`, 1 with `<=`), and at
-    their best for FAIL. All rules PASS only if each passes at the full confidence; FAIL is
-    corrected for the number of rules. Both are valid for one look at the data, not for repeated
-    looks while samples come in.
+    Unscored samples count at their worst for PASS (0 with `>=`, 1 with `<=`), at their best for
+    FAIL. PASS of all rules needs each at the full confidence; FAIL is corrected for their number.
+    Both are valid for one look at the data, not for repeated looks while samples come in.
 
     Raises `ParameterError` for a value out of range, and without any rule.
     """
@@ -421,10 +414,7 @@ class Gate:
         )
 
     def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
-        """Return the number of samples that would settle a question, and a sentence on it.
-
-        `rules` is the number of rules of the gate. The number is None if no number would settle it.
-        """
+        """Return how many samples would settle one of `rules` rules, and a sentence on it."""
         if question.drift:
             return None, "it does not fail while that is so"
         measured, threshold = question.measured, question.threshold

@@ -47,10 +47,7 @@ class Summary(Shown, ByName[ScoreSummary]):
         self.failed_calls = retrievals["failed"]
         """The number of samples with a failed call that no later call replaced."""
         self.funnel = funnel_of(retrievals)
-        """How many references each list of the records has: retrieved, kept, in the prompt.
-
-        None if no list dropped a reference.
-        """
+        """How many references each list of the records has; None if no list dropped one."""
         self.named = {
             method.name: score_summary(
                 table, score, measures or default_measures(method), united=self.united > 0
@@ -275,8 +272,7 @@ def _leaks(summary: Summary, measure: Measure) -> str:
     questions = counted(leak.samples, "question")
     if not leak.samples:
         return f"{measure.name}: no question forbids anything"
-    # State an upper bound, since no leak in a sample does not show that there are none: with 0 of
-    # 20, up to 14.0% of questions may leak.
+    # State an upper bound of the rate: if 0 of 20 questions leak, it may still be up to 14.0%.
     most = leak.totals.counts().upper(1 - CONFIDENCE)
     # Round up, so that the upper bound is not understated.
     rate = f"at most {-(-most * 1000 // 1) / 10:.1f}% of such questions ({CONFIDENCE:.0%})"
@@ -308,11 +304,7 @@ _OF_TEST_SETS = frozenset({"evolution_type", "synthesizer_name", "query_style", 
 
 
 def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
-    """Yield a sentence for each sign that samples were read wrongly, in the first 1,000 samples.
-
-    The signs: all retrieved lists equal the references, retrieved contexts come from a generated
-    test set, or a reference text is an ID or a metadata value of a retrieved context.
-    """
+    """Yield a sentence for each sign that references were misread, in the first 1,000 samples."""
     compared = copied = generated = 0
     column = label = ""
     for sample in islice(samples, _LOOKED_AT):
@@ -343,10 +335,7 @@ def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _marks(sample: Sample) -> frozenset[str]:
-    """Return a sample's columns of a test set generator, if its references seem read as retrieved.
-
-    Returns an empty set otherwise.
-    """
+    """Return a sample's test set generator columns if its references seem read as retrieved."""
     is_read_so = (
         sample.retrieval is None and sample.retrieved_contexts and not sample.reference_contexts
     )
@@ -354,10 +343,7 @@ def _marks(sample: Sample) -> frozenset[str]:
 
 
 def _named(sample: Sample) -> str:
-    """Return "TEXT is the FIELD" if a retrieved context has a reference text as ID or metadata.
-
-    FIELD is "id", "source", or a key of the metadata. Returns "" if there is no such context.
-    """
+    """Return "TEXT is the FIELD" if a retrieved context's ID or metadata is a reference, or ""."""
     texts = {one.text for group in sample.reference_contexts or () for one in group}
     for context in sample.retrieved_contexts or ():
         for key, value in _labels(context):

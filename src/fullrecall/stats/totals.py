@@ -143,10 +143,7 @@ class Totals:
     def group_values(
         self, gap: float | None = None, *, least: float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return the values of the groups, and the number of groups that have each.
-
-        Equal values may occur several times. For `gap` and `least` see `counts`.
-        """
+        """Return the values of groups, and how many groups have each; see `counts`."""
         values, frequencies = [self.values], [self.frequencies]
         if gap is not None and self.gaps:
             values.append(np.array([gap]))
@@ -160,11 +157,7 @@ class Totals:
         return np.concatenate(values), np.concatenate(frequencies).astype(np.float64)
 
     def _groups(self, gap: float | None) -> list[tuple[int, int, int]]:
-        """Return the size, the sum, and the number of values of each group.
-
-        The size includes gaps; if `gap` is None, it does not, and groups without values are left
-        out.
-        """
+        """Return each group's size (with gaps unless `gap` is None), sum, and number of values."""
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]
