@@ -398,7 +398,7 @@ def _cut(document: TrackedDocument, words: str) -> list[_Variant]:
 
 
 def spaced_words(text: str) -> str:
-    """Return the words of a text, one space between them, with escapes undone."""
+    """Undo the escapes in a text, and return its words with one space between them."""
     *_, plain = text, *unescaped(text)
     return " ".join(words_of(plain))
 

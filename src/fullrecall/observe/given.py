@@ -90,7 +90,7 @@ class GivenLists:
             self._state.retrieve(passage, self._step)
 
     def _unite(self, listed: TrackedList) -> None:
-        """Note a list that code outside any step joined, sorted or copied; it replaces its parts.
+        """Let a list that code outside any step joined, sorted or copied replace the lists in it.
 
         If such code cut lists before a step answered from them, only the remaining documents count.
         """
@@ -110,7 +110,8 @@ class GivenLists:
         ]
         equal_list = next((each for each in parts if each.signature == own.signature), None)
         if equal_list is not None:
-            # Lists of two tools are two searches, even if one has all documents of both.
+            # Replace only lists of the same tool, if there is one: lists of two tools are two
+            # searches, even if one list has all documents of both.
             tool = self._tool_around(equal_list.step)
             equal_list.take(each for each in parts if tool in (None, self._tool_around(each.step)))
             return

@@ -90,7 +90,7 @@ class ListUpdate:
                 self._scope.take_up(group.passages[0].document, signature)
             elif signature in self._state.lists.signatures:
                 if self._is_in_use(group):
-                    carried = True  # The step may have it from a state that steps share.
+                    carried = True  # The step may have this list from a shared state.
                 else:
                     replaced_before[signature] = group
             else:
@@ -122,9 +122,10 @@ class ListUpdate:
         return {g.path for g in self._given if g.passages and ITEM not in g.path}
 
     def _replaced_outside(self, new_lists: list[HandedList]) -> list[HandedList]:
-        """Return the input lists that are replaced.
+        """Return the input lists that the step's output replaces.
 
-        Another list was returned at the list's key, or a new list has some of its documents.
+        They are the lists at whose key another list was returned, and those that share documents
+        with a new list.
         """
         replaced_keys = self._keys().intersection(group.path for group in self._groups)
         returned = {group.signature for group in self._groups}
@@ -141,7 +142,7 @@ class ListUpdate:
         return replaced
 
     def _refuse_single(self) -> None:
-        """Refuse a document that a task of LangGraph's `Send` was given and did not return.
+        """Mark a document as refused if a task of LangGraph's `Send` got it and did not return it.
 
         An empty list replaces the document's list once tasks have refused all documents in it. A
         task that returned nothing at all may have had another purpose, so the empty list is marked
@@ -195,10 +196,10 @@ class ListUpdate:
         return [handed for handed in nearest if handed.documents <= documents]
 
     def _set_aside_others(self, new_lists: list[HandedList]) -> None:
-        """If the whole output is one list, and no model's, set aside the other input lists.
+        """If a step other than a model returned only one list, set aside its other input lists.
 
-        If the returned list is new, those that share documents with it are left to
-        `_replaced_outside`.
+        If the returned list is new, `_replaced_outside` handles the lists that share documents with
+        it.
         """
         if self._step.kind == "llm" or [group.path for group in self._groups] != [()]:
             return

@@ -20,8 +20,9 @@ _STEP = 1500
 """The measured size of a step in bytes, without its documents and texts."""
 
 _JUST_BEFORE = 1 / 4096
-"""The fraction of a moment by which a step that received a stream begins before the steps inside
-it. Moments are whole numbers.
+"""How much earlier a step that received a stream begins than the first step that it called.
+
+Events have whole numbers in their order, so any part of 1 will do.
 """
 
 

@@ -1,7 +1,7 @@
 """The question in an input, the answer in an output, and the messages of a turn.
 
-Messages may be objects with a `type` and a `content`, `(role, text)`, mappings, or stored by
-LangSmith or OpenInference.
+A message may be an object with a `type` and a `content`, a pair `(role, text)`, a mapping, or a
+message as LangSmith or OpenInference stores it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class AgentMessage(NamedTuple):
 
     - `role`: "human", "ai", "tool", "summary" for a text that replaced earlier messages, or "".
     - `artifact`: the data that a tool returned beside its text.
-    - `name`, `call_id`, `failed`: of a tool's message.
+    - `name`, `call_id`, `failed`: in a tool's message, the tool's name, the ID of the call that it
+      answers, and whether the call failed.
     - `calls`: the tool calls that a model asked for.
     """
 

@@ -57,7 +57,7 @@ class ModelPrompts:
     def read(self, step: Step, scope: Scope) -> None:
         """Note the documents sent to a model.
 
-        A document without a list in use puts replaced lists that have it back into use.
+        If no list in use has such a document, replaced lists that have it are put back into use.
         """
         shown = self._shown_in(step.prompt or ())
         answers = any(over.answers for over in self._state.tree.above(step))

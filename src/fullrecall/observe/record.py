@@ -27,7 +27,7 @@ _DARK = 100
 """A tool's text may be documents if it has at least this many characters; a number is shorter."""
 
 _ANYWHERE = object()
-"""The key, in place of a step's ID, of lists made from unrecorded ones: parts of any other list."""
+"""The key in `_parts` of lists made from unrecorded lists; each may be a part of any other list."""
 
 _SURE = 5
 """The fewest contexts whose order alone shows a reordering: chance gives this order once in 120."""

@@ -16,7 +16,7 @@ RESOURCE_SPANS = "resourceSpans"
 """The key by which an object of OTLP JSON is recognized."""
 
 _REMOTE, _KNOWS_REMOTE = 0x200, 0x100
-"""Bits of a span's flags in OTLP: the parent is remote; whether it is remote is known."""
+"""Bits of a span's flags in OTLP: whether its parent is remote, and whether that is known."""
 
 _FORMS = (
     "expected spans of OpenTelemetry, OTLP JSON objects, rows of a Phoenix frame, traces of "

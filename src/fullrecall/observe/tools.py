@@ -1,4 +1,4 @@
-"""Documents in the results of tools: hits in lists and envelopes, as values or as JSON texts."""
+"""Find the documents in tools' results: search hits in lists or mappings, as values or as JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
 
 
 def is_empty_list(result: object) -> bool:
-    """Return whether a tool's result is an empty list, alone or as data, or the text of one."""
+    """Return whether a tool's result is an empty list, or has one as "data", also as JSON text."""
     if isinstance(result, str):
         result = _values_in(result)
     if isinstance(result, Mapping):

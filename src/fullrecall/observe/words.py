@@ -108,8 +108,7 @@ class PassageIndex:
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
         for position, window in self._matches(words):
-            # Look each window up once, so that repeats are not multiplied by the passages that have
-            # it.
+            # Look each window up once, even if the text repeats it: many passages may have it.
             first.setdefault(window, position)
         matches: dict[int, dict[tuple[str, ...], int]] = {}
         for window, position in first.items():
@@ -161,7 +160,7 @@ class Quote(NamedTuple):
 def quotes_in(words: Sequence[str], passages: Iterable[Sequence[str]]) -> list[Quote]:
     """Return the longest run of words that a text has of each passage, in the text's order.
 
-    A run counts if at least as many of its words as a window has are in no longer run. A whole
+    A run counts if enough of its words, as many as a window has, are in no longer run. A whole
     passage counts if at least one of its words is in no longer run.
     """
     places: dict[int, dict[tuple[str, ...], int]] = {}

@@ -52,9 +52,9 @@ class LlamaIndexCapture(Captured):
 
     @property
     def calls(self) -> tuple[LlamaIndexCapture, ...]:
-        """Return a block's outermost calls of engines and retrievers.
+        """A block's outermost calls of engines and retrievers, in the order in which they ended.
 
-        They are in the order in which they ended, and include failed ones.
+        Failed calls are included. The capture of a call has none.
         """
         return tuple(self._calls)
 

@@ -166,7 +166,7 @@ class RecallEvaluator(BaseEvaluator):
         return call_input._replace(sample=self._scoring.viewed(call_input.sample))
 
     def _lists(self, call_input: CallInput) -> dict[_ContextsKey, Sample]:
-        """Return the sample, and the sample at each stage whose contexts differ, by their key."""
+        """Return the sample, and one for each stage with other contexts, by the contexts' key."""
         sample = call_input.sample
         if call_input.problem is not None:
             return {}

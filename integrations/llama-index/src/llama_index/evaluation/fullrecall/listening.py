@@ -67,7 +67,7 @@ class _Spans(BaseSpanHandler[BaseSpan]):
         tags: Any = None,  # noqa: ARG002
         **_: Any,
     ) -> None:
-        """Note that a span begins."""
+        """Record the beginning of a span; open a recorder for a call that has its own record."""
         current = recorders.get()
         seen_by = _seen_by()
         arguments = bound_args.arguments
@@ -88,11 +88,11 @@ class _Spans(BaseSpanHandler[BaseSpan]):
                 recorder.fail(error)
 
     def span_exit(self, id_: str, *_: Any, result: Any = None, **__: Any) -> None:
-        """Note that a span has ended."""
+        """Record the end of a span, with its result."""
         _end(id_, result, None)
 
     def span_drop(self, id_: str, *_: Any, err: BaseException | None = None, **__: Any) -> None:
-        """Note that a span has failed."""
+        """Record the end of a span that failed, with its exception."""
         _end(id_, None, err or RuntimeError("no error was reported"))
 
     def new_span(self, *_: Any, **__: Any) -> None:
@@ -207,7 +207,7 @@ def closed(recorder: LlamaIndexRecorder) -> None:
 
 
 def _listen() -> None:
-    """Add our handlers to LlamaIndex's dispatcher while a recorder is open; else remove them."""
+    """Add this module's handlers to LlamaIndex's dispatcher if a recorder is open; else remove them."""
     dispatcher = get_dispatcher()
     is_listening = bool(_open)
     lists: list[tuple[list[Any], object]] = [
@@ -215,7 +215,7 @@ def _listen() -> None:
         (dispatcher.event_handlers, _events),
     ]
     for handlers, own in lists:
-        # Find our handler by identity: Pydantic compares by value, so that another program's
+        # Find the handler by identity: Pydantic compares by value, so that another program's
         # handler may be equal to it.
         position = next((n for n, each in enumerate(handlers) if each is own), None)
         if is_listening and position is None:

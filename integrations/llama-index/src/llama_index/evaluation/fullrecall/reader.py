@@ -53,7 +53,7 @@ class NodeCopy(NamedTuple):
         own = copy(self.original)
         vars(own).clear()
         vars(own).update(self.fields)
-        if content_of(own) != self.content:  # The node holds its text in an object.
+        if content_of(own) != self.content:  # The text is in an object that was changed later.
             own.set_content(self.content)
         return own
 
@@ -86,7 +86,7 @@ class NodeValueReader(ValueReader):
             return super().read(value)
         texts = super().read(response_text(value)).texts
         nodes = value.source_nodes
-        # An engine that names no sources has an empty list, too.
+        # An engine that names no sources has an empty list too: it then says nothing.
         if not nodes and not says_that_nothing_was_retrieved(value):
             return Contents((), texts)
         return Contents(super().read(list(nodes)).lists, texts)
