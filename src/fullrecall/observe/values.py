@@ -1,4 +1,4 @@
-"""Documents and texts anywhere in a value: lists, mappings, messages, models, dataclasses."""
+"""Copy the documents and texts anywhere in a value: lists, mappings, messages, models, dataclasses."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ValueReader:
         self._messages: dict[tuple[int, Path], tuple[object, Contents]] = {}
         self._kept: dict[int, object] = {}
 
-    # Hooks for a translator
+    # Hooks that a translator may override
 
     def document(self, value: Any) -> DocumentCopy | None:  # noqa: ARG002 - a hook
         """Return a copy of the framework's document, with its identity; None for other values."""
@@ -104,7 +104,7 @@ class ValueReader:
         is_content = isinstance(output, Mapping) and output.keys() == {"content", "artifact"}
         return output["content"] if is_content else output
 
-    # For all callers
+    # Methods for all callers
 
     def end(self, step: Step, output: Any, *, ends_call: bool) -> None:
         """Write a step's output into the step, or the failure that a tool's message reports.
@@ -234,7 +234,7 @@ class ValueReader:
         return None if context is None else copy_of(context, id(value))
 
     def forget(self) -> None:
-        """Release the objects that were read; no more values are read after this."""
+        """Release the objects that were read, once no more values are to be read."""
         self._copies, self._messages, self._kept = {}, {}, {}
 
     def spend(self, size: int) -> None:
@@ -367,7 +367,7 @@ def _context_of(value: object) -> Context | None:
 
 
 def _without_score(item: tuple[Any, ...]) -> Any:
-    """Return the document of a pair of a document and a score; any other value unchanged."""
+    """Return the document in a pair of a document and a score; any other value unchanged."""
     if len(item) == 2:  # noqa: PLR2004
         first, second = item
         if isinstance(second, (int, float)):

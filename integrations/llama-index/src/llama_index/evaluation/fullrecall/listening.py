@@ -207,7 +207,7 @@ def closed(recorder: LlamaIndexRecorder) -> None:
 
 
 def _listen() -> None:
-    """Add this module's handlers to LlamaIndex's dispatcher if a recorder is open; else remove them."""
+    """Add the handlers above to LlamaIndex's dispatcher if a recorder is open; else remove them."""
     dispatcher = get_dispatcher()
     is_listening = bool(_open)
     lists: list[tuple[list[Any], object]] = [
