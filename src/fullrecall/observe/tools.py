@@ -25,8 +25,7 @@ _HIT_TEXTS = (*TEXTS, "snippet")
 _LINKS = ("url", "link", "href")
 
 _OWN_SHARE = 0.7
-"""A tool's text is its caller's own if at least this share of its word pairs come from the caller.
-"""
+"""A tool's text is its caller's if at least this share of its word pairs come from the caller."""
 
 
 def hits_in(value: object) -> tuple[Context, ...] | None:

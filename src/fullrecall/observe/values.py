@@ -1,4 +1,4 @@
-"""Copy the documents and texts anywhere in a value: lists, mappings, messages, models, dataclasses."""
+"""Copy documents and texts from any value: lists, mappings, messages, models, dataclasses."""
 
 from __future__ import annotations
 
