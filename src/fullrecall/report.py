@@ -259,7 +259,7 @@ def evaluate(
       long is not read to its end, and `report.stopped` says so. Default: None.
     - `retries`: how often, or by which `Retries`, temporarily failing requests are sent again.
       Default: 4.
-    - `store`: a file, a `Store`, or the URL of a Redis server (`redis://host:6379/0`) that keeps
+    - `store`: a file, a `Ledger`, or the URL of a Redis server (`redis://host:6379/0`) that keeps
       the models' answers, so that a later run continues where this one ended, and parallel runs do
       not repeat its requests. None keeps them in memory, for this run. A store is opened, and its
       file created, even if no scorer asks a model.

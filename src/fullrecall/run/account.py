@@ -1,4 +1,4 @@
-"""The account of a run or job: it counts requests before they are sent, to keep the budget.
+"""The account of a run or job: it counts requests before they are sent, so that a budget holds.
 
 The rules are in `spending`. This module waits for requests in flight, and, if the budget limits the
 rate, for a request's turn.
@@ -149,7 +149,7 @@ class Account:
         try:
             outcome = await asyncio.shield(spending)
         except asyncio.CancelledError:
-            # A change sent to the ledger cannot be canceled, only undone afterwards.
+            # Wait: a change that was sent to the ledger cannot be canceled, only undone afterwards.
             await asyncio.wait([spending])
             raise
         if isinstance(outcome, AccountLostError):

@@ -91,9 +91,9 @@ class Budget:
         return f"the budget of {counted(getattr(self, bound), bound[:-1])} is used up"
 
     def price(self, model: ChatModel) -> Price | None:
-        """Return the price of a model, by its `name` or, if it has one, its `model`."""
+        """Return the price under a model's `name` or attribute `model`, or None without one."""
         if not self.prices:
-            return None  # Most runs have no prices. It takes long to compute a model's name.
+            return None  # Most runs have no prices; a model's name is slow to compute.
         for name in (model.name, getattr(model, "model", None)):
             if isinstance(name, str) and name in self.prices:
                 return Price(*self.prices[name])

@@ -27,7 +27,7 @@ class Interruption:
     def __init__(self) -> None:
         self.is_asked = False
         self.is_repeated = False
-        """Whether Ctrl-C was pressed again, and interrupted the orderly end."""
+        """Whether Ctrl-C was pressed again, which ends the run without waiting for the row."""
         self.is_late = False
         """Whether the time to read samples is over."""
         self.is_reading = False
@@ -40,7 +40,7 @@ class Interruption:
         while True:
             self.is_reading = True
             try:
-                if self.is_asked or self.is_late:  # pressed while the previous item was scored
+                if self.is_asked or self.is_late:  # while the previous item was scored
                     raise KeyboardInterrupt
                 item = next(iterator)
             except StopIteration:
@@ -104,7 +104,7 @@ def interruptible(seconds: float | None) -> Iterator[Interruption]:
     wakes: list[int] = []
 
     def wake() -> None:
-        if sys.platform != "win32":  # Windows cannot wake a thread that sleeps in a user's iterator
+        if sys.platform != "win32":  # On Windows, a sleeping thread cannot be woken.
             wakes.append(signal.SIGINT)
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
