@@ -183,9 +183,9 @@ def _bracketed(text: str) -> object:
 def _python_list(text: str) -> list[object] | None:
     """Return the list that a text holds in Python's notation; None for any other text.
 
-    Pandas writes lists to CSV so. NumPy prints arrays without commas, so that Python would join
-    their texts, and shortens long arrays with dots. Therefore a list is accepted only if Python
-    prints it as the same text.
+    Pandas writes lists to CSV in this notation. NumPy prints arrays without commas, so that Python
+    would join their texts, and shortens long arrays with dots. Therefore a list is accepted only if
+    Python prints it as the same text.
     """
     if len(text) > _LONGEST_PYTHON:
         return None

@@ -185,9 +185,10 @@ def form_of(item: object) -> str:
         return "ids"
     words = item[:_LOOKED_AT].split()
     unspaced = len(_UNSPACED.findall(item[:_LOOKED_AT]))
-    if unspaced and not has_mark(item):  # Words cannot be counted: there are no blanks.
+    if unspaced and not has_mark(item):  # Count letters: there are no blanks.
         return "texts" if ends_sentence(item) or unspaced >= _FEWEST_UNSPACED else ""
-    if ends_sentence(item) and len(words) >= _FEWEST_WORDS:  # even if it mentions a file
+    # A long sentence is a text even if it has a mark of IDs, such as the name of a file.
+    if ends_sentence(item) and len(words) >= _FEWEST_WORDS:
         return "texts"
     if has_mark(item) or (len(words) == 1 and len(item) <= 200):  # noqa: PLR2004 - an ID's length
         return "ids"
@@ -230,7 +231,7 @@ def with_lists(
 
 
 def _groups(columns: Mapping[str, ColumnValues]) -> dict[str, list[str]]:
-    """Return the names of the columns to join, by their common name, in the order of numbers."""
+    """Return the columns to join: under each common name, their names in the order of numbers."""
     numbered: dict[str, dict[int, str]] = {}
     for name in columns:
         if match := _NUMBERED_NAME.fullmatch(name):

@@ -85,7 +85,8 @@ def _json(path: str, _: object) -> FileRows:
     """
     limit = text_files.MAX_TEXT_LENGTH
     is_file = address_of(path) is not None or Path(path).is_file()
-    if is_file and _begins_with_object(path, limit):  # looked at twice, unlike a pipe
+    # Only a file's first line can be looked at first: a pipe cannot be read twice.
+    if is_file and _begins_with_object(path, limit):
         yield from json_lines(path, limit=limit)
         return
     text = whole_text(path)
@@ -162,7 +163,7 @@ def csv_records(path: str, delimiter: str | None) -> Generator[tuple[int, list[s
         nonlocal size
         for _, text in source:
             size += len(text)
-            if size > limit:  # after a quote that is never closed, the rest is one cell
+            if size > limit:  # A quote that is never closed makes the rest one cell.
                 raise too_long(limit, begins)
             yield text
 

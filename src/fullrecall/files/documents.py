@@ -77,9 +77,9 @@ class Documents:
 def documents_of(origin: DocumentsLike | Documents) -> Documents:
     """Return `Documents` read from a folder, a file, a mapping or an iterable.
 
-    - A folder: its `.txt`, `.md`, `.rst`, `.html` and `.jsonl` files, also in folders below it. A
-      file's path within the folder is its ID; the ID of a single file is its name. Each line of a
-      `.jsonl` file is a document.
+    - A folder: its `.txt`, `.md`, `.markdown`, `.rst`, `.html`, `.htm` and `.jsonl` files, also in
+      folders below it. A file's path within the folder is its ID; the ID of a single file is its
+      name. Each line of a `.jsonl` file is a document.
     - A mapping from IDs to texts.
     - An iterable of texts, mappings, `Context`s, LangChain or LlamaIndex documents, or anything
       with an `id` and a `text`. Without an ID, a document's ID is its source, or a digest of its
@@ -153,7 +153,8 @@ def html_text(page: str) -> str:
     """
     soups = imported("bs4", "beautifulsoup4", "html", "Reading HTML")
     whole = soups.BeautifulSoup(page, "html.parser")
-    soup = whole.body or whole  # a head that is never closed contains the body
+    # Begin at the body: a head that is never closed contains it, and heads are removed.
+    soup = whole.body or whole
     for element in soup(("script", "style", "template", "noscript", "head")):
         element.decompose()
     for element in soup(_BLOCKS):
@@ -166,7 +167,7 @@ def html_text(page: str) -> str:
 def _document(entry: Any, position: str) -> Document:
     """Return an entry as a document.
 
-    Without an ID, its source (with the page, if there is one) or a digest of its text is the ID.
+    An entry without an ID gets its source, with the page if it has one, or a digest of its text.
     """
     try:
         context = context_of(entry)

@@ -332,6 +332,7 @@ class _GuessedFields:
 
 
 _FEW, _MOST = 0.2, 0.8
+"""The shares below which items or rows count as few, and above which they count as most."""
 
 
 def _asks(items: Sequence[Any]) -> float:

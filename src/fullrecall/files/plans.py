@@ -166,7 +166,7 @@ class ReadPlan:
         contexts = cells.get("retrieved_contexts")
         if id_key is not None and contexts is not None:
             cells["retrieved_contexts"] = contexts_of(contexts, id_key=id_key)
-            cells.pop("retrieved_context_ids", None)  # not the IDs at `id_key`
+            cells.pop("retrieved_context_ids", None)  # Drop IDs other than those at `id_key`.
         elif id_key is not None and cells.get("retrieved_context_ids") is not None:
             raise ids_alone()
         elif isinstance(contexts, (list, tuple)) and _are_hits(contexts):
@@ -333,7 +333,7 @@ NOTHING_GIVEN = Given()
 def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
     """Return a plan of the columns that have the names of fields, or paths from the user.
 
-    No other column is used; these are left out.
+    All other columns are left out: nothing is guessed.
 
     Raises `InputError` for two columns of one field, and for a given column that is missing.
     """

@@ -35,7 +35,7 @@ class RowBelow(dict[str, Any]):
         self.above = above.keys() - own.keys()
 
     def with_cells(self, cells: Mapping[str, Any]) -> RowBelow:
-        """Return the row with other cells; the same columns belong to the records above it."""
+        """Return the row with other cells; the columns in `above` stay the same."""
         above = {name: cell for name, cell in cells.items() if name in self.above}
         return RowBelow(above, {name: cells[name] for name in cells if name not in above})
 

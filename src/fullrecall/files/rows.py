@@ -173,7 +173,7 @@ class PlannedRows:
     def _read_head(
         self, records: NumberedRows
     ) -> tuple[Iterator[tuple[RowNumber, object]], list[Any], InputError | None, bool]:
-        """Return the later rows, the first rows, the error that ended these, and if no rows follow.
+        """Return the later rows, the first rows, the error that ended these, and if these are all.
 
         Rows are found inside the records. Those of a table of judgments are merged by query.
         """
@@ -264,7 +264,7 @@ class PlannedRows:
 
 
 def _paths_in(name: str, text: str) -> Sequence[RowPath]:
-    """Return the user's path for a field, or the paths that `[a, b]` joins; rows must have each."""
+    """Return the paths that some row must have: the user's for a field, or those in `[a, b]`."""
     path = path_of_field(name, text)
     path = path.path if isinstance(path, Condition) else path
     first = path.steps[0] if path.steps else None
@@ -318,7 +318,7 @@ def _head(
 
 
 def _size(value: object) -> int:
-    """Return roughly how many characters a row has; of a long list, only first items are read."""
+    """Return roughly how many characters a row has; long lists are measured by their first items."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):
