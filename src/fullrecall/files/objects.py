@@ -73,10 +73,10 @@ def _id_keys(names: Iterable[str]) -> Iterator[str]:
     """Yield the keys that may hold an ID, the most likely first."""
     *sure, title, source, source_id, name, ref = usual.ID_KEYS
     yield from sure
-    for each in names:  # such as `page_url`
+    for each in names:  # URLs and files, such as `page_url`
         if each.rpartition("_")[2] in ("url", "uri", "link", "file", "filename", "path"):
             yield each
-    for each in names:  # such as `kb_id`
+    for each in names:  # other IDs, such as `kb_id`
         words = roles_of(each)
         if each.endswith("_id") and not words & (usual.PLACES | usual.OTHERS | usual.PEOPLE):
             yield each

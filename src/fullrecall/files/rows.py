@@ -318,7 +318,7 @@ def _head(
 
 
 def _size(value: object) -> int:
-    """Return roughly how many characters a row has; long lists are measured by their first items."""
+    """Return roughly how many characters a row has; of a long list, the first items are counted."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):

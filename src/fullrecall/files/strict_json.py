@@ -13,7 +13,7 @@ from fullrecall.errors import InputError
 
 
 def parsed(text: str, line: int | None = None) -> object:
-    """Return the value of a JSON text; `line` is its first line in a file, or None.
+    """Return the value of a JSON text; `line` is the number of its first line in errors, if any.
 
     Raises `InputError` for anything but JSON and for a key that occurs twice in one object.
     """

@@ -107,7 +107,7 @@ def save_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
 
 
 def _ids(sample: Sample) -> dict[str, float]:
-    """Return the reference IDs with their grades; each alternative of a reference is one ID.
+    """Return the reference IDs with their grades; each alternative of a reference is separate.
 
     An ID in several references has the highest of their grades.
     """
