@@ -107,8 +107,7 @@ class ContextPrecision(JudgedScorer):
         if reference is None and not (sample.user_input or "").strip():
             raise Unmeasured("user_input and reference are missing")
         if not contexts.unique:
-            # Keep one target: an empty retrieval scores 0.0, but without targets the score would be
-            # undefined.
+            # Keep a target: an empty retrieval scores 0.0, but no targets make a score undefined.
             missed = Finding(Target((reference or sample.user_input or "",)))
             return Found([missed], contexts.count)
         verdicts = yield from self._asked_judge.relevance(

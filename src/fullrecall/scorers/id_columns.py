@@ -23,8 +23,7 @@ CODES = {status: code for code, status in enumerate(Status)}
 class IdTargets(NamedTuple):
     """The reference IDs of rows; the alternatives of a reference follow each other.
 
-    `grades` has the grade of each reference, `sizes` the number of its alternatives; None means
-    that all are 1.
+    `grades` has each reference's grade, `sizes` the number of its alternatives; None if all are 1.
     """
 
     ids: Sequence[Sequence[str]]

@@ -364,8 +364,7 @@ def _kept_parts(
         return ()
     return tuple(
         VerdictPart(part.label or "", tuple(map(evidence.index, items)), part.together, number)
-        # Number a panel's votes from 1, by which a loaded report distinguishes a panel from one
-        # judge.
+        # Number a panel's votes from 1: in a loaded report, 0 means the verdict of one judge.
         for number, vote in enumerate(cited, start=bool(verdict.votes))
         for part, items in vote
     )

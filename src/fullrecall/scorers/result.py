@@ -99,8 +99,7 @@ class Result(ValueObject):
 
     method: Method
     status: Status
-    # Factories leave no defaults on the class, so that `__getattr__` can create the fields of a
-    # view.
+    # Factories leave no defaults on the class, so that `__getattr__` can create a view's fields.
     findings: Sequence[Finding] = field(default_factory=tuple)
     retrieved: int = field(default_factory=int)
     note: str = field(default_factory=str)
@@ -167,8 +166,7 @@ class Result(ValueObject):
         return replace(columns, samples=samples, findings=lambda _: self.ranked)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Leave out the source of the view: otherwise, pickling one result would pickle its whole
-        # table.
+        # Leave out a view's source: with it, pickling one result would pickle its whole table.
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**state, "_source": None, "_row": 0, "_sample": None}
 

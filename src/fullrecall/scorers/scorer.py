@@ -235,10 +235,7 @@ def require_retrieval(sample: Sample) -> None:
 
 
 def require_answerable(sample: Sample) -> None:
-    """Raise `Unanswerable` for a sample with `answerable=False`.
-
-    If no retrieval was observed for it, raise `Unmeasured` instead.
-    """
+    """Raise `Unanswerable` for `answerable=False`, or `Unmeasured` if it has no retrieval."""
     if sample.answerable is False:
         require_retrieval(sample)
         raise Unanswerable("answerable=False: nothing answers the question")
