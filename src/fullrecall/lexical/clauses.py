@@ -126,7 +126,10 @@ def _own_subject(words: Sequence[str]) -> str:
 
 
 def _with_subject(words: Sequence[str], subject: str) -> list[str]:
-    """Return words with an initial pronoun replaced by `subject`, except an "it" for nothing."""
+    """Return words with an initial pronoun replaced by `subject`.
+
+    An "it" that refers to nothing is kept.
+    """
     first = words[0].lower()
     near = {word.strip(",.").lower() for word in words[1:_NEAR_DUMMY]}
     if first in _PERSONAL and (first != "it" or _DUMMY.isdisjoint(near)):

@@ -106,10 +106,9 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 
 
 def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
-    """Return the clauses closest to a claim.
+    """Return the clauses that share the most with a claim's predicate, by the weight of words.
 
-    The weight of the words that a text shares with the claim's predicate counts. Each sentence with
-    the most weight gives its clause with the most weight.
+    Each is the best clause of one of the sentences that share the most.
     """
     said = {word.key for word in read_words(predicate_of(claim.text))}
     # Add weights in the claim's order: the order of a set, and with it the last bits of a sum,

@@ -180,7 +180,8 @@ class ScoredIds(NamedTuple):
     def _of_fields(cls, fields: dict[str, list[Any]]) -> ScoredIds | None:
         """Score rows from fields in the form that `Sample` keeps.
 
-        Return None if a row forbids one of its reference IDs, which `Sample` checks.
+        Return None if a row forbids one of its reference IDs: reading it as a `Sample` then raises
+        the error.
         """
         retrieved, references = fields.pop(RETRIEVED), fields.pop(REFERENCES)
         answerable = fields.get("answerable", [None] * len(retrieved))

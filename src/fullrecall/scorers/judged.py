@@ -217,7 +217,8 @@ class JudgedScorer(FindingScorer):
             for vote in verdict.votes or (verdict,)
         ]
         cited_evidence = [piece for vote in cited for _, pieces in vote for piece in pieces]
-        # A quote that one judge or window verified proves its context for all of them.
+        # A verified quote proves its context for all verdicts: those of other judges of a panel,
+        # and those on other windows (groups of contexts judged in one request).
         verified = {piece.rank for piece in cited_evidence if piece.verified}
         votes = [
             [
@@ -298,8 +299,8 @@ class JudgedScorer(FindingScorer):
 
         `verified` has the ranks of contexts with a verified quote from any judge or window,
         `enough` those of cited contexts that have as much of the target as all cited ones together.
-        Unless the verdict needs its contexts `together`, the first context that is in both gives
-        the credit. Otherwise the credit is earned at the last cited rank.
+        If the verdict does not need its contexts `together`, the first context in both sets gives
+        the credit. In all other cases, the credit is earned at the last cited rank.
         """
         credit = self._credit(part)
         if not cited or not credit:

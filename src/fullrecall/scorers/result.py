@@ -34,7 +34,7 @@ class Status(StrEnum):
     UNDEFINED = "undefined"
     """The sample has no targets, so its recall is undefined."""
     UNSCORED = "unscored"
-    """The sample could not be scored: a field or retrieval is missing, or a call failed, say."""
+    """The sample could not be scored: for example, a field is missing, or a call failed."""
     UNJUDGED = "unjudged"
     """The sample has no relevance judgment (`judged=False`), so it has no reference."""
 

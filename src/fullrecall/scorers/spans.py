@@ -118,7 +118,7 @@ def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
     block, size = context.block, context.min_run
     unseen = 0  # runs that start before this offset need not be looked up again
     for at in range(0, len(reference) - block + 1, block):
-        # If the context lacks this block, it lacks every run that contains it, as is usual.
+        # If the context lacks this block, as is usual, it lacks every run that contains the block.
         if reference[at : at + block] not in context.blocks:
             continue
         pause()

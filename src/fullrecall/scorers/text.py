@@ -126,7 +126,7 @@ class BoundedSimilarity:
         return float(self._function(reference, text, score_cutoff=self._cutoff)) / self._best
 
     def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
-        """Return a row for each reference: its similarities to all texts, as single calls give.
+        """Return a row for each reference: its similarities to all texts, equal to single calls'.
 
         Raises `Unmeasured` for two texts that RapidFuzz would compare for seconds.
         """
