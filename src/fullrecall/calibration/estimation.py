@@ -65,9 +65,10 @@ class Linear(NamedTuple):
 
 
 class CalibrationEstimate(NamedTuple):
-    """An estimate with its variance and interval; None with fewer than two groups of samples.
+    """An estimate with its variance and its interval.
 
-    `clipped` is True if the value or an end of its interval was outside 0 to 1, and was cut off.
+    `interval` is None with fewer than two groups of samples. `clipped` is True if the value or an
+    end of its interval was outside 0 to 1, and was cut off.
     """
 
     value: float

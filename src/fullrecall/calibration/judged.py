@@ -61,7 +61,7 @@ class JudgedClaim(NamedTuple):
 
     @property
     def stratum(self) -> str:
-        """The stratum from which the claim is drawn: its verdict, and if a quote was not found.
+        """The claim's stratum in a draw: its verdict, and whether one of its quotes was not found.
 
         The judge's errors are more alike within a stratum than between strata.
         """
