@@ -55,10 +55,8 @@ class _ClaimToEdit(NamedTuple):
 def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> Iterator[Falsified]:
     """Yield a false version of each claim for each edit that applies.
 
-    `claims` are pairs of a claim and the contexts that support it.
-
-    In languages other than English only numbers are changed, since the rules that find all other
-    details are English.
+    `claims` are pairs of a claim and the contexts that support it. In languages other than English
+    only numbers are changed, since the rules that find all other details are English.
     """
     chance = random.Random(seed)  # noqa: S311 - a choice that can be repeated, no secret
     # Sort the names, so that a seed draws the same ones in every process: the order of a set
