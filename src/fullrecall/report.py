@@ -63,7 +63,7 @@ else:
 
 @public
 class Report(Evaluation):
-    """The scored samples of `evaluate`; iterate over it, or read `rows`, for each sample."""
+    """The scored samples of `evaluate`, one `Row` each; iterate over it, or over its `rows`."""
 
     def to_label(
         self,

@@ -34,7 +34,7 @@ other request waits for it. The reserve counts as spent, unless the worker settl
 """
 
 _POLL_SECONDS = (0.02, 0.25)
-"""The first and the longest pause between two checks whether other workers made room."""
+"""The first and the longest pause, in seconds, between two checks whether the budget has room."""
 
 _ASKING = 4
 """The most requests of a process that may reserve their turns at the same time; the rest queue. Few

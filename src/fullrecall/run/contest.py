@@ -75,7 +75,7 @@ def _parts(value: object, depth: int) -> Iterator[str]:
 
 
 def _settings(value: Any) -> Iterable[object]:
-    """Return the parts of a compound value."""
+    """Return the parts of a compound value that identify it: items, arguments, code, settings."""
     if isinstance(value, tuple):
         return value
     if isinstance(value, functools.partial):

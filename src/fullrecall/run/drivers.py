@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _READING_SECONDS = 0.02
-"""The seconds after which no more samples are prepared until the engine has taken these."""
+"""The seconds for which samples are prepared; then the engine takes those that are prepared."""
 
 _GRACE_SECONDS = 5.0
 """The seconds that a loop has to end; a call that blocks it for longer ends with the program."""

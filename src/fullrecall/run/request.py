@@ -24,7 +24,7 @@ from fullrecall.run.work import Run
 from fullrecall.scorers.scorer import LATE
 
 _POLL_SECONDS = (0.02, 0.5)
-"""The first and the longest pause between two checks of another process's request."""
+"""The first and the longest pause, in seconds, between two checks of another run's request."""
 
 _MOST_ANSWERS = 10_000
 """The most replies that a run keeps in memory, besides its store; they take about 20 MB."""

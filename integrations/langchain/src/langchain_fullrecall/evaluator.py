@@ -367,7 +367,7 @@ class RecallStringEvaluator(RunEvaluator):
         }
 
     def _case_of(self, run: Run, example: Example | None) -> ObservedSample:
-        """Return a run as a sample, with its recorded steps or else those of its trace."""
+        """Return a run as a sample, with the retrieval in its recorded steps, else in its trace."""
         outputs = (example.outputs if example is not None else None) or {}
         inputs = (example.inputs if example is not None else None) or run.inputs
         fields = example_fields(outputs, self._reference_key, self.scorer, self._reading)
@@ -424,7 +424,11 @@ class RecallStringEvaluator(RunEvaluator):
         fields: Mapping[str, Any],
         unseen: str | None = None,
     ) -> ObservedSample:
-        """Return a retrieval as a sample; `unseen` is the error of a run without retrieval."""
+        """Return a retrieval as a sample.
+
+        `unseen` is the error that a record without any retrieval has; such a sample counts as not
+        observed.
+        """
         sample = Sample(user_input=query, **fields).with_retrieval(retrieval)
         nothing = retrieval.contexts is None and not retrieval.calls and retrieval.error == unseen
         return ObservedSample(sample, unseen if nothing else None)
