@@ -56,8 +56,8 @@ def __getattr__(name: str) -> object:
         if not name.startswith("_"):
             from fullrecall.measures.text import parse
 
-            # Raise `ImportError` with the advice: of an `AttributeError`,
-            # `from fullrecall.measures import MRR` would not show the text.
+            # Raise `ImportError`: `from fullrecall.measures import MRR` would hide the text of an
+            # `AttributeError`, and with it the advice.
             with suppress(ParameterError):
                 raise ImportError(f"{__name__} has no {name}: import {parse(name)!r}") from None
             if "did you mean" in str(error):

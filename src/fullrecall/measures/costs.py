@@ -121,7 +121,7 @@ def tokens_of(context: Context) -> float:
 
 
 def _counted(context: Context) -> float | None:
-    """Return the tokens given in a context's metadata, or None."""
+    """Return `tokens` of a context's metadata if it is a number of at least 0, else None."""
     if not context.metadata:
         return None
     own = context.metadata.get("tokens")
@@ -165,7 +165,7 @@ def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> S
 
 
 def _read_by_call(sample: Sample) -> Sequence[float] | None:
-    """Return the tokens read up to each context, call by call; None if no call returned one."""
+    """Return the tokens read up to each context, call by call; None if any call is unknown."""
     record, contexts = sample.retrieval, sample.retrieved_contexts
     if record is None or contexts is None or not record.calls:
         return None

@@ -341,7 +341,7 @@ class FoundColumns:
         return ranks
 
     def placed(self, row: int, findings: Findings) -> list[Finding]:
-        """Return a row's findings with these columns' steps and positions, and no evidence."""
+        """Return a row's findings with steps and ranks as positions here, without evidence."""
         start = int(self.first.offsets[row])
         return [
             finding._replace(

@@ -39,6 +39,6 @@ def as_shares(values: Iterable[object]) -> tuple[Measure, ...]:
 
 
 def _parsed(text: str) -> Measure:
-    from fullrecall.measures.text import parse  # this import loads all measures
+    from fullrecall.measures.text import parse  # loads all measures, so only for a text
 
     return parse(text)

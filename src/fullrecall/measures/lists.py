@@ -192,7 +192,7 @@ def powers(exponents: Floats) -> Floats:
 
 
 def rises_of(targets: Integers, credits_: Floats) -> Floats:
-    """Return how far each credit is above the previous credit of the same target, at first 0."""
+    """Return how far each credit is above the previous one of its target (0 for the first)."""
     rises = credits_.copy()
     same = targets[1:] == targets[:-1]
     rises[1:][same] -= credits_[:-1][same]

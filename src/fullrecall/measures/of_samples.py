@@ -106,7 +106,7 @@ def holds(context: Context, forbidden: Context) -> bool | None:
 
 
 def _overlap(context: Context, forbidden: Context) -> bool:
-    # A context with a start has an end.
+    # Both contexts have a start, and therefore an end: `or 0` is only for type checkers.
     first = max(context.start or 0, forbidden.start or 0)
     last = min(context.end or 0, forbidden.end or 0)
     return context.source == forbidden.source and first < last

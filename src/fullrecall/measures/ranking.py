@@ -173,7 +173,7 @@ class ERRMeasure(Measure):
         check_positive(self.max_grade, "max_grade")
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the sum of (the probability that the reader stops at a context) / its rank."""
+        """Return the sum over contexts of P(the reader stops at the context) / rank."""
         from fullrecall.measures.gains import added_gains, exponential_grades
 
         highest = outcomes.weights("grade").max(initial=0.0)

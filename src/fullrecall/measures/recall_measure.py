@@ -46,7 +46,7 @@ class RecallMeasure(GradedMeasure):
         """Return the weighted mean of the credits."""
         if self.denominator == "targets" or self.top is None:
             return recall(outcomes, self.top, self.weight)
-        # Divide by the targets that k contexts can hold: 5 of 20 targets would be at most 0.25.
+        # Divide by the targets that k contexts can hold: of 20 targets, 5 contexts hold 5 at most.
         return outcomes.share(outcomes.credit_sums(self.top), outcomes.attainable(self.top))
 
 

@@ -113,7 +113,7 @@ class Accounts:
 
     @property
     def goal(self) -> float:
-        """The logarithm of the capital that an account must reach."""
+        """The logarithm of the capital at which an account decides; see the top of this module."""
         return log((self.surviving.shape[-1] - 1 if self.within else 1) / self.alpha)
 
     @property
@@ -130,7 +130,7 @@ class Accounts:
 
     @property
     def _won(self) -> NDArray[np.bool_]:
-        """The pairs [a, w] for which the data show that a is better than w by at most `within`."""
+        """Whether the data show that a is better than w by at most `within`, for each [a, w]."""
         return (self.logs >= self.goal) | np.eye(self.surviving.shape[-1], dtype=np.bool_)
 
     def begin(self) -> None:

@@ -93,7 +93,7 @@ class Counts(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """The mean of all values; raises `ZeroDivisionError` without any."""
+        """The mean of all values; raises `ZeroDivisionError` without values."""
         return fsum(map(float.__mul__, self.values, map(float, self.counts))) / self.size
 
     @property
@@ -251,7 +251,7 @@ def groups_needed(
 
     if not decided(MOST_GROUPS):
         return None
-    # The square root of -ln K is roughly linear in that of n.
+    # The square root of -ln K is roughly linear in that of n, so search for the root of n.
     square_root = root(beyond, 1.0, sqrt(MOST_GROUPS), sqrt(counts.size), (0.0, -target))
     needed = max(1, round(square_root * square_root))
     # The root is a real number, exact to about 14 digits, so check the whole numbers next to it.

@@ -291,13 +291,13 @@ def _addition(difference: Difference, interval: Interval) -> str:
 
 
 def difference_heads(confidence: float) -> list[str]:
-    """Return the heads of `difference_cells`."""
+    """Return the column heads for `difference_cells`."""
     interval = f"{100 * confidence:g}% interval"
     return ["before", "after", "difference", interval, "p", "better/\nsame/worse"]
 
 
 def difference_cells(compared: Difference) -> list[Cell]:
-    """Return the cells of a difference in a comparison's table, with the p-value that decides."""
+    """Return a difference as cells of a table, with the adjusted p-value if there is one."""
     # Show the adjusted p-value, since the unadjusted one could contradict the outcome.
     p = compared.p if compared.p_adjusted is None else compared.p_adjusted
     return [

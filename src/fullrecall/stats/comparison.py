@@ -313,7 +313,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """The sheets: each difference with its interval, the notes, and the slices."""
+        """A sheet with each difference and its interval, and one with the slices, if any."""
         return [comparison_sheet(self), *([slices_sheet(self)] if self.slices else [])]
 
 
@@ -335,7 +335,7 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
         baseline: str | None = None,
         confidence: float = CONFIDENCE,
     ) -> None:
-        if len(reports) < 2:  # noqa: PLR2004 - one has nothing beside it
+        if len(reports) < 2:  # noqa: PLR2004 - a comparison needs two
             raise ParameterError(f"must be at least 2, got {len(reports)}", "reports")
         self.baseline = next(iter(reports)) if baseline is None else baseline
         if self.baseline not in reports:
@@ -426,7 +426,7 @@ def _section(title: str, changes: Iterable[tuple[str, Difference]]) -> Section:
 
 
 def slices_sheet(comparison: Comparison) -> Sheet:
-    """Return a sheet with the change in each slice of each score's requested or main measures."""
+    """Return a sheet with the changes in each slice, of requested or else each main measure."""
     sections = [
         _section(
             score.method.label(measure),

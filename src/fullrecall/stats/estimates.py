@@ -143,12 +143,12 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
 
     @property
     def interval(self) -> Interval | None:
-        """The 95% interval of `mean`, or None."""
+        """The 95% interval of `mean`; None without a scored sample, and for a count."""
         return self.main.interval
 
     @property
     def coverage(self) -> float | None:
-        """The share of scored samples among those that should have a score, or None."""
+        """The share of scored samples among those that should have a score; None without these."""
         due = self.scored + self.unscored
         return self.scored / due if due else None
 

@@ -93,7 +93,7 @@ class Evaluation:
         if isinstance(key, slice):
             return self.selected(range(len(self))[key])
         if not isinstance(key, str):
-            if not hasattr(key, "__index__"):  # NumPy's integers have `__index__`.
+            if not hasattr(key, "__index__"):  # Accept NumPy's integers, which have it.
                 raise ParameterError(f"must be a sample's ID or index, got {shown(key)}", "key")
             if not -len(self) <= key < len(self):
                 raise IndexError(f"no sample {shown(key)}: the report has {len(self):,}")
@@ -335,7 +335,7 @@ class Evaluation:
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
 
-    if not TYPE_CHECKING:  # Type checkers would accept any attribute.
+    if not TYPE_CHECKING:  # Hide it from type checkers, which would accept any attribute.
 
         def __getattr__(self, name: str) -> NoReturn:
             way = next((way for names, way in _INSTEAD.items() if name in names), "")

@@ -26,7 +26,7 @@ def metrics(summary: Summary) -> dict[str, float]:
     for score in summary:
         for name, value in _numbers(score).items():
             key = f"{_cleaned(score.name)}/{name}"
-            while key in values:  # Two scores' names may differ only in forbidden characters.
+            while key in values:  # Names may differ only in characters that were replaced.
                 key += "_2"
             if value is not None and isfinite(value):
                 values[key] = float(value)

@@ -179,7 +179,7 @@ def _along(
         # u = 4 had an error of 2e-3.
         is_end = sizes[:, -1] < _NEGLIGIBLE * start
         if u[0, 0] == 0:
-            values[0, 0] /= 2  # The lower half of the path mirrors the upper one.
+            values[0, 0] /= 2  # The lower half of the path, its mirror image, shares this point.
         blocks = (grows.any(axis=1), values.real.sum(axis=1), is_end)
         for grows_there, part, ends in zip(*(each.tolist() for each in blocks), strict=True):
             if grows_there:

@@ -73,7 +73,7 @@ class MissedTargets(Sequence[Missed]):
 
     def _rows(self, nth: int) -> tuple[Integers, Integers]:
         """Return the rows of a part that miss a target, and the cumulative number of misses."""
-        last = self._last  # Another thread may replace `_last` meanwhile.
+        last = self._last  # Read it once, since another thread may replace it meanwhile.
         if last is None or last[0] != nth:
             part = self._table.parts[nth]
             missed = np.zeros(len(part), np.int64)
@@ -141,7 +141,7 @@ class MissedTargets(Sequence[Missed]):
             return NotImplemented
         return len(self) == len(other) and all(map(eq, self, other))
 
-    __hash__ = None  # type: ignore[assignment] # as a list
+    __hash__ = None  # type: ignore[assignment] # not hashable, as a list is not
 
     def __repr__(self) -> str:
         shown = self[:_SHOWN]

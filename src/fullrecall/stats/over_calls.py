@@ -45,7 +45,7 @@ class OverCalls:
 
 
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
-    """Return a measure over calls; None if no sample has several calls, or none has a value."""
+    """Return a measure's means over calls; None if no sample has several calls, or a value."""
     costs = [part.costs for part in table.parts]
     call_counts = np.concatenate([np.zeros(0, np.int64), *(cost.calls_made for cost in costs)])
     most = int(call_counts.max(initial=0))

@@ -156,7 +156,7 @@ class ScorePairs:
         return before, after
 
     def pieces(self, measure: Measure) -> Iterator[tuple[Floats, Floats]]:
-        """Yield `values` in pieces: by part if `_own_pieces` allows it, otherwise all at once."""
+        """Yield `values` by part if both tables have the same parts and no groups, else at once."""
         pairs, end = np.fromiter(self._differing, np.int64), 0
         for before, after in self._own_pieces(measure):
             old, new = before.copy(), after.copy()

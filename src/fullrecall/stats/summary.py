@@ -136,7 +136,7 @@ def measure_lines(scores: Sequence[ByMeasure[Any]]) -> list[tuple[str, list[Meas
 
 
 def mean_cell(mean: float | None = None, interval: Interval | None = None) -> Cell:
-    """Return a mean with its interval below it."""
+    """Return a cell with a mean, or a dash for None, and its interval below it, if any."""
     return Cell(shown(mean), small="" if interval is None else between(interval))
 
 
@@ -335,7 +335,7 @@ def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _marks(sample: Sample) -> frozenset[str]:
-    """Return a sample's test set generator columns if its references seem read as retrieved."""
+    """Return a sample's columns of a test set generator if references seem read as retrieved."""
     is_read_so = (
         sample.retrieval is None and sample.retrieved_contexts and not sample.reference_contexts
     )
