@@ -184,7 +184,8 @@ def frame_columns(
             pairs, columns[name] = columns[name], (cells := list[Any]())
             for index, cell in enumerate(pairs):
                 cells.append(None if cell is None else dict(cell))
-                if cell is not None and len(cells[-1]) < len(cell):  # refused, as in JSON
+                # A duplicate key is an error, as in `strict_json`.
+                if cell is not None and len(cells[-1]) < len(cell):
                     problem = f"{name}: a key occurs twice in {shown(cell)}: keep one"
                     errors.setdefault(index, InputError(problem, field=name))
         yield range(start + 1, start + 1 + len(part)), columns, errors

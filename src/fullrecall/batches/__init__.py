@@ -1,4 +1,4 @@
-"""Scores of batches of samples, for any engine that moves them, and a ledger on a Redis server."""
+"""Score batches in a data engine (Ray, Spark, Dask); share answers and a budget through Redis."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class RedisLedger(Ledger):
             raise StoreError(f"the store {self.path} cannot be reached: {error}") from None
 
     def get(self, key: str) -> str | None:
-        """Return the saved answer to a request; None if there is none, or if the server is lost."""
+        """Return the saved answer to a request; None without one, or without the server."""
         self.check_open()
         kept: str | None = self.tried(lambda: self._client.get(name_of(key)), None)
         return kept
@@ -209,7 +209,7 @@ class RedisLedger(Ledger):
         return outcome
 
     def _tell(self) -> None:
-        """Load the rules into the server, as a script with the ID of the server's current run."""
+        """Load the budget's script into Redis, with the ID of the server's current run in it."""
         # Ask for the ID again after loading: if the server restarted meanwhile, load the script
         # anew, since it has the ID of the earlier run.
         life = self._life()

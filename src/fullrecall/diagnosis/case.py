@@ -66,9 +66,9 @@ class Wanted(NamedTuple):
 class SearchScope:
     """The sources that a diagnosis searches.
 
-    `retriever` is asked for `deep_k` contexts. `ids` are the other IDs of expected documents.
-    `texts` describes how the retrieved texts differ from those of the corpus. `deep_lists` has the
-    deeper lists that the retriever returned, by the position of the row.
+    `retriever` is asked for `deep_k` contexts. `ids` has the IDs under which expected documents
+    occur instead. `texts` describes how the retrieved texts differ from those of the corpus.
+    `deep_lists` collects the longer lists that the retriever returned, by the position of the row.
     """
 
     corpus: Corpus
@@ -84,8 +84,8 @@ class SearchScope:
 class Examined:
     """One sample, and the lists that rules derive from it; each list is computed once.
 
-    `retrieved` is the whole list, with bare IDs as contexts. `problem` is the failure of the
-    retriever when it was asked for a deeper list, else "".
+    `retrieved` is the sample's whole list, with bare IDs as contexts. `problem` says how the
+    retriever failed when it was asked for a longer list, else "".
     """
 
     def __init__(self, position: int, row: Row, search: SearchScope) -> None:
@@ -118,7 +118,7 @@ class Examined:
 
     @cached_property
     def deeper(self) -> Sequence[Context] | None:
-        """The retriever's deeper list; None without a retriever or question, or after a failure."""
+        """The retriever's longer list; None without a retriever or question, or after a failure."""
         inquiry, sample = self.search.retriever, self.row.sample
         if inquiry is None or sample.user_input is None:
             return None
@@ -155,7 +155,7 @@ class Case:
 
     @cached_property
     def alias(self) -> Alias | None:
-        """The item's other ID, in the list or the corpus, or None if there is none."""
+        """The ID that the item has instead in the list or the corpus; None if there is none."""
         expected_id, ids = self.wanted.id, self.examined.search.ids
         if expected_id is None:
             return None
@@ -164,7 +164,7 @@ class Case:
 
     @cached_property
     def holders(self) -> list[Held]:
-        """The contexts of the corpus with the item's text, or with parts of it."""
+        """Contexts that together have the item's text, or all parts of it that the corpus has."""
         return [] if self.wanted.passage is None else self.corpus.holders(self.wanted.passage)
 
     @cached_property

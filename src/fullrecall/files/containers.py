@@ -125,7 +125,7 @@ def _csv(path: str, _: object, delimiter: str | None = None) -> FileRows:
     """Yield the rows of a CSV file with a header; a blank cell is None."""
     with closing(csv_records(path, delimiter)) as records:
         line, header = next(records, (0, []))
-        # Skip a title above a spreadsheet's table: its row has no other cell that is not blank.
+        # Skip title rows above a table: three or more cells, of which only one is filled.
         while len(header) - sum(not cell.strip() for cell in header) == 1 < len(header) - 1:
             line, header = next(records, (line, []))
         header = [column.strip() for column in header]

@@ -31,8 +31,8 @@ def are_judged(column: ColumnValues) -> bool:
 def of_objects(column: ColumnValues) -> dict[str, str]:
     """Return the paths of IDs and of texts in a column of objects, by reference field.
 
-    The paths select the objects with a flag, such as `is_supporting`, if the objects have one. If
-    the objects have an ID, a text, a start and an end, there is only a path of spans.
+    If the objects have a flag such as `is_supporting`, the paths select only objects whose flag is
+    true. If the objects have an ID, a text, a start and an end, there is only a path of spans.
     """
     first: dict[str, Any] = {}
     for item in column.items:

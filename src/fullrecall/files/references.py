@@ -276,11 +276,11 @@ class ReferencesPlan(PartialPlan):
         return ids
 
     def _may_be_remark(self, column: ColumnValues) -> bool:
-        """Return whether a column named like documents may hold a remark, as in `source: manual`.
+        """Return whether a column such as `source` may hold remarks ("manual"), not references.
 
         File names, URLs and objects are never remarks. Neither are lists, values that look like
-        IDs, and columns with a noun for documents in their name, unless the name has an unknown
-        word.
+        IDs, and the values of a column whose name has a noun for documents, unless the name also
+        has an unknown word.
         """
         if self._is_sure(column):
             return False

@@ -61,11 +61,12 @@ STARTS: start start_char start_index char_start begin start_offset
 ENDS: end end_char end_index char_end stop end_offset
 """
 
+# The meaning of a word in a column's name:
 # ASKED: a question.
 # GOLD: references, never retrieved contexts.
 # DOCUMENTS: documents, perhaps references.
 # OTHERS: data other than references, such as categories and scores.
-# BARE: answers or reference IDs, if a name has only such words.
+# BARE: answers or reference IDs, if the name has only such words.
 # PLACES: a place in a document, unless the name also has a word of OFFSETS.
 # OFFSETS: a count, a length or an offset, not a place.
 # CLAIM_WORDS: reference claims.
@@ -73,8 +74,8 @@ ENDS: end end_char end_index char_end stop end_offset
 # ANSWER_WORDS: objects that hold answers, not documents.
 # ROWS: a list of rows.
 # PEOPLE: people, runs and other things whose IDs are not those of documents.
-# NOUNS: things that references are, beside DOCUMENTS; they make a name with a BARE word clear.
-# TITLES: documents that are named by a short text: it is an ID, even with blanks.
+# NOUNS: references, like DOCUMENTS; with one of them, a name with a BARE word is clear.
+# TITLES: documents that are named by a short text; this text is an ID, even with blanks.
 _WORDS = """
 ASKED: prompt query question
 GOLD: answer citation cite cited correct evidence expect expected gold golden gt ideal

@@ -172,7 +172,7 @@ def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
 
 
 def _same_words(part: str, folded: Folded) -> Iterator[Location]:
-    """Yield the locations of the part's words in sequence, with any marks between them."""
+    """Yield each location of the words of a quote's part in a row, with any marks between them."""
     quoted = _folded_quote(part)
     count = len(quoted.tokens)
     if count < _FEWEST_WORDS or not _says_enough(part, quoted.text, folded.text):

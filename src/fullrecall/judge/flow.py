@@ -22,7 +22,7 @@ from fullrecall.judge.usage import Usage
 T = TypeVar("T")
 
 Completer: TypeAlias = Callable[[Ask], Awaitable[Completion]]
-"""Returns the completion for an ask; raises only `NotAsked`."""
+"""Returns the completion for an `Ask` (a request to a model); raises only `NotAsked`."""
 
 _SIDE_BY_SIDE = 16
 """The most requests that `ascore` sends at the same time."""
@@ -144,7 +144,7 @@ async def _batch(batch: Sequence[Ask], answer: Completer, tally: Tally) -> list[
 
 
 def _limited_answer() -> Completer:
-    """Return a completer that limits the number of concurrent requests, and retries."""
+    """Return a completer that retries temporary failures and limits concurrent requests."""
     import asyncio
 
     slots = asyncio.Semaphore(_SIDE_BY_SIDE)

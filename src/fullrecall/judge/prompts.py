@@ -135,7 +135,7 @@ class Prompts:
 
 
 def quoted(text: str) -> str:
-    """Return `text` as a JSON string on one line, which no character of the text can end."""
+    """Return `text` as a JSON string on one line; every line break in the text is escaped."""
     written = _WRITTEN(text)
     if written.isascii() and "\x7f" not in written:  # most texts
         return written

@@ -1,4 +1,4 @@
-"""Find the words of a claim in contexts, and the passage that covers most of them.
+"""Find the words of a claim in contexts, and the sentences that cover most of them.
 
 Each text is read once into its words, its sentences, and an index from word to positions.
 """
@@ -32,7 +32,7 @@ _ALIKE_CREDIT = 0.8  # the credit for a word that begins like the claim's word
 _CANDIDATES = 6  # the number of sentences around which windows are tried
 _NEARLY = 0.9  # the share of a window's covered weight that its evidence covers
 
-Cover = Mapping[int, float]  # unit number to credit in (0, 1]
+Cover = Mapping[int, float]  # index of a distinct word of the claim: its credit in (0, 1]
 _NOTHING: Cover = {}
 
 
@@ -44,7 +44,7 @@ class ParsedText(NamedTuple):
     sentence_of: tuple[int, ...]  # for each word, the number of its sentence
     # for each sentence: its first word, and the end of its last
     sentences: tuple[tuple[int, int], ...]
-    places: Mapping[str, Sequence[int]]  # key to word positions
+    places: Mapping[str, Sequence[int]]  # a word's key: the positions of the word
 
     def sentence(self, number: int) -> str:
         """Return a sentence's text up to its last word, without final marks."""
@@ -114,7 +114,7 @@ class Sentence(NamedTuple):
 
 
 class ClaimMatch(NamedTuple):
-    """How far the contexts cover the claim's units, which are its distinct words.
+    """How far the contexts cover the claim's units (the distinct words of the claim).
 
     A window is a sentence with its neighbors. The *region* is the best window together with the
     first sentence of its context, where a text often names the thing that "he" or "it" later means.
@@ -125,7 +125,7 @@ class ClaimMatch(NamedTuple):
     total: float  # weight of all units
     found: Cover  # the best credit of each unit that occurs anywhere
     region: Cover  # the best credit of each unit that occurs in the region
-    places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: unit to word positions
+    places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: a unit's word positions
     best: Sentence | None  # the middle of the best window
     covered: float  # the weight that the best single sentence covers
     evidence: tuple[int, int]  # first and last sentence, perhaps one outside the best context
@@ -173,10 +173,10 @@ def match_of(claim: ParsedText, contexts: Sequence[ParsedText]) -> ClaimMatch:
 
 
 def occurrences(word: Word, passage: ParsedText) -> Iterator[tuple[int, float]]:
-    """Yield each position of a word in a passage, with its credit.
+    """Yield each position of a word in a text, with the credit for it.
 
-    If the passage lacks the word, and it is not a number, yield the positions of words that begin
-    like it, with less credit.
+    If the text lacks the word, and the word is not a number, yield the positions of words that
+    begin like it, with less credit.
     """
     if word.key in passage.places:
         yield from ((position, 1.0) for position in passage.places[word.key])

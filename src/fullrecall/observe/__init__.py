@@ -1,7 +1,7 @@
 """Record the steps of an application's calls, in any framework, and derive their retrieval.
 
-A translator writes each event of its framework as a `Step` into a `StepLog`. `StepReading` decides
-which contexts were retrieved, which were kept at the end, and which a model read in its prompt.
+A framework's adapter writes each event as a `Step` into a `StepLog`. `StepReading` decides which
+contexts were retrieved, which were kept at the end, and which a model read in its prompt.
 `RetrievalProcessor` records the spans of any instrumented framework as they end.
 """
 

@@ -1,4 +1,4 @@
-"""Decide which document a copy belongs to: its text may be cut, its ID missing or new."""
+"""Decide which document a copy belongs to: a copy's text may be cut, its ID missing or new."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class TrackedDocument:
 
 @dataclass(eq=False)
 class DocumentText:
-    """A document with the text of one or several of its copies.
+    """A passage: a document with the text of one or several of its copies.
 
     `number` is its index among all passages of the record.
     """
@@ -117,7 +117,7 @@ class TrackedDocuments:
         return self._index
 
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
-        """Return the passage that this is a copy of; `view` has the documents it may come from.
+        """Return the passage of a copy; `view` has the documents that may have been copied.
 
         A copy without a text is recognized by its ID in view. Any other is recognized, in this
         order:
@@ -180,7 +180,7 @@ class TrackedDocuments:
         return tuple(map(self.first, parts))
 
     def first(self, document: TrackedDocument) -> DocumentText:
-        """Return the first passage of a document."""
+        """Return the first passage under which a document was seen."""
         return self._first[document]
 
     def is_known(self, copy: DocumentCopy) -> bool:

@@ -1,4 +1,4 @@
-"""The log in which a translator records steps as they happen."""
+"""The log in which a framework's adapter records retrieval steps as they happen."""
 
 from __future__ import annotations
 

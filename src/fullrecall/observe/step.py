@@ -31,7 +31,7 @@ class DocumentCopy(NamedTuple):
 
     - `token`: the identity of the object, which the log keeps alive, or 0 if it has none.
     - `id`, `text`: the ID and the text of the document; None and "" if it has none.
-    - `detail`: the data that the translator needs to make a `Context`: a score, metadata.
+    - `detail`: the data that the adapter needs to make a `Context`: a score, metadata.
     """
 
     token: int
@@ -60,7 +60,7 @@ class DocumentList(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Step:
-    """One event as a translator records it; `began` and `ended` are counters that order events.
+    """One event as an adapter records it; `began` and `ended` are counters that order events.
 
     - `id`, `parent`: the IDs of the event and of its caller. A step with an unknown parent was
       called by the root, if there is a root.

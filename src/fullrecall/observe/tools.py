@@ -73,9 +73,10 @@ def _hits_of(item: Mapping[str, Any]) -> tuple[Context, ...] | None:
 
 
 def _printed_in(text: str) -> list[Context | dict[str, Any]] | None:
-    """Parse a list that was printed as text; return its documents, or the fields of other hits.
+    """Parse a printed list of Python objects, which LangChain writes into a tool's message.
 
-    LangChain prints a tool's objects into its message.
+    Returns contexts for Documents, and a dict of the fields of any other object; None if the text
+    cannot be parsed.
     """
     if not _PRINTED.match(text):
         return None

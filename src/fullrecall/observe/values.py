@@ -63,11 +63,11 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 class ValueReader:
-    """Copies the documents and texts in values; translators add the types of their frameworks.
+    """Copies the documents and texts in values; adapters add the types of their frameworks.
 
     One reader belongs to one record. It keeps the objects that it read alive, up to `limit` bytes,
-    so that no other object gets their identity. Beyond the limit, `is_full` is True, and it copies
-    no more. `limit` must be above 0. `size` is an estimate of the bytes kept.
+    so that no other object gets their identity. Beyond the limit, `is_full` is True, and no more
+    values are copied. `limit` must be above 0. `size` is an estimate of the bytes kept.
     """
 
     def __init__(self, limit: int = 64_000_000) -> None:
@@ -78,7 +78,7 @@ class ValueReader:
         self._messages: dict[tuple[int, Path], tuple[object, Contents]] = {}
         self._kept: dict[int, object] = {}
 
-    # Hooks that a translator may override
+    # Hooks that an adapter may override
 
     def document(self, value: Any) -> DocumentCopy | None:  # noqa: ARG002 - a hook
         """Return a copy of the framework's document, with its identity; None for other values."""
@@ -93,7 +93,7 @@ class ValueReader:
         return None
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items of a list; a translator may replace answers by their sources."""
+        """Return the items of a list; an adapter may replace answers by their sources."""
         return items
 
     def result_of(self, output: Any) -> Any:
@@ -194,7 +194,7 @@ class ValueReader:
         return (id(value),)
 
     def is_unchanged(self, value: Any, copy: DocumentCopy) -> bool:
-        """Return whether a document equals its copy; a translator may know a faster check."""
+        """Return whether a document equals its copy; an adapter may know a faster check."""
         new = self._document(value)
         return new is not None and new.id == copy.id and new.text == copy.text
 

@@ -1,10 +1,10 @@
 """The subject of a page: its reports, scores, samples' values, and causes of misses.
 
-A side is the index of a report on the page. The reader of the page chooses among lists of measures,
-which have one measure for each score; a choice is the index of such a list.
+A side is the index of a report on the page. The reader of the page chooses a list of measures, with
+one measure for each score; a choice is the index of such a list.
 
-Several scores may search for the same document. If it was not retrieved, it is a miss of each of
-them, so misses of different scores must not be added.
+A document that several scores search for, and that was not retrieved, is a miss of each of these
+scores, so misses of different scores must not be added.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from fullrecall.stats.pairs import Gap
 from fullrecall.table.row import Row
 
 ComparedRows: TypeAlias = "tuple[Row | None, ...]"
-"""One sample in each report of a page; None if a report does not have it."""
+"""One sample in each report of a page; None for a report without the sample."""
 
 
 class Column(NamedTuple):
     """A column of the page for one score.
 
-    `letter` is its short name, `positions[side]` the index of its results in a row of that side's
-    report, and `measures[choice]` its measure for a choice.
+    `letter` is the score's short name, `positions[side]` the index of its results in a row of that
+    side's report, and `measures[choice]` its measure for a choice.
     """
 
     letter: str
@@ -71,9 +71,10 @@ class Subject:
         return [column.method.label(column.measures[choice]) for column in self.columns]
 
     def first_shown(self, diagnosed: Iterable[str]) -> int:
-        """Return the choice with which a page opens: the first that has all `diagnosed` labels.
+        """Return the choice (index of the measures) that a page shows first.
 
-        If there is none, it is the choice of all scores' headlines, or else choice 0.
+        It is the first with all `diagnosed` labels, such as `id_recall@5`, else that of all scores'
+        headline measures, else 0.
         """
         labels, choices = set(diagnosed), self.choices
         for nth in range(len(choices)):
@@ -84,7 +85,7 @@ class Subject:
 
     @property
     def families(self) -> dict[Family, list[int]]:
-        """The measures of all choices without their ks, each with the choices that have it."""
+        """The measures of all choices, without k, each with the choices that have the measure."""
         families: dict[Family, list[int]] = {}
         for nth, measures in enumerate(self.choices):
             for family in dict.fromkeys(Family(each.whole, each.unit) for each in measures):
@@ -134,7 +135,7 @@ class Misses(NamedTuple):
 class ResultCell(NamedTuple):
     """One score of one sample in one report, with its value and its misses for each choice.
 
-    `result` is the scorer's result, `compared` its result over only the targets that are compared.
+    `result` is the scorer's result, `compared` this result with only the targets that are compared.
     Values and misses are those of `compared`.
     """
 
@@ -145,9 +146,9 @@ class ResultCell(NamedTuple):
 
 
 class SampleReading(NamedTuple):
-    """One sample, with a cell for each score in each report; a report without it has no cells.
+    """One sample: a cell for each score in each report, no cells in a report without the sample.
 
-    `gaps` has, for each score, the reason why it is not compared, or None.
+    `gaps` has, for each score, the reason why the sample is not compared, or None.
     """
 
     sides: Sequence[Sequence[ResultCell]]
@@ -206,7 +207,7 @@ class Turns(NamedTuple):
 
 
 def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
-    """Return the counts of samples that miss targets, for a choice."""
+    """Return the numbers of samples that miss targets, and of those that changed, for a choice."""
     # Count samples here and not in the script: the page shows the counts even if no script runs.
     now = [_fails(each.sides[-1], choice) for each in readings]
     before = [_fails(each.sides[0], choice) if each.sides[1:] else None for each in readings]

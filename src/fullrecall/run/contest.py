@@ -139,7 +139,7 @@ def choose(
       They are asked in the order of a hash of their IDs. Samples of one `group`, or of one ID,
       count as one question, by their mean. Samples without `user_input` are left out.
     - `retrievers`: two or more by name, each a function of the question, sync or async, or a
-      `Retriever`, as `evaluate` takes it. `measure`: default, the scorer's headline.
+      `Retriever`, as `evaluate` takes it. `measure`: default, the scorer's headline measure.
     - `file`: a JSON file from which the next call continues, with more questions, or after an
       interruption. Questions of earlier calls are not asked again. The file is written after at
       most 32 answers of a retriever, or after 1/256 of its questions if that is more; a killed
@@ -255,7 +255,7 @@ def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
 
 @dataclass
 class _Contest:
-    """Asks retrievers, compares them at each look, and writes the file, also between looks."""
+    """Asks retrievers, compares them at each interim analysis (look), and saves often between."""
 
     race: Race
     scorer: Scorer

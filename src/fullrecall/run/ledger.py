@@ -1,7 +1,7 @@
-"""The ledger of requests to models ("asks"): their leases, their answers, and a job's spending.
+"""The ledger of requests to models: their leases, their answers, and a job's spending.
 
-An ask is open, leased by the run that will send it, or answered. Each change is one atomic step of
-a backend: an SQLite file (`sqlite`), or a Redis server (`redis`).
+A request is open, leased by the run that will send it, or answered. Each change is one atomic step
+of a backend: an SQLite file (`sqlite`), or a Redis server (`redis`).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class AccountLostError(StoreError):
 class Ledger(ABC):
     """An open ledger; close it, or use it in a `with`.
 
-    Raises `StoreError` if it cannot be opened. A ledger that is lost later still returns the
-    answers that it can read; `problem` then says why it keeps no new ones. Runs continue without
-    it, unless it has the account of a `job`. Answers that it did not keep stay in memory; it tries
-    to write them every few seconds, and on closing.
+    Raises `StoreError` if it cannot be opened. A ledger is lost while it cannot be read or written:
+    it returns the answers that it can still read, and `problem` says why it keeps no new ones. Runs
+    continue without a lost ledger, unless it has the account of a `job`. Answers that were not kept
+    stay in memory; the ledger tries to write them every few seconds, and on closing.
     """
 
     threads = 1
@@ -62,10 +62,10 @@ class Ledger(ABC):
 
     @abstractmethod
     def get(self, key: str) -> str | None:
-        """Return the answer to an ask; None if there is none, or if it is damaged."""
+        """Return the answer to a request; None if there is no answer, or a damaged one."""
 
     def lease(self, key: str) -> tuple[str, Future[bool]]:
-        """Request the lease of an ask; return its token, and a future that says if it is granted.
+        """Try to lease a request; return the lease's token, and a future: whether it is granted.
 
         A lease ends with `put` or `forget`, or some seconds after this process dies. A lost ledger
         grants every lease.
@@ -83,7 +83,7 @@ class Ledger(ABC):
         return token, granted
 
     def put(self, key: str, value: str, token: str = "") -> Future[str]:
-        """Keep the answer to an ask unless it has one, and end the ask's leases.
+        """Keep an answer unless the request already has one, and end the leases of the request.
 
         Returns a future of the answer that is kept.
         """
@@ -94,7 +94,7 @@ class Ledger(ABC):
         return kept
 
     def forget(self, key: str, token: str) -> Future[None]:
-        """End a lease without an answer, so that another run that waits for it may send the ask."""
+        """End a lease without an answer, so that another run that waits may send the request."""
         self._leases.pop(token, None)
         return self._do(partial(self._forget, key, token), otherwise=None)
 
@@ -147,11 +147,11 @@ class Ledger(ABC):
 
     @abstractmethod
     def _lease(self, key: str, token: str) -> bool:
-        """Grant or renew a lease, unless the ask has an answer or another run's lease."""
+        """Grant or renew a lease, unless the request has an answer or another run's lease."""
 
     @abstractmethod
     def _keep(self, key: str, value: str) -> str:
-        """Keep an answer unless the ask has one; end its leases; return the answer that is kept."""
+        """Keep an answer unless the request has one, and end its leases; return the kept answer."""
 
     @abstractmethod
     def _forget(self, key: str, token: str) -> None:
@@ -167,7 +167,7 @@ class Ledger(ABC):
 
     @abstractmethod
     def _probe(self) -> None:
-        """Raise if the ledger is still lost."""
+        """Raise if the ledger still cannot be read or written."""
 
     @abstractmethod
     def _disconnect(self) -> None:
@@ -204,7 +204,7 @@ class Ledger(ABC):
             self.put(key, value)
 
     def check_open(self) -> None:
-        """Raise `StoreError` if it is closed."""
+        """Raise `StoreError` if the ledger is closed."""
         if self.is_closed:
             raise StoreError(f"the store {self.path} is closed: open it again")
 

@@ -61,11 +61,11 @@ def reserve(
     prices: Sequence[float],
     seconds: float,
 ) -> dict[str, Any]:
-    """Reserve room for a request; return the seconds until its turn, as `wait`.
+    """Reserve room for a request; return {"wait": seconds until its turn} if the request fits.
 
-    Without room, return the exhausted bound as `full`, with the `cost` so far, or an empty mapping
-    if the caller should try again. `prompt` has the prompt's expected tokens, and the most that it
-    may have. After `seconds`, the owner of the reserve counts as dead or hanging.
+    Returns {"full": bound, "cost": so far} if it will never fit, and {} if it may fit once requests
+    in flight have settled. `prompt` has the expected, and the largest possible, number of the
+    prompt's tokens. After `seconds`, the owner of the reserve counts as dead or hanging.
     """
     holds: dict[str, tuple[dict[str, int], float]] = state["holds"]
     if name in holds:

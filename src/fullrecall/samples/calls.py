@@ -1,4 +1,4 @@
-"""One call of a retriever, with the calls of its earlier stages."""
+"""One call of a retriever or reranker, with the calls whose contexts it received."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fullrecall.samples.identifiers import as_list
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(ValueObject):
-    """One call of a retriever, or a step that makes a list from another list; immutable.
+    """One call of a retriever, or of a step that makes a list from another list; immutable.
 
     - `source`: the name of the retriever, tool, index, or reranker that was called.
     - `query`: the text with which it was called.
     - `contexts`: the contexts that it returned, best first, copied when it returned; empty if it
       returned none, None if it failed or its result cannot be read as contexts.
-    - `error`: the reason why it failed; such a call has no contexts.
-    - `children`: the calls whose contexts it received, which are the stages before it.
+    - `error`: the reason why the call failed; a failed call has no contexts.
+    - `children`: the calls whose contexts it received: the stages before it.
     - `recovered`: whether it failed, and a retry or a fallback succeeded in its place.
     - `reorders`: whether it only reorders contexts for the model's attention (LongContextReorder);
       ranks are then those in the list that it received.

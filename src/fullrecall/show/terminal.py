@@ -1,4 +1,4 @@
-"""Sheets on a terminal, by rich: they fit into 80 columns, with color only if it is supported."""
+"""Print sheets (tables with notes) with rich, to fit the terminal, or as text up to 240 columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STYLES = {"good": "green", "bad": "red", "unsure": "yellow"}
 def console(file: IO[str], *, width: int | None = None) -> Console:
     """Return a console on `file`, as wide as the terminal or `width`.
 
-    It colors terminals only, and none if NO_COLOR is set.
+    Only terminals get colors, and only if NO_COLOR is not set.
     """
     from rich.console import Console
 
@@ -75,7 +75,7 @@ class TextLine(NamedTuple):
 
 
 def text_of(*sheets: Sheet) -> str:
-    """Return sheets as plain text, as wide as they need."""
+    """Return sheets as plain text, as wide as their tables need, up to 240 columns."""
     lines: list[str] = []
     for part in parts(*sheets):
         own = [*part.lines(WIDEST)] if isinstance(part, Grid) else [part]

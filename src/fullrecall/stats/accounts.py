@@ -56,7 +56,7 @@ _PRIOR_SQUARES, _PRIOR_QUESTIONS = 1.0, 4.0
 """The prior of the variance of a difference: 1/4, which has the weight of four questions."""
 
 _POWER = NormalDist().inv_cdf(0.8)
-"""The normal quantile of 80%: `more` estimates how many questions would settle 80% of races."""
+"""The normal quantile of 80%: `more` estimates how many questions would settle 80% of choices."""
 
 
 @dataclass
@@ -64,10 +64,10 @@ class Accounts:
     """The accounts of retrievers, and the sums from which their stakes are computed.
 
     The last axis of arrays is the retriever. The last two axes of `ahead`, `squares` and `together`
-    are a pair [a, j]: over the questions that both were asked, the sum of X_j - X_a, the sum of its
-    squares, and the number of questions. Leading axes are parallel races, as in simulations. `logs`
-    are the logarithms of capitals, `starts` those at the start of the present call: one for each
-    retriever, or for each pair if the tolerance `within` is above 0.
+    are a pair [a, j]: over the questions that both were asked, the sum of X_j - X_a, the sum of
+    (X_j - X_a)², and the number of questions. Leading axes are parallel races (choices), as in
+    simulations. `logs` are the logarithms of capitals, `starts` those at the start of the present
+    call: one for each retriever, or for each pair if the tolerance `within` is above 0.
     """
 
     logs: Floats
@@ -204,8 +204,8 @@ class Accounts:
         pairs = np.ix_(survivors, survivors)
         behind = (self.ahead[pairs] / np.maximum(1.0, self.together[pairs])).max(axis=1)
         leader = survivors[behind.argmin()]
-        # In simulations, 80 to 89% of races were settled after the number returned here; of those
-        # with four retrievers and 60 questions, 64%.
+        # In simulations, 80 to 89% of choices were settled within the number of questions returned
+        # here; with four retrievers and 60 questions, 64%.
         needed = 0.0
         for other in survivors[survivors != leader]:
             count = self.together[other, leader]

@@ -49,7 +49,7 @@ _STALE = rf"^({re.escape(STALE)}: ).*(?= is not in the corpus$| has other words 
 
 
 def default_measures(method: Method) -> tuple[Measure, ...]:
-    """Return the default measures of a score: its headline at each k, and over all contexts."""
+    """Return the default measures: a score's headline measure at each k, and over all contexts."""
     return (*(method.headline @ k for k in DEFAULT_KS), method.headline)
 
 
@@ -124,7 +124,7 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
     unjudged: int = 0
     """The number of samples without any relevance judgment, which are left out of every mean."""
     over_calls: OverCalls | None = None
-    """The headline over calls, if the contexts of several calls were merged; else None."""
+    """The headline measure within the first 1, 2, … calls, if calls were merged; else None."""
 
     def __repr__(self) -> str:
         main = self.main
@@ -168,7 +168,7 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
 def score_summary(
     table: Table, score: int, measures: Sequence[Measure], *, united: bool
 ) -> ScoreSummary:
-    """Return a score's summary; `united` (calls were merged) adds the headline over calls."""
+    """Return a score's summary; `united` (merged) calls add the headline measure after each."""
     method = table.methods[score]
     running = [RunningTotals(measure, table.group_codes) for measure in measures]
     row_counts: Counter[int] = Counter()

@@ -210,8 +210,8 @@ class Evaluation:
     def summary(self, *measures: Measure) -> Summary:
         """Return the mean of each measure of each score, with its number of samples.
 
-        The default is each score's headline, recall, at k = 1, 3, 5, 10 and over all retrieved
-        contexts.
+        The default is each score's headline measure (recall for most scorers) at k = 1, 3, 5, 10
+        and over all retrieved contexts.
         """
         return Summary(self.table, as_measures(measures), self.stopped)
 

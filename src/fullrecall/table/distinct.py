@@ -1,4 +1,4 @@
-"""Find the rows with distinct findings: many measures need each of them only once."""
+"""Find the distinct rows of findings: many measures compute equal rows only once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fullrecall.measures.found import FoundColumns
 from fullrecall.measures.lists import Integers, Lists
 
 _WIDEST = 64
-"""The most numbers by which a row is described; rows with more are not searched for equals."""
+"""The most numbers that describe a row; if a row has more, equal rows are not searched for."""
 
 _FEWER = 16
 """Equal rows are counted together only if at most one row in this many is distinct."""
@@ -24,7 +24,7 @@ class DistinctRows(NamedTuple):
 
     @classmethod
     def of(cls, columns: FoundColumns) -> DistinctRows | None:
-        """Return the distinct rows of columns; None if they, or a row's numbers, are too many."""
+        """Return the distinct rows; None if over 1 in 16 is distinct, or a row is too long."""
         numbers = _numbers(columns)
         if numbers is None:
             return None

@@ -184,7 +184,7 @@ class Part(SampleColumns, ABC):
         return int(due.sum()), int((due & own.empty).sum())
 
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
-        """Return a mask of the rows that lack a value of a measure; see `Table.gaps`."""
+        """Return a mask of the unscored rows in which a measure needs a score; see `Table.gaps`."""
         unscored: NDArray[np.bool_] = self.columns(score).status == UNSCORED
         if not measure.of_sample:
             return unscored

@@ -230,7 +230,7 @@ def _at_most(s: Stratum, relevant: int) -> float:
 
 def hypergeometric_cdf(hits: int, drawn: int, relevant: int, size: int) -> float:
     """Return the probability of at most `hits` relevant items in a draw of `drawn` from `size`."""
-    # Integers of any size, divided once, give no rounding error, however large the set is.
+    # Exact integers are summed, and divided once: only this division rounds, for any set.
     ways = (comb(relevant, k) * comb(size - relevant, drawn - k) for k in range(hits + 1))
     return sum(ways) / comb(size, drawn)
 

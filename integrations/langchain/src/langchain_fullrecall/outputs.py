@@ -40,10 +40,10 @@ def declared(
 ) -> list[Context] | None:
     """Return the contexts that an output certainly declares, or None.
 
-    These are the documents under `documents_key`, or IDs under a usual name, with their texts
-    beside them. If the output is `alone`, without any step, documents and texts under a usual name
-    count too. Raises `InputError` for values that are not documents, and for two names with
-    different documents.
+    These are the documents under `documents_key` if that is given, else the IDs under a usual name
+    with the texts beside them. If no step was recorded, so that the output is `alone`, documents
+    and texts under a usual name count too. Raises `InputError` for values that are not documents,
+    and for two names with different documents.
     """
     if not isinstance(output, Mapping):
         return None

@@ -140,7 +140,8 @@ Groups: TypeAlias = Sequence[Sequence[str]]
 class _RewriteRule(NamedTuple):
     """A rule: the parts to cut off the IDs of each side, and the form in which to compare them.
 
-    `fewest` is the number of references that must match; it is 1 for a certain rule.
+    `fewest` is the number of references that must match: 1 for a certain rule. A rule that cuts off
+    a bare number needs more; see `least`.
     """
 
     reference: IdCut = WHOLE
@@ -156,7 +157,7 @@ class _RewriteRule(NamedTuple):
         return "reference" if self.reference[1] in _PARTS else None
 
     def least(self, direct: int) -> int:
-        """Return how many references must match, if `direct` references match unchanged."""
+        """Return the fewest matches that prove the rule if `direct` references match unchanged."""
         takes_numbers = NUMBER in (self.reference[1], self.retrieved[1])
         return self.fewest * (direct + 1 if takes_numbers else 1)
 

@@ -325,9 +325,9 @@ def score_columns(group: ArrowRows, name: str) -> FoundColumns:
         return table[own].chunk(0) if own in table.column_names else None
 
     def of_targets(end: str) -> Any:
-        """Return the values of all targets in a score's column, named by its ending.
+        """Return all targets' values in the score's column with this suffix, such as `_grade`.
 
-        Returns None if all of them are null.
+        The values are one flat array; None if all of them are null.
         """
         own = group.column(f"{name}{end}") if end == "_support" else read(end)
         column = columns.completed(own, end, trivial)

@@ -141,7 +141,8 @@ class ParquetWriter(RowWriter):
         numbers = range(self._count, self._count + len(part))
         table, start = columns.arrow_table(part, self.methods, numbers, self.default), 0
         while start < len(part):
-            # Split at full groups, so that equal rows give files with equal bytes.
+            # Split at full groups, so that files do not depend on the batches in which rows came,
+            # unless the limit of bytes or of time ends a file early.
             piece = table.slice(start, GROUP_ROWS - self._rows)
             whole = piece.num_rows == len(part)
             self._wait(piece, part if whole else WaitingRows(piece, self.methods))

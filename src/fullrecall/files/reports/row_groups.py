@@ -133,7 +133,7 @@ class RowGroup(ArrowRows):
         return super().id_range if self.statistics is None else self.statistics.ids
 
     def distinct(self, score: int) -> DistinctRows | None:
-        """Return the rows with distinct findings, with the number of each; None if not saved."""
+        """Return one row for each distinct set of findings, with its count; None if not saved."""
         return None if self.statistics is None else self.statistics.distinct[score]
 
     def notes(self, score: int) -> Counter[str]:

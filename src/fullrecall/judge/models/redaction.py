@@ -72,7 +72,7 @@ def _redact_record(record: logging.LogRecord) -> bool:
         import logging
 
         trace = logging.Formatter().formatException(record.exc_info)
-        # Formatters print `exc_text`, but rebuild it with its secrets if there is an `exc_info`.
+        # logging prints `exc_text` if it is set; other formatters print `exc_info`, with secrets.
         record.exc_text, record.exc_info = redacted(trace), None
     return True
 

@@ -1,7 +1,7 @@
 """Opposites, rivals and synonyms of words.
 
 Rivals are words of one kind, such as two weekdays. An opposite or a rival in the place of a word
-makes a true statement false. The lists were made for fullrecall. Words are compared by key, so a
+makes a true statement false. The lists were made for fullrecall. Words are compared by stem, so a
 base form covers its inflected forms.
 """
 
@@ -18,25 +18,25 @@ from fullrecall.lexical.words.tokens import stem
 
 @cache
 def opposites() -> Mapping[str, frozenset[str]]:
-    """Return the keys of opposites by the key of a word: decrease and reduce for increase."""
+    """Map each word's stem to the stems of its opposites: increase to decrease and reduce."""
     return _by_key("opposites.txt")
 
 
 @cache
 def synonyms() -> Mapping[str, frozenset[str]]:
-    """Return the keys of synonyms by the key of a word: begin and launch for start."""
+    """Map each word's stem to the stems of its synonyms: start to begin and launch."""
     return _by_key("synonyms.txt")
 
 
 @cache
 def rivals() -> Mapping[str, frozenset[str]]:
-    """Return the keys of rivals by the key of a word: the other weekdays for Tuesday."""
+    """Map each word's stem to the stems of its rivals: Tuesday to the other weekdays."""
     return _by_key("kinds.txt")
 
 
 @cache
 def as_written(name: str) -> Mapping[str, Sequence[str]]:
-    """Return the words of a word file as written, each with the other words of its groups."""
+    """Map each word of a word file, as written, to the other words of its groups."""
     excluding: defaultdict[str, list[str]] = defaultdict(list)
     for line in lines(name):
         for group in line.split(","):

@@ -43,10 +43,11 @@ class RecallMetric(BaseRetrievalMetric):
       `expected_texts`.
     - `name`: the metric's name; needed if another metric already has the measure's name.
 
-    `compute` returns a score in [0, 1]: 0.0 for an empty retrieval, and NaN for an empty list of
-    expected IDs, because LlamaIndex's result does not take None and 0 would be wrong. Pandas
-    leaves NaN out of means. `metadata` has the `status`, the `reason` in words, and the `missed`
-    targets. IDs are compared as `str`.
+    `compute` returns the measure's value, in [0, 1] unless the measure is a count; recall is 0.0
+    for an empty retrieval. The value is NaN if the sample is unscored or undefined, as with an
+    empty list of expected IDs, because LlamaIndex's result does not take None and 0 would be wrong.
+    Pandas leaves NaN out of means. `metadata` has the `status`, the `reason` in words, and the
+    `missed` targets. IDs are compared as `str`.
 
     Raises `InputError` for a missing list that the metric needs, and for a `str` instead of a list
     of IDs.

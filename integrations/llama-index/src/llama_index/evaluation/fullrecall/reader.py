@@ -28,8 +28,8 @@ from llama_index.evaluation.fullrecall.responses import (
 class NodeCopy(NamedTuple):
     """A node as it was at one event: its score, text and metadata, and all fields of the object.
 
-    `node` makes a new node on request, since that costs more than the retrieval, and few readers
-    need one.
+    `node` makes a new node on request: making one costs more than the retrieval, and few readers
+    need it.
     """
 
     original: BaseNode
@@ -53,16 +53,18 @@ class NodeCopy(NamedTuple):
         own = copy(self.original)
         vars(own).clear()
         vars(own).update(self.fields)
-        if content_of(own) != self.content:  # The text is in an object that was changed later.
+        if content_of(own) != self.content:
+            # The text is in an inner object, which was changed after the node was copied.
             own.set_content(self.content)
         return own
 
 
 class NodeValueReader(ValueReader):
-    """Copies nodes with `node_id` as their ID; `id_key` is applied when the record is read.
+    """Reads LlamaIndex's values and copies their nodes.
 
-    `answers` has the engines' answers, with the source nodes of each: a node with the text of an
-    answer is not a document. `first_copies` has the first node of each text.
+    Copies have `node_id` as their ID; the user's `id_key` is applied when the record is made from
+    them. `answers` has the engines' answers, with the source nodes of each: a node with the text of
+    an answer is not a document. `first_copies` has the first node of each text.
     """
 
     def __init__(self) -> None:
@@ -86,7 +88,7 @@ class NodeValueReader(ValueReader):
             return super().read(value)
         texts = super().read(response_text(value)).texts
         nodes = value.source_nodes
-        # An engine that names no sources has an empty list too: it then says nothing.
+        # An empty list proves nothing: an engine that does not report sources has one, too.
         if not nodes and not says_that_nothing_was_retrieved(value):
             return Contents((), texts)
         return Contents(super().read(list(nodes)).lists, texts)

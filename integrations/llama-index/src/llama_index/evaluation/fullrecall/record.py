@@ -72,12 +72,12 @@ class LlamaIndexReading(NodeReader, StepReading):
 
 
 def nodes_in(steps: Iterable[Step]) -> list[NodeWithScore]:
-    """Return the nodes that steps returned, as they were copied."""
+    """Return the distinct nodes that steps returned, in their state when copied."""
     return nodes_of(copy for step in steps for each in step.returned for copy in each.documents)
 
 
 def nodes_of(copies: Iterable[DocumentCopy]) -> list[NodeWithScore]:
-    """Return the nodes among copies, as they were copied."""
+    """Return the distinct LlamaIndex nodes of these copies, in their state when copied."""
     details = {id(copy.detail): copy.detail for copy in copies}
     nodes = (detail for detail in details.values() if isinstance(detail, NodeCopy))
     return [NodeWithScore(node=each.node, score=each.score) for each in nodes]

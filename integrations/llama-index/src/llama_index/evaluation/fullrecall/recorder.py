@@ -70,9 +70,9 @@ class LlamaIndexRecorder:
     """Records the steps of one call or block until `close`; thread-safe.
 
     - `root`: the ID of the step that is the call itself, None for a block.
-    - `log`: the log of the steps. The caller of a recorder records there the beginning and the end
-      of a call for which LlamaIndex has no span.
-    - `deliver`: for a block, the function that takes each ended call's record and output.
+    - `log`: the recorded steps. For a call without a LlamaIndex span, the code that opened the
+      recorder adds the beginning and end of the call.
+    - `deliver`: for a `with` block, called with the record and output of each ended call.
     """
 
     def __init__(self, root: str | None = None, deliver: Deliver | None = None) -> None:
