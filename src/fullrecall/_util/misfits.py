@@ -26,16 +26,16 @@ from typing import (
 
 from fullrecall._util.values import shown
 
-_MOST_CHECKED = 1_000
-"""The most items of a container that are checked."""
+_MOST_CHECKED = 100
+"""The most items of a container whose types are checked."""
+
+_MOST_WITHIN = 100_000
+"""The most items of an argument, at any level, that are checked for odd values."""
 
 _DEEPEST = 20
 """The most levels of containers that are checked; few values have as many."""
 
 _MOST_DIGITS = 10**100
-
-_HALF = range(0xD800, 0xE000)
-"""The code points that are half of a character."""
 
 _WRAPPED = (Annotated,)
 _OF_PROTOCOLS = ("__call__", "__getitem__", "__iter__", "__len__")
@@ -116,31 +116,42 @@ def _annotations(value: object) -> Iterator[tuple[str, object]]:
         yield from getattr(type(value), "__annotations__", {}).items()
 
 
-def _odd(value: object, name: str, depth: int = 0) -> Misfit | None:
-    """Return the problem of an odd value, or of the first odd item in it, else None.
+def _odd(value: object, name: str) -> Misfit | None:
+    """Return whether a plain value, or an item within, is one that Python itself trips over."""
+    for depth, each in islice(_with_items(value), _MOST_WITHIN):
+        problem = ""
+        if depth > _DEEPEST:
+            problem = f"must not have more than {_DEEPEST} levels of lists"
+        elif isinstance(each, int):
+            problem = "must be a number of at most 100 digits" if abs(each) >= _MOST_DIGITS else ""
+        elif isinstance(each, float):
+            problem = "" if isfinite(each) else "must be a finite number"
+        elif isinstance(each, str) and ("\0" in each or not _is_encodable(each)):
+            problem = "must be a text without NUL and without half characters"
+        if problem:
+            return Misfit(name, f"{problem}, got {shown(each)}")
+    return None
 
-    Odd values are numbers that are infinite or have over 100 digits, texts with NUL or half
-    characters, and containers that are nested too deep.
-    """
-    problem = ""
-    if depth > _DEEPEST:
-        problem = f"must not have more than {_DEEPEST} levels of lists"
-    elif isinstance(value, int):
-        if abs(value) >= _MOST_DIGITS:
-            problem = "must be a number of at most 100 digits"
-    elif isinstance(value, float):
-        problem = "" if isfinite(value) else "must be a finite number"
-    elif isinstance(value, str) and any(not code or code in _HALF for code in map(ord, value)):
-        problem = "must be a text without NUL and without half characters"
-    if problem:
-        return Misfit(name, f"{problem}, got {shown(value)}")
+
+def _with_items(value: object, depth: int = 0) -> Iterator[tuple[int, object]]:
+    """Yield a value and all items within, each with its number of lists or mappings around it."""
+    yield depth, value
     items: Iterable[object] = ()
     if isinstance(value, Mapping):
-        items = (each for pair in islice(value.items(), _MOST_CHECKED) for each in pair)
+        items = (each for pair in value.items() for each in pair)
     elif isinstance(value, (list, tuple, set, frozenset)):
-        items = islice(value, _MOST_CHECKED)
-    within = (_odd(each, name, depth + 1) for each in items)
-    return next((each for each in within if each is not None), None)
+        items = value
+    for each in items if depth <= _DEEPEST else ():
+        yield from _with_items(each, depth + 1)
+
+
+def _is_encodable(text: str) -> bool:
+    """Return whether UTF-8 can encode a text: whether it has no half of a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _Hints(dict[str, Any]):

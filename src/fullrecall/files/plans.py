@@ -333,7 +333,7 @@ NOTHING_GIVEN = Given()
 def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
     """Return a plan of the columns that have the names of fields, or paths from the user.
 
-    All other columns are left out: nothing is guessed.
+    The plan guesses no column: it leaves out all others.
 
     Raises `InputError` for two columns of one field, and for a given column that is missing.
     """

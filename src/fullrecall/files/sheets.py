@@ -16,9 +16,9 @@ def sheet_rows(path: FilePath, needed: Sequence[Sequence[str]]) -> Lines:
     """Yield the rows of a sheet that people filled in, with the lines on which they begin.
 
     A sheet whose name does not end like CSV or TSV is read as JSON Lines, unchecked. In CSV and
-    TSV, column names are converted to lower case, and each item of `needed` lists names of which
-    the sheet must have one. As spreadsheets save them, cells may be separated by semicolons or
-    tabs, and rows may lack their last empty cells. Raises `InputError` for a missing column, for
+    TSV, column names are converted to lower case, and the sheet must have at least one of the
+    names in each item of `needed`. As spreadsheets save them, cells may be separated by semicolons
+    or tabs, and rows may lack their last empty cells. Raises `InputError` for a missing column, for
     two columns of one name, and for more cells than columns.
     """
     name = existing_file(path)

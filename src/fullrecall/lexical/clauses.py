@@ -47,7 +47,7 @@ _FEWEST = 4  # the fewest words of a sentence that is split
 _MOST_BEFORE_VERB = 6  # the most words of a second subject
 _LED = 2  # an article among this many words before "and" shows that "and" joins adjectives
 _FEWEST_VERB = 4  # the fewest letters of a verb that is recognized by its ending, as "used" is
-# among this many words from "it" on, a word of `_DUMMY` shows that "it" refers to nothing
+# among this many words from "it" on, a word of `_DUMMY` shows that "it" has no referent
 _NEAR_DUMMY = 5
 _DUMMY = frozenset(("to", "that", "raining", "snowing", "seems", "likely"))
 _PAIR_OF_SUBJECTS = re.compile(r"the \w+ and the \w+$", re.IGNORECASE)
@@ -101,7 +101,7 @@ def _with_lead_in(all_parts: list[TextPart]) -> Iterator[str]:
 def resolved(claims: Sequence[str]) -> list[str]:
     """Return the claims with initial pronouns replaced by the last subject that is not a pronoun.
 
-    An "it" that refers to nothing is not replaced: "It is raining", "It takes an hour to".
+    An "it" without a referent is not replaced: "It is raining", "It takes an hour to".
     """
     before: list[str] = []  # the words of the last claim that has its own subject
     made = []
@@ -128,7 +128,7 @@ def _own_subject(words: Sequence[str]) -> str:
 def _with_subject(words: Sequence[str], subject: str) -> list[str]:
     """Return words with an initial pronoun replaced by `subject`.
 
-    An "it" that refers to nothing is kept.
+    An "it" without a referent is kept.
     """
     first = words[0].lower()
     near = {word.strip(",.").lower() for word in words[1:_NEAR_DUMMY]}

@@ -185,7 +185,7 @@ def matches_of(
     references: Sequence[Groups],
     indexed: Iterable[str] = (),
 ) -> dict[str, list[IdMatch]]:
-    """Return the matches of each reference of which no ID was retrieved, by reference ID.
+    """Return the matches of each reference that no retrieved ID names, by reference ID.
 
     Matches by more certain rules come first, even if the reference's own sample did not retrieve
     them. `retrieved_ids` and `references` have one item for each sample, in the same order;

@@ -1,0 +1,34 @@
+"""The search for the argument that a failed call cannot work with is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fullrecall._util.misfits import misfit
+
+read: list[object] = []
+
+
+class Counted(list[Any]):
+    """A list that counts the items read from it."""
+
+    def __iter__(self) -> Iterator[Any]:
+        for each in super().__iter__():
+            read.append(each)
+            yield each
+
+
+def call(values: Any) -> None:
+    """Take any values."""
+
+
+def test_a_bounded_part_of_the_arguments_is_read() -> None:
+    """A wrong item is found among the first ones; of a million items, a tenth is read."""
+    many = Counted([Counted(["a"] * 1_000) for _ in range(1_000)])
+    assert misfit(call, {"values": many}) is None
+    assert 90_000 < len(read) < 110_000
+    many[50][3] = "\ud800"
+    found = misfit(call, {"values": many})
+    assert found is not None
+    assert found.problem.startswith("must be a text without NUL and without half characters")
