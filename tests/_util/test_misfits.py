@@ -31,4 +31,4 @@ def test_a_bounded_part_of_the_arguments_is_read() -> None:
     many[50][3] = "\ud800"
     found = misfit(call, {"values": many})
     assert found is not None
-    assert found.problem.startswith("must be a text without NUL and without half characters")
+    assert found.problem.startswith("has an item that must be a text without NUL")

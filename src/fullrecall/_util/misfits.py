@@ -129,7 +129,8 @@ def _odd(value: object, name: str) -> Misfit | None:
         elif isinstance(each, str) and ("\0" in each or not _is_encodable(each)):
             problem = "must be a text without NUL and without half characters"
         if problem:
-            return Misfit(name, f"{problem}, got {shown(each)}")
+            within = "has an item that " if depth else ""
+            return Misfit(name, f"{within}{problem}, got {shown(each)}")
     return None
 
 
