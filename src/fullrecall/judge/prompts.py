@@ -42,9 +42,14 @@ class Prompts:
     Replace any of them, with a new `version`, to reword or translate. The example answer contains
     no verdict, so a model that repeats it gives none.
 
-    Fields in braces are filled in: `{items}`, `{item}`, `{bears}`, `{whole}` and `{opposite}`, for
-    claims or for questions, in `attribute`, `{purpose}` in `relevance`, `{problems}` and `{items}`
-    in `again`. All other braces in these must be doubled. The JSON form of the answer must stay.
+    Three of them have fields in braces, which are filled in:
+
+    - `attribute`: `{items}`, `{item}`, `{bears}`, `{whole}` and `{opposite}`, for claims or for
+      questions.
+    - `relevance`: `{purpose}`.
+    - `again`: `{problems}` and `{items}`.
+
+    All other braces in these three must be doubled. The JSON form of the answer must stay.
     """
 
     version: str = VERSION
@@ -109,10 +114,9 @@ class Prompts:
     def asked_again(
         self, request: ChatRequest, problems: Mapping[int, str], *, items: str
     ) -> ChatRequest:
-        """Return a request again, with the problems of the last answer to it by target number.
+        """Return the same request with the problems of its last answer added, by target number.
 
-        The problems come after the contexts, which a provider may have cached, and before the
-        targets.
+        The problems are between the contexts, which a provider may have cached, and the targets.
         """
         listed = "\n".join(f"{number} {quoted(problem)}" for number, problem in problems.items())
         complaint = self.again.format(problems=listed, items=items)

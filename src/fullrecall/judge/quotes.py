@@ -37,7 +37,7 @@ class Quotes:
         return language().objection(target, self.contexts[citation.context], parts, aim, beside)
 
     def prove(self, verdict: Verdict, target: str, aim: Aim) -> bool:
-        """Return whether a quote verifies a verdict; with `together`, whether each of them does."""
+        """Return whether a quote verifies a verdict; with `verdict.together`, every quote must."""
         are_verified = [
             not self.objection(citation, verdict, target, aim) for citation in verdict.citations
         ]

@@ -21,7 +21,7 @@ from fullrecall.judge.verdicts import merged
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
-_MOST_ALONE = 3  # the most contexts with which a claim is judged again, the first that state it
+_MOST_ALONE = 3  # judge a claim again with only the first few contexts that state it
 _LONGEST_QUOTE = 1_000  # the most characters of a quote that is shown without its context
 
 
@@ -63,9 +63,9 @@ def verified(
 ) -> Flow[list[Verdict]]:
     """Show the model each claim with its quotes; return the verdicts with `verified` filled in.
 
-    `Verdict.verified` is True if the quotes by themselves support the claim as far as the verdict
-    says, False if not or if the reply omits them, None for a verdict without credit. One request
-    has the quotes of all verdicts. Quotes that are not in their context are not shown.
+    `Verdict.verified` is None for a verdict without credit. It is True if the model, shown only the
+    claim and the quotes, answers "supported" or repeats the verdict's label; else it is False. One
+    request has the quotes of all verdicts. Quotes that are not in their context are not shown.
     """
     quotes = Quotes(dict(enumerate(contexts)))
     quote_of: dict[tuple[str, Verdict], str] = {}

@@ -36,8 +36,8 @@ class Spent:
     `calls` counts all requests that were sent, `retries` the requests among them that were sent
     again; `cost` is None without prices, `seconds` is the run's duration. `reused` counts the
     answers that needed no request, because a store had them or another sample of the run asked the
-    same. `adjusted` has one sentence for each field that an endpoint rejects, so that requests were
-    sent without it or with its other name.
+    same. `adjusted` has one sentence for each field that an endpoint rejected: requests were sent
+    without the field, or with another name for it.
     """
 
     calls: int = 0

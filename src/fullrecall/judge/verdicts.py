@@ -91,7 +91,7 @@ def checked(
 
 
 def merged(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return a target's best verdict from several windows, with other supporting ones as `others`.
+    """Return a target's best verdict from several windows; `others` are further helpful verdicts.
 
     A later check of the quotes decides which of these verdicts count, and from which rank on. If a
     window gave no verdict, the label is None, unless another window fully supports the target.
@@ -118,7 +118,7 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 class _Answer(NamedTuple):
-    """A judge's verdict: its fields, the beginning that it repeats, its letters, and citations."""
+    """A judge's verdict: its fields, the repeated beginning with its letters, and the citations."""
 
     fields: Mapping[str, Any]
     echo: object
@@ -129,7 +129,7 @@ class _Answer(NamedTuple):
 def _faults(
     answers_of: Mapping[int, Sequence[_Answer]], letters_of: Mapping[int, str]
 ) -> Iterator[str]:
-    """Yield each problem that makes a whole reply void, and "" for some of the checks it passes."""
+    """Yield the problems that make a whole reply void. Some checks yield "" if the reply passes."""
     yield _quotes_too_much(answers_of)
     for number, answers in answers_of.items():
         for answer in answers:

@@ -33,13 +33,15 @@ class Judged(NamedTuple):
     together: float = 0.0
 
     def verdict(self, threshold: float) -> Verdict:
-        """Return a verdict that cites each context at or above `threshold`, or else the pair."""
+        """Return a verdict that cites each context whose support reaches `threshold`.
+
+        If no context's support does, but the pair's does, the verdict cites the pair.
+        """
 
         def cited(indices: Iterable[int]) -> tuple[Citation, ...]:
             return tuple(Citation(index, self.alone[index].quote) for index in indices)
 
-        # Cite all of these contexts, not only the best one: each rank has one that supports the
-        # target.
+        # Cite all of these contexts, not only the best one: measures use the rank of each.
         enough = [index for index, best in enumerate(self.alone) if best.support >= threshold]
         support = max((best.support for best in self.alone), default=0.0)
         if enough:
@@ -50,7 +52,7 @@ class Judged(NamedTuple):
 
 
 def _order(verdict: Verdict) -> tuple[int, float]:
-    """Return a sort key: supported verdicts first, then those without a label; by support."""
+    """Return a sort key by label (supported, none, not supported), then by descending support."""
     return ("supported", None, "not_supported").index(verdict.label), -(verdict.support or 0.0)
 
 

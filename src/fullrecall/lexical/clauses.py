@@ -75,8 +75,9 @@ def facts_of_claim(claim: str) -> list[str]:
 def _with_lead_in(all_parts: list[TextPart]) -> Iterator[str]:
     """Yield the parts that state something, and each command of a block of code.
 
-    A list item follows its lead-in if that ends in a verb ("The plans are:"). A single command
-    follows the lead-in of its block, other commands follow "Run".
+    If a lead-in ends in a verb ("The plans are:"), it is put before each of its list items. The
+    lead-in of a block with a single command is put before the command; any other command follows
+    "Run".
     """
     if len(all_parts) == 1 and all_parts[0].role != "command":
         yield all_parts[0].text  # the case of most claims
@@ -210,10 +211,10 @@ def _is_clause(text: str) -> bool:
 
 
 def _described(body: str) -> list[str]:
-    """Return two sentences: the description of a name or subject, and the rest of the sentence.
+    """Split a sentence with a description of a name or subject into two sentences.
 
     A description is between commas after the subject ("Rome, founded by Romulus, grew"), or after
-    ", who" at the end. Returns [] for a sentence without one.
+    ", who" at the end of the sentence. Returns [] if there is no description.
     """
     before, _, told = body.partition(", who ")
     named = list(takewhile(lambda word: word[:1].isupper(), reversed(before.split())))
@@ -366,10 +367,10 @@ def _has_own_subject(words: Sequence[str], start: int) -> bool:
 
 
 def _subject(words: Sequence[str], verb: int) -> str:
-    """Return the words before the verb, without an adverb; "" if they are more than a subject."""
+    """Return the words before the verb, without an adverb; "" if they may not be just a subject."""
     subject = words[: verb - words[verb - 1].endswith("ly")]
     bare_words = [word.lower().strip(",") for word in subject]
-    is_led = "," in "".join(subject) and bare_words[0] not in _PREPOSITIONS  # "However, his"
+    is_led = "," in "".join(subject) and bare_words[0] not in _PREPOSITIONS  # "However, his …"
     return "" if is_led or not _UNSURE.isdisjoint(bare_words) else " ".join(subject)
 
 
@@ -398,7 +399,7 @@ def _items(body: str) -> list[str]:
 
 
 def _of_subjects(chunks: Sequence[str]) -> list[str]:
-    """Return a statement about several subjects as one statement for each subject.
+    """Split a statement about several subjects into one statement for each subject.
 
     Two subjects are split only if they have the form "the lobby and the gym". Returns [] for a
     statement that is not split.
@@ -416,10 +417,11 @@ def _of_subjects(chunks: Sequence[str]) -> list[str]:
 
 
 def _shared(first: Sequence[str], item: Sequence[str]) -> str:
-    """Return the beginning of `first`, the part up to a list's first comma, that all items share.
+    """Return the words at the beginning of `first` that all items of a list share.
 
-    It ends with the last preposition before a word of the same kind as the first word of `item`,
-    or, without one, with the verb.
+    `first` is the text up to the list's first comma. The shared words end with the last preposition
+    that precedes a word of the same kind as the first word of `item`. Without such a preposition,
+    they end with the verb.
     """
     verb = _verb_at(first)
     for at in range(len(first) - 2, verb, -1):
@@ -458,7 +460,7 @@ def _is_past(word: str) -> bool:
 
 
 def _is_present(word: str, following: str) -> bool:
-    """Return whether the following word shows that a word in -s is a verb: "encrypts the"."""
+    """Return whether the following word shows that a word ending in s is a verb: "encrypts the"."""
     if not (len(word) >= _FEWEST_VERB and word.endswith("s") and word.isalpha() and word.islower()):
         return False
     is_placed = following.lower() in _PLACING and is_known_verb(word)

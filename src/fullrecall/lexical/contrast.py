@@ -126,10 +126,10 @@ def _named(text: str) -> frozenset[int]:
 def _replaced(
     words: Sequence[Word], others: Sequence[Word], blocks: Sequence[MatchingBlock]
 ) -> Iterator[tuple[Sequence[Word], Sequence[Word]]]:
-    """Yield each part of a claim between equal blocks, with the part of a text in its place.
+    """Yield each part of a claim between equal blocks, with the text's part between these blocks.
 
-    The text's part is empty if fewer than two words beside the place are equal (one, if both texts
-    begin there).
+    The two equal blocks beside the parts need at least two words in all, or one if both parts begin
+    their texts. If they have fewer, the text's part is empty.
     """
     end = other_end = before = 0
     for block in blocks:
@@ -261,8 +261,9 @@ def in_amounts_of(claim: str, texts: Iterable[str]) -> str:
 def in_words_of(claim: str, contexts: Sequence[ParsedText]) -> str:
     """Return a claim with amounts written as in its contexts, and one word replaced if possible.
 
-    The first word that no context has is replaced by its negated opposite, if one has that: "eager"
-    by "not lazy", "unavailable" by "not available", "does not include" by "excludes".
+    The replaced word is the first one that is in no context, while a context has its negated
+    opposite: "eager" becomes "not lazy", "unavailable" becomes "not available", and "does not
+    include" becomes "excludes".
     """
     claim = in_amounts_of(claim, [context.text for context in contexts])
     for word in read_words(claim)[:_MOST]:

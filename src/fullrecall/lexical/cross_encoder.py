@@ -1,7 +1,7 @@
 """A cross-encoder as a judge: a classifier that reads a passage and a claim together.
 
 Any sequence-classification or NLI model works. A few test sentences show which of its outputs means
-support. It runs locally without a key. Drivers use it as a `ChatModel`, so that a store keeps its
+support. It runs locally without a key. It is called as a `ChatModel`, so that a store keeps its
 scores.
 """
 

@@ -114,7 +114,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
     number = chance.choice(own)
     present = [other for text in (claim.text, *claim.contexts) for other in numbers(text)]
     for _ in range(_TRIES):
-        # Draw no 0: a number such as "07" would have another form than "17".
+        # Draw no 0, so that "17" does not become "07", which is not a usual form.
         drawn = re.sub(r"\d", lambda _: str(chance.randint(1, 9)), number.text)
         if not any(may_stand_for(new, present) for new in numbers(drawn)):
             return claim.replaced(number.start, number.end, drawn)

@@ -57,9 +57,9 @@ def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:
 def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
     """Return the closeness, in [0, 1], of the claim's content words in a context.
 
-    Each word is paired with the next two. A pair counts 1 if it is at most one word further apart
-    than in the claim, and less the further apart it is. Pairs that no context has are ignored;
-    without any pair the result is 0.5.
+    Each word is paired with the next two. A pair counts 1 if its words are at most one word further
+    apart than in the claim; beyond that, its value falls with the distance. Pairs that no context
+    has are ignored; without any pair the result is 0.5.
     """
     weight = close = 0.0
     for gap in (1, 2):
@@ -106,9 +106,9 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 
 
 def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
-    """Return the clauses that share the most with a claim's predicate, by the weight of words.
+    """Return the clauses that have the most of a claim's predicate, by the weight of words.
 
-    Each is the best clause of one of the sentences that share the most.
+    Find the sentences that have the most of it, and return the best clause of each.
     """
     said = {word.key for word in read_words(predicate_of(claim.text))}
     # Add weights in the claim's order: the order of a set, and with it the last bits of a sum,
@@ -130,7 +130,7 @@ def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
 
 
 def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
-    """Return whether some month, or number in digits, of the claim is in no context.
+    """Return whether the claim has a month, or a number in digits, that is in no context.
 
     Numbers are compared with their unit and scale; a rounded number counts as equal.
     """
@@ -143,11 +143,12 @@ def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
 
 
 def _is_denied(claim: ParsedText, sentence: str) -> bool:
-    """Return whether only one of the claim and `sentence`, which covers most of it, is a denial.
+    """Return whether either the claim or `sentence` is a denial, but not both.
 
-    If the claim has no denial, the sentence denies it if at least half of the words that it denies
-    are in the claim. If the claim has one, the sentence agrees if it denies one word of the claim,
-    or has another form of denial ("failed to", "a myth").
+    `sentence` is the one that covers most of the claim. If the claim has no denial, the sentence
+    denies it if at least half of the words that the sentence denies are in the claim. If the claim
+    has a denial, the sentence agrees if it denies a word of the claim, or has another form of
+    denial ("failed to", "a myth").
     """
     denied = denied_keys(sentence)
     shared = denied.intersection(word.key for word in claim.words)

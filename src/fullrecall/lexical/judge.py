@@ -23,9 +23,10 @@ class LexicalJudge(ClaimJudge):
     """Judges claims by the words, numbers and names of a claim that occur in the contexts.
 
     It is free and deterministic, and less accurate than a large model: `weights.json` has its
-    balanced accuracy against human labels, as measured by `bench/local_judge.py`. A number that no
-    context has, or a "not" on one side only, is enough to deny support. Two contexts support a
-    claim together if both name the same thing; claims that need three contexts are not supported.
+    balanced accuracy against human labels, as measured by `bench/local_judge.py`. A claim is not
+    supported if it has a number that no context has, or if only the claim or only the context has a
+    "not". Two contexts support a claim together if both name the same thing; claims that need three
+    contexts are not supported.
     The judge splits texts into the facts of their sentences, and cannot decide whether a question
     is answered.
 
@@ -90,8 +91,8 @@ def _unmeasured(reason: str) -> Verdict:
 def _may_tell(claim: str, context: str) -> bool:
     """Return whether a context in another language may be about the same thing as the claim.
 
-    It may if both share a number or capitalized word, if the claim has no name or number, and if
-    only one of them is in Latin script.
+    It may in each of these cases: both share a number or a capitalized word; the claim has no name
+    or number; only one of the texts is in Latin script.
     """
     told = [word for word in read_words(claim) if word.is_number or word.is_capitalised]
     has_own = bool(names(claim)) or any(word.written[0].isdigit() for word in told)

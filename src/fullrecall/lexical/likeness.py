@@ -28,9 +28,9 @@ _ENDS = 24
 
 
 class Facts(NamedTuple):
-    """The facts of a text that must agree if another text says the same.
+    """The facts of a text: two texts that say the same have the same facts.
 
-    `denials` is their number; the other fields are keys of words.
+    `denials` is the number of denials; the other fields are keys of words.
     """
 
     numbers: frozenset[str]

@@ -87,7 +87,7 @@ def _table(text: str) -> tuple[Sequence[str], Sequence[int]]:
 
 
 def read_for(claim: ParsedText, text: str) -> ParsedText:
-    """Return a parsed text, without the table rows other than the one that has most of the claim.
+    """Parse a text; of the rows of a table, keep only the one that has most of the claim.
 
     A number in another row belongs to another item.
     """
@@ -132,7 +132,7 @@ class ClaimMatch(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """The weight that all contexts cover."""
+        """The weight of the claim that the contexts cover together."""
         return sum(self.units[unit].weight * credit for unit, credit in self.found.items())
 
     def weigh(self, units: Iterable[int], credit: Cover) -> float:

@@ -159,7 +159,7 @@ def support_output(logits: Logits) -> int:
     half = len(_PROBES)
 
     def margin(output: int) -> float:
-        """Return how much more an output supports sentences by themselves than by others."""
+        """Return how much higher an output is for equal than for different sentences."""
         support = [support_of(row, output) for row in rows]
         return (sum(support[:half]) - sum(support[half:])) / half
 

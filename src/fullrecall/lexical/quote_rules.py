@@ -183,9 +183,9 @@ def _denies_more(pair: _QuotedClaim) -> bool:
 
 
 def _is_denied(pair: _QuotedClaim) -> bool:
-    """Return whether the quote denies a word of a claim without a denial.
+    """Return whether the claim has no denial, but the quote denies a word of it.
 
-    A quote with an opposite is allowed: "not closed" may mean "open".
+    A quote with an opposite of a word of the claim is allowed: "not closed" may mean "open".
     """
     if denials(pair.claim, "en") or pair.is_opposed:
         return False
@@ -308,9 +308,9 @@ def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
 
 
 def _longest(claim: str) -> tuple[str, ...]:
-    """Return the key of a claim's longest word that is a function word in no language.
+    """Return the key of a claim's longest ASCII word, without the function words of any language.
 
-    It is the only item; the result is () if there is no such word in ASCII letters.
+    The key is the only item of the result, which is () if there is no such word.
     """
     for printed in sorted(claim.split(), key=len, reverse=True):
         bare = printed.strip('.,;:!?()"')
@@ -337,10 +337,10 @@ def _states(context: str, claim: str) -> bool:
 
 
 def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
-    """Return for each cited context whether it alone has as much of the claim as all of them.
+    """Return, for each cited context, whether it alone may prove as much as all of them together.
 
-    Of the claim's words that any of them has, it must have every number and capitalized word, and
-    three quarters of all content words.
+    Count only words of the claim that a cited context has. The context must have all numbers and
+    capitalized words among them, and at least three quarters of the content words.
     """
     word_of = {word.key: word for word in content_words(claim)}
     shares = [word_of.keys() & content_keys(context) for context in contexts]

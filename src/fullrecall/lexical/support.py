@@ -137,8 +137,8 @@ def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
 
     Returns 0.0 if they share no name or rare word of the claim, or if one of them adds too little.
     """
-    # Compare words by key, not by number: the claim was reworded for each context ("unavailable"
-    # to "not available").
+    # Match words by their keys, since their numbers differ: the claim was reworded for each context
+    # ("unavailable" to "not available").
     found = {other.units[unit].key: credit for unit, credit in other.found.items()}
     covered = [
         (u, match.found.get(n, 0.0), found.get(u.key, 0.0)) for n, u in enumerate(match.units)

@@ -165,7 +165,10 @@ def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> S
 
 
 def _read_by_call(sample: Sample) -> Sequence[float] | None:
-    """Return the tokens read up to each context, call by call; None if any call is unknown."""
+    """Return the tokens read up to each context, call by call.
+
+    Returns None if the calls or the contexts were not recorded, or if a context is in no call.
+    """
     record, contexts = sample.retrieval, sample.retrieved_contexts
     if record is None or contexts is None or not record.calls:
         return None

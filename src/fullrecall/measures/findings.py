@@ -57,10 +57,10 @@ class CreditStep(NamedTuple):
 class VerdictPart(NamedTuple):
     """One of several verdicts on a target: for a window or a fact, or by a judge of a panel.
 
-    `label` is the verdict's label, or "". `evidence` has the indices of the items in the finding's
-    evidence on which it rests; `together` is True if it needs all of them. `vote` is the 1-based
-    number of the judge in a panel; 0 for a single judge. `fact` is the judged fact of a compound
-    target, empty for a verdict on the whole target.
+    `label` is the verdict's label, or "". `evidence` has the indices, in the finding's evidence, of
+    the items that the verdict cites; `together` is True if it needs all of them. `vote` is the
+    1-based number of the judge in a panel; 0 for a single judge. `fact` is the judged fact of a
+    compound target, empty for a verdict on the whole target.
     """
 
     label: str
@@ -79,10 +79,10 @@ class Finding(NamedTuple):
     judge's label, empty without a judge; `agreement` is the share of a panel that gave it, or None.
     `unverified` is the part of the credit that rests on quotes that were not verified, in [0, 1].
     `contested` is the reason why the verdict is in doubt, such as contexts that manipulate the
-    judge, or "". `parts` are the verdicts from which `verdict` was combined; empty for a single
-    verdict for which any one of its contexts is enough. `support` is the
-    probability that the contexts support the target, if the judge estimates one; `referred` is True
-    if the second judge of a cascade decided.
+    judge, or "". `parts` are the verdicts from which `verdict` was combined. They are empty for a
+    single verdict that any one of its contexts supports alone. `support` is the probability that
+    the contexts support the target, if the judge estimates one; `referred` is True if the second
+    judge of a cascade decided.
     """
 
     target: Target

@@ -1,8 +1,8 @@
 """Findings as columns: all data that measures read, for any number of samples.
 
 A context is identified by its 1-based position in a sample's list. If the contexts of several calls
-were merged, a context's rank is that in its own call: `ranks` has the rank of each position,
-ascending. Otherwise the position is the rank.
+were merged, the rank of a context is its rank in its own call, and `ranks` has the rank of each
+position, ascending. Otherwise the position is the rank.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class FoundColumns:
 
     @property
     def _alone(self) -> Lists:
-        """For each target, the position from which it is found in full; none for a missed one."""
+        """The positions at which targets are found in full: one or none for each target."""
         hits = self.first.values > 0
         return Lists(self.first.values[hits], offsets_of(hits.astype(np.int64)))
 
@@ -228,7 +228,7 @@ class FoundColumns:
 
     @property
     def supports_follow(self) -> bool:
-        """Whether `supports` adds nothing to `first`: no target has another supporting position."""
+        """Whether no target has a supporting position other than its position in `first`."""
         return all(map(np.array_equal, self.supporting, self._alone))
 
     @cached_property
@@ -341,7 +341,7 @@ class FoundColumns:
         return ranks
 
     def placed(self, row: int, findings: Findings) -> list[Finding]:
-        """Return a row's findings with steps and ranks as positions here, without evidence."""
+        """Return a row's findings with these columns' positions as steps and ranks, no evidence."""
         start = int(self.first.offsets[row])
         return [
             finding._replace(
@@ -403,12 +403,12 @@ class FoundColumns:
         return Lists(rises * hits / contexts, self.offsets_of_rows(rows))
 
     def _above(self, rows: Integers, positions: Integers) -> tuple[Integers, Integers]:
-        """Return how many relevant contexts and how many in all rank at or above each position."""
+        """Count the relevant contexts, and all contexts, that rank at or above each position."""
         level = self.level(rows, positions)
         return self.relevant.up_to(rows, level), level
 
     def offsets_of_rows(self, rows: Integers) -> Integers:
-        """Return the offsets of each row's terms, given the ascending row of each term."""
+        """Return the offsets of each row's terms; `rows` is the row of each term, ascending."""
         return offsets_of(np.bincount(rows, minlength=len(self)).astype(np.int64))
 
     def _is_found(self, k: int | None) -> NDArray[np.bool_]:

@@ -38,7 +38,7 @@ class Judgments:
             known.append(references is not None)
             grades.append(list(grade_of.values()))
             ids = enumerate(sample.retrieved_context_ids or (), start=1)
-            # Remove each document at its first position, so that a second copy is not placed.
+            # `pop` removes each document when it is placed, so that no second copy is placed.
             placed.append([(n, grade_of.pop(name)) for n, name in ids if name in grade_of])
         lists = Lists.of(placed, _PLACED), Lists.of(grades, np.float64)
         return cls(np.array(known, np.bool_), *lists)

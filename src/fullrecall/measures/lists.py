@@ -78,7 +78,7 @@ class Lists(NamedTuple):
         return products
 
     def up_to(self, rows: Integers, numbers: Integers) -> Integers:
-        """Return, for each of `rows`, how many of its values are at most its one of `numbers`.
+        """Return how many values of row `rows[i]` are at most `numbers[i]`, for each i.
 
         The values of each row must ascend.
         """

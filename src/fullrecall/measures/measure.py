@@ -22,7 +22,7 @@ _OWN = "fullrecall.measures"
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Measure(ValueObject):
-    """Base of all measures, which compute a number from findings; it is in [0, 1] unless a count.
+    """Base of all measures. A measure computes a number in [0, 1], or a count, from findings.
 
     To define a measure, subclass it with a `text` and a `count`. A subclass becomes a frozen
     dataclass, whose annotated fields are parameters.

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDArray[np.bool_]]:
     """Return columns with only the contexts within a budget, and a mask of rows with known costs.
 
-    The contexts keep their order, and have the positions of a list of only these contexts; their
-    ranks in their own calls stay. If the first context that supports a target finds it in full, any
-    supporting context within the budget finds it. For all other targets, a rise of credit counts
-    only if all contexts on which it rests are within the budget.
+    The contexts keep their order and their ranks, but their positions are renumbered without the
+    other contexts. If the first context that supports a target finds it in full, any supporting
+    context within the budget finds it. For all other targets, a rise of credit counts only if all
+    contexts that contribute to it are within the budget.
     """
     paid, support = _Paid.of(outcomes, budget), outcomes.supporting
     moved = paid.moved(outcomes.row_of_target[support.rows], support.values)
@@ -69,7 +69,7 @@ def leaks_within(outcomes: FoundColumns, forbidden: Lists, budget: CutBudget) ->
 
 
 def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Findings:
-    """Return a row's findings as these columns have them: by rank, and without evidence."""
+    """Return a row's findings with the credit and ranks in these columns, without evidence."""
     placed = outcomes.placed(row, findings)
     ranks = [] if outcomes.ranks is None else outcomes.ranks.of_row(row)
     return by_rank(placed, ranks) if ranks else placed
@@ -87,7 +87,7 @@ def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
 class _Paid:
     """The new position of each context among those that are paid for; 0 if it is not paid for.
 
-    `is_known` says of each row whether the costs of its contexts are known.
+    `is_known` marks the rows whose contexts have known costs.
     """
 
     positions: Lists
@@ -151,9 +151,9 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
 
 
 def _unpaid_support(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
-    """Return for each rise of credit how many of the contexts on which it rests are not paid for.
+    """Return, for each rise of credit, how many contexts that contribute to it are not paid for.
 
-    These are the supporting contexts ranked after the target's previous rise, up to this one.
+    The supporting contexts after the target's previous rise, up to this one, contribute to it.
     """
     positions = Lists(steps.values["position"], steps.offsets)
     passed = positions.up_to(support.rows, support.values - 1)  # the number of earlier steps

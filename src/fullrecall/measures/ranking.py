@@ -36,8 +36,9 @@ class APMeasure(GradedMeasure):
     """The mean over targets of the precision at the rank where each was found.
 
     A target that is not found within k contributes 0. With one context for each target this is the
-    average precision of Manning et al. (2008), eq. 8.8; its mean is MAP. A target that earns its
-    credit in several steps contributes, for each, the precision there times the rise of credit.
+    average precision of Manning et al. (2008), eq. 8.8; its mean is MAP. If a target earns its
+    credit in several steps, each step contributes the precision at its rank times its rise of
+    credit.
 
     - `denominator`: "targets" divides by all targets, as trec_eval's map_cut does; "k" divides by
       the number of targets that k contexts can hold, if that is smaller, as Spark's

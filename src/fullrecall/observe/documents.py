@@ -28,7 +28,8 @@ class TrackedDocument:
     - `sources`: the origin, and the other retrievers and tools that returned the document without
       having it in their input or from an inner step.
     - `pieces`: the documents that were merged into it, with the words that it has of each.
-    - `parts`: these documents and their own parts; a list with the merged document has these too.
+    - `parts`: the documents in `pieces` and their own parts. A list that has this document counts
+      as having its parts, too.
     - `from_outside`: whether a step was given it before any step returned it.
     - `read_in`: the pieces of models' prompts that contain it.
     """
@@ -72,7 +73,7 @@ class DocumentText:
 
     @property
     def text(self) -> str:
-        """The text of these copies."""
+        """The text of the passage."""
         return self.copy.text
 
     @cached_property
@@ -166,10 +167,11 @@ class TrackedDocuments:
     def passages_of(
         self, copy: DocumentCopy, view: StepDocuments, nth: int = 0
     ) -> tuple[DocumentText, ...]:
-        """Return the passage of a copy, or those of the documents that it merges.
+        """Return the passage of a copy, or the passages of the documents that were merged into it.
 
-        The latter are returned if the copy has the merged document's whole text, and no ID or the
-        ID of only some of its parts. Parts that all have the copy's ID are chunks of one document.
+        The merged documents' passages are returned only if the copy has the whole merged text. The
+        copy must also have no ID, or an ID that some but not all of the merged documents have. If
+        all have its ID, they are chunks of one document.
         """
         passage = self.passage(copy, view, nth)
         parts = [part for part in passage.document.parts if not part.parts]
@@ -225,10 +227,10 @@ class StepDocuments:
     is first needed, since most copies are recognized without it.
 
     - `certain`: whether the view is for copies that have an ID and were made by an unknown step.
-      Another document may have the text of such a copy, so a document is recognized only if it
-      alone overlaps the copy.
-    - `whole`: whether a text is recognized only if it equals a document or has several whole ones,
-      and not as a cut of a document or by its ID.
+      Another document may have the text of such a copy, so a document is recognized only if no
+      other document contains the copy's text or is contained in it.
+    - `whole`: whether a text is recognized only if it equals a document or contains several whole
+      documents. In such a view, neither a part of a document nor an ID is enough.
     """
 
     def __init__(
@@ -263,9 +265,9 @@ class StepDocuments:
     def with_text(self, text: str, nth: int = 0) -> TrackedDocument | None:
         """Return the nth document (from 0) in view with this text, or the last if there are fewer.
 
-        Return None if there is none, and always in a certain view.
+        Return None if no document in view has the text. A `certain` view always returns None.
         """
-        # In a certain view, documents with equal texts may be different documents.
+        # In a `certain` view, documents with equal texts may be different documents.
         documents = () if self._certain else self.of_text(text)
         return documents[min(nth, len(documents) - 1)] if documents else None
 
@@ -277,7 +279,7 @@ class StepDocuments:
     def alone_with_id(self, own_id: str | None) -> TrackedDocument | None:
         """Return the only document in view with this ID, even if a step has rewritten its text.
 
-        Return None if several have it, and always in a `certain` or `whole` view.
+        Return None if several documents have it. A `certain` or `whole` view always returns None.
         """
         if own_id is None or self._certain or self._whole:
             return None
@@ -309,8 +311,8 @@ class StepDocuments:
     def _fullest(self, alike: Sequence[_Variant], words: str) -> list[_Variant]:
         """Return the document with these words, or the parts of a merged document that they quote.
 
-        If several documents have the words, the one with the most quoted parts counts, and the
-        first among equals. In a certain view the result is empty if another one has other parts.
+        If several documents have the words, the first one with the most quoted parts counts. In a
+        `certain` view, the result is empty if any other document has a part that this one lacks.
         """
         cuts = [_cut(document, words) for _, document in alike]
         fullest = max(cuts, key=len)
@@ -322,9 +324,9 @@ class StepDocuments:
         """Return the documents that a text quotes, each with the quoted words.
 
         A text quotes a document if it has the whole document, or a run of words that it has from no
-        other document. Without a whole document in it, the result is empty if more than `_LABEL`
-        words for each quote are not quoted. In a `whole` view, only whole documents count, and at
-        least two are needed.
+        other document. If the text has no whole document, and on average more than `_LABEL` words
+        beside each quote belong to no document, the result is empty. In a `whole` view, only whole
+        documents count, and at least two are needed.
         """
         text = words.split(" ")
         quotes = quotes_in(text, [own.split(" ") for own, _ in sharing])
@@ -367,7 +369,7 @@ _Variant: TypeAlias = tuple[str, TrackedDocument]
 
 
 def _parts_in(words: str, own: str, document: TrackedDocument) -> Iterator[_Variant]:
-    """Yield a document with its words; of a merged one not wholly in `words`, yield the parts."""
+    """Yield a document; if it was merged and is not whole in `words`, yield its parts."""
     if not document.pieces or own in words:
         yield own, document
     else:
@@ -404,7 +406,7 @@ def spaced_words(text: str) -> str:
 
 
 def _outermost(texts: Sequence[_Variant], words: str) -> list[_Variant]:
-    """Leave out each text that is contained in another text which `words` contains."""
+    """Leave out each text that is a part of a longer text in `words`."""
     parts = [own for own, _ in texts if own in words]
     return [
         (own, document)

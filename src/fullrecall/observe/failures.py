@@ -71,7 +71,7 @@ class _Successes:
                     self._last[key] = max(step.began, self._last.get(key, 0))
 
     def _work(self, step: Step) -> list[Hashable]:
-        """Return the keys of a step's task and query, which another attempt shares."""
+        """Return the keys of a step's task and query; attempts at the same work share a key."""
         keys: list[Hashable] = []
         if step.task is not None:
             keys.append(("task", self._tree.parent(step), step.task))
@@ -104,9 +104,10 @@ class _Successes:
 def attempts_of(fallbacks: Step, beside: Iterable[Step]) -> list[Step]:
     """Return the attempts of a run with fallbacks, which LangChain reports beside the run.
 
-    They are the steps within its time, if these ran one after another, all with the run's query,
-    all but the last one failed, and the last one succeeded or failed as the run did. Returns an
-    empty list otherwise, since some of the steps may have run in parallel with the run.
+    The attempts are the steps that began and ended during the run. They must have run one after
+    another, all with the run's query. All but the last one must have failed, and the last one must
+    have succeeded or failed as the run did. Otherwise some of the steps may have run in parallel
+    with the run, and the result is an empty list.
     """
     ended = fallbacks.ended or 0
     inside = [s for s in beside if s.ended and fallbacks.began < s.began and s.ended < ended]

@@ -82,7 +82,7 @@ class GivenLists:
                 self._scope.put(HandedList(each.passages, caller.step, each.path))
 
     def _note_outside(self, listed: TrackedList) -> None:
-        """Note this step as the origin of documents that it answers from and no step returned."""
+        """Note this step as the origin of the documents in its input that no step has returned."""
         new = [passage for passage in listed.passages if passage.document.origin is None]
         if len(new) == len(listed.passages):
             self._state.doubt_renewed(self._step, new, passages_of(self._scope.lists()))
@@ -90,7 +90,7 @@ class GivenLists:
             self._state.retrieve(passage, self._step)
 
     def _unite(self, listed: TrackedList) -> None:
-        """Let a list that code outside any step joined, sorted or copied replace the lists in it.
+        """Replace the lists that code outside any step joined, sorted or copied into an input list.
 
         If such code cut lists before a step answered from them, only the remaining documents count.
         """
@@ -110,7 +110,7 @@ class GivenLists:
         ]
         equal_list = next((each for each in parts if each.signature == own.signature), None)
         if equal_list is not None:
-            # Replace only lists of the same tool, if there is one: lists of two tools are two
+            # If a tool returned the list, replace only lists of this tool: two tools are two
             # searches, even if one list has all documents of both.
             tool = self._tool_around(equal_list.step)
             equal_list.take(each for each in parts if tool in (None, self._tool_around(each.step)))

@@ -44,7 +44,7 @@ class HandedList:
     - `taken`: the lists whose place it took.
     - `read`: some of its documents were sent to a model.
     - `answered_in`: the IDs of the steps that answered from it.
-    - `set_aside`: a step dropped it without a new list that was made from it.
+    - `set_aside`: a step dropped it, and no output list of the step was made from it.
     - `unexplained`: it replaced no list, although its step retrieves nothing: the record lacks the
       lists that it was made from.
     - `refused`: the documents that parallel tasks, each given one of them, did not return.

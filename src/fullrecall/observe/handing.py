@@ -1,6 +1,6 @@
-"""Update the lists in use when a step ends: its output lists replace those they were made from.
+"""Update the lists in use when a step ends: its output lists replace the lists they came from.
 
-A list is set aside if a step drops it without a new list that was made from it.
+A list is set aside if a step drops it, and no output list of the step was made from it.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ListUpdate:
         for group in self._groups:
             signature = group.signature
             if signature in inside and not self._step.retrieves:
-                passed.add(signature)  # A chain that returns an inner step's list is not a stage.
+                passed.add(signature)  # A chain that returns an inner step's list made no new one.
             elif not signature:
                 if self._is_a_result(group):
                     fresh[signature] = group
@@ -117,15 +117,15 @@ class ListUpdate:
         )
 
     def _keys(self) -> set[Path]:
-        """Return the paths of the input lists with documents, without paths inside another list."""
+        """Return the paths of input lists that have documents and are not inside another list."""
         # Lists of messages are left out: messages are only appended, so they replace no list.
         return {g.path for g in self._given if g.passages and ITEM not in g.path}
 
     def _replaced_outside(self, new_lists: list[HandedList]) -> list[HandedList]:
         """Return the input lists that the step's output replaces.
 
-        They are the lists at whose key another list was returned, and those that share documents
-        with a new list.
+        An input list is replaced if the step returned another list under the same key, or if a new
+        list shares documents with it.
         """
         replaced_keys = self._keys().intersection(group.path for group in self._groups)
         returned = {group.signature for group in self._groups}
@@ -167,12 +167,13 @@ class ListUpdate:
     ) -> list[HandedList]:
         """Return the lists made inside the step that are replaced when it ends.
 
-        A list that was passed on unchanged stays in use. If the output itself is a list, all other
-        lists are replaced. Otherwise a list is replaced if a new list has some of its documents, or
-        if no model read it and the output text quotes none of its documents.
+        A list that was passed on unchanged stays in use. If the step's whole output is a list, all
+        other lists are replaced. Otherwise a list is replaced in two cases: a new list has some of
+        its documents; or no model read the list, and the output text quotes none of its documents.
         """
         used = {document for handed in new_lists for document in handed.documents}
-        # If the whole output is a list, its texts name no more documents; a mapping's texts may.
+        # The texts beside a list in a mapping may quote documents of other lists. If the whole
+        # output is a list, there are no such texts.
         only_lists = any(group.path == () for group in self._groups)
         return [
             handed
@@ -216,8 +217,9 @@ class ListUpdate:
     def _cut_by_text(self, lists: list[HandedList]) -> None:
         """Reduce lists to the documents that the step's output text quotes.
 
-        They are not reduced if a model read one of them, since the text is then an answer, or if
-        the text quotes none of them; a tool's lists are then marked by `unquoted_by`.
+        If a model read one of the lists, the text is an answer, and no list is reduced. If the text
+        quotes no document of the lists, no list is reduced either, but the lists made inside a tool
+        are marked by `unquoted_by`.
         """
         if any(handed.answered_in for handed in lists):
             self._set_aside_unanswered(lists)

@@ -123,7 +123,7 @@ class StepLog:
             if given is not None:
                 step.given = self.reader.read(given).lists
                 now = next(self._moments)
-                # It begins just before the steps that it called; these may have a stream too.
+                # Take the earliest of the called steps: the first one may have waited for a stream.
                 step.began = min((s.began for s in self._called.get(id, ())), default=now)
                 step.began -= _JUST_BEFORE
             step.ended = next(self._moments)

@@ -94,9 +94,9 @@ def question_of(value: object, key: str | None = None) -> str | None:
 
 
 def _question_inside(value: Mapping[Any, Any], key: str | None) -> str | None:
-    """Return the question in the only value of a mapping, or in one named as in `_HOLDERS`.
+    """Return the question in a mapping's only value, or in a value under a key in `_HOLDERS`.
 
-    If there is neither, return the question that all inner mappings share, or None.
+    Without such a value, return the question that all inner mappings share, or None.
     """
     if len(value) == 1:
         only = next(iter(value.values()))

@@ -149,7 +149,7 @@ class StepReading:
         return replace(step, returned=(documents._replace(path=ARTIFACT),))
 
     def _with_documents(self, steps: Iterable[Step]) -> list[Step]:
-        """Return steps with each document replaced by its `documents_of`; read each list once."""
+        """Return steps in which `documents_of` has replaced each document; read each list once."""
         kept = list(steps)  # lists are identified by `id()`, so keep them alive
         lists: dict[int, DocumentList] = {}
         copies: dict[int, tuple[DocumentCopy, ...]] = {}

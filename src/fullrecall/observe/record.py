@@ -137,7 +137,7 @@ class Record:
     def _ids_by_document(
         self, ids_of: Callable[[TrackedDocument], tuple[str, ...]]
     ) -> dict[str, tuple[str, ...]]:
-        """Return, by the ID of each document that is a context, the further IDs from `ids_of`."""
+        """Map the ID of each document that is a context to the IDs that `ids_of` returns for it."""
         passages = map(self._flow.documents.passages.__getitem__, self._contexts)
         shown = dict.fromkeys(passage.document for passage in passages)
         ids = ((document.id, ids_of(document)) for document in shown)
@@ -332,7 +332,7 @@ class _Calls:
         self._numbers = {call: number for number, call in enumerate(ordered, start=1)}
 
     def of(self, passage: DocumentText) -> tuple[int, float | None]:
-        """Return the number of the first call that returned a document, and its end in seconds."""
+        """Return the number of the first call that returned a document, and when the call ended."""
         calls = map(self._call, passage.document.sources)
         first = min(calls, key=lambda call: self._numbers[call.id])
         return self._numbers[first.id], first.seconds
@@ -383,7 +383,7 @@ def _failure(step: Step) -> str:
 def _united(kept: Sequence[Sequence[DocumentText]]) -> tuple[list[DocumentText], list[int] | None]:
     """Return the passages of all lists, each document once at its best rank, and their ranks.
 
-    The ranks are None for a single list, which has them in its order.
+    For a single list, the ranks are None, since its order is the ranking.
     """
     if len(kept) == 1:
         return list(kept[0]), None

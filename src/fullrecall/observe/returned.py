@@ -1,4 +1,4 @@
-"""The lists that a step returns: which of them hold documents, and where these come from."""
+"""The lists that a step returns: which lists hold documents, and which step retrieved them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ReturnedLists:
     def lists(self) -> Iterator[TrackedList]:
         """Yield the returned lists that hold documents.
 
-        Hits that inner steps returned one by one, as for several queries, give one list for each.
+        If inner steps returned the hits one at a time, as for several queries, each hit is a list.
         """
         for listed in self._step.returned:
             if listed.path == HITS and self._step.id in self._idle:
@@ -71,9 +71,9 @@ class ReturnedLists:
     def _note_sources(self, passages: Sequence[DocumentText]) -> None:
         """Note that this step retrieved the documents that no step has retrieved before.
 
-        A document that was given to a step from outside the record counts only if this step was not
-        given it and calls no other step. A retriever or tool is also noted as a further source of a
-        document that neither its input nor an inner step has.
+        A document that another step received from outside the record counts only if this step did
+        not receive it and calls no other step. Each retriever or tool that returns a document is
+        noted as a source, unless it has the document from its input or from an inner step.
         """
         step = self._step
         for passage in passages:
@@ -94,8 +94,8 @@ class ReturnedLists:
     def _known_rows(self, listed: DocumentList) -> DocumentList | None:
         """Return a call's whole output as known documents; None if one item is not known.
 
-        A row is recognized by its text, or by the ID of a document in view; a row that is only a
-        text may be that ID.
+        A row is recognized by its text, or by the ID of a document in view. If a row is only a
+        text, the text may be the ID.
         """
         if listed.path not in ((), ROWS):
             return None

@@ -14,9 +14,9 @@ from fullrecall.observe.step import Step
 def incompatible(run: Callable[[], Sequence[Step]], adapter: str, *packages: str) -> str | None:
     """Return why an adapter cannot record the installed packages; None if it can.
 
-    `run` returns the steps of a call in which a retriever inside a retriever returns the documents
-    1 and 2; the call keeps the first of them, and may send it to a model. `run` raises an exception
-    for a difference that only the adapter can see.
+    `run` makes a tiny call and returns its steps. In the call, one retriever calls another, which
+    returns documents 1 and 2. The call keeps document 1, and may send it to a model. If the
+    framework behaves differently in a way that the steps do not show, `run` raises an exception.
     """
     try:
         difference = _difference(run())

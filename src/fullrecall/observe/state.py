@@ -67,9 +67,9 @@ class FlowState:
     ) -> tuple[DocumentText, ...]:
         """Return the passages of a step's list.
 
-        `view_of` returns the documents that a copy may come from. If copies have a text but no ID,
-        and more of these documents have this text than copies do, it is unknown which of them were
-        copied: a doubt is noted.
+        `view_of` returns the documents that a copy may come from. Some copies have a text but no
+        ID. If more documents than copies have the text, it is unknown which documents were copied:
+        a doubt is noted.
         """
         return tuple(
             passage
@@ -80,9 +80,10 @@ class FlowState:
     def _numbered(
         self, listed: DocumentList, step: Step, view_of: Callable[[DocumentCopy], StepDocuments]
     ) -> Iterator[tuple[DocumentCopy, int]]:
-        """Yield each copy of a list with the number of earlier copies of its text without an ID.
+        """Yield each copy of a list with a number that distinguishes copies of the same text.
 
-        The number is 0 for a copy with an ID, and for all copies of an uncertain list.
+        Copies without an ID that have the same text are numbered from 0. Copies with an ID, and all
+        copies of an uncertain list, have the number 0.
         """
         counts = Counter(copy.text for copy in listed.documents if copy.id is None)
         numbers: Counter[str] = Counter()

@@ -49,7 +49,8 @@ class DocumentList(NamedTuple):
 
     `certain` is False for bare texts and rows, which may not be documents: they count if they
     are known documents, or if bare texts are the whole output of a call that retrieved nothing.
-    `hits` is True if the documents were found in items that hold one each, such as with a score.
+    `hits` is True if the documents were found in items that each hold one document, for example
+    beside a score.
     """
 
     path: Path
@@ -76,7 +77,8 @@ class Step:
       returned, both kept alive; empty for plain values, such as a string.
     - `callee`: the called object or tool, by identity or name, if the framework reports it.
     - `task`: the unit of work that this step is an attempt of, if the framework names it.
-    - `closed`: whether its input was made inside its caller or given to it, not by an earlier run.
+    - `closed`: whether its input comes from this run alone, and not from a state that an earlier
+      run saved.
     - `tries`: whether its calls are alternatives or attempts: a later success repairs a failure.
     - `answers`: whether it is known to answer from its input alone.
     - `stores`: whether it cuts texts for a new store, which returns them under new IDs.
@@ -121,7 +123,7 @@ class Step:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the step is an ended chain without contents, error, task and special role.
+        """Whether the step is an ended chain that has no contents, error, task or special role.
 
         The roles are `tries`, `answers` and `stores`. An embedding, for example, is empty.
         """

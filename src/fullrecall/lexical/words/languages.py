@@ -88,9 +88,9 @@ def judged_language(text: str, around: Sequence[str]) -> str:
 def reads_as_english(text: str, around: Iterable[str] = ()) -> bool:
     """Return whether at least 55 percent of a text's lower-case words count as English.
 
-    Frequent English words count, and terms ("kubectl") that an English text in `around` has, or
-    that are beside an English word in a short text. Capitalized words, and particles between them,
-    may be names in any language, so a text of only names, numbers or code is accepted.
+    Frequent English words count. A term ("kubectl") counts if an English text in `around` has it,
+    or if it is beside an English word in a short text. Capitalized words, and particles between
+    them, may be names in any language, so a text of only names, numbers or code is accepted.
     """
     own = _lower_words(text[:_READ])
     listed = set(filter(_is_listed, own))

@@ -54,9 +54,9 @@ A year has 365 days, and a month is a twelfth of it."""
 
 
 def _any(words: Iterable[str]) -> str:
-    """Return a pattern that matches the longest of some words.
+    """Return a pattern that matches any of these words, and prefers the longest one that fits.
 
-    Words of several letters may be plural.
+    It also matches the plural of words of several letters.
     """
     longest_first = sorted(words, key=len, reverse=True)
     forms = [_WORD_END.sub("s?+", re.escape(word)) for word in longest_first]
@@ -89,7 +89,7 @@ _MONTH = re.compile(
     rf"\b(?P<month>{'|'.join(_FORMS)})(?![^\W\d_])"  # no plural: Mars 3 was a probe
     rf"(?P<dated>{_GAP}(?:[^\W\d_]++|[^\w\s])?+{_GAP}\d)?+"
 )
-_LONGEST_BEFORE = 10  # characters of a word before a month, with its space
+_LONGEST_BEFORE = 10  # the most characters of the word before a month, with the space
 _WEEKDAY = re.compile(rf"\b({'|'.join(WEEKDAYS)})s?\b", re.IGNORECASE)
 _TIME = re.compile(
     r"(\d{1,2})(?::([0-5]\d))?+(?:\s?+([ap])(?:m\b|\.\s?m\.)| o['’]clock\b|(?<=:\d\d))",
@@ -269,7 +269,7 @@ def _in_words(token: re.Match[str], before: str) -> Number | None:
     of 4,911 texts have one. "A million" is not read; it affected none of 9,620 quotes.
     """
     word, end = token[0].lower(), token.end()
-    if word in _ORDINALS and not (before.isdigit() or before in _CARDINALS):  # two thirds
+    if word in _ORDINALS and not (before.isdigit() or before in _CARDINALS):  # not "two thirds"
         return _measured(token, end, _ORDINALS[word], sort="ordinal")
     if word in _TIMES:
         return Number(token[0], *token.span(), _TIMES[word], "clock", sort="clock")

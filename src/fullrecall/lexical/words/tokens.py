@@ -162,9 +162,9 @@ _OTHERWISE_WRITTEN = {"not", *_SIGNS.values(), *map(stem, _IRREGULAR.values())}
 
 
 def may_hold(text: str, keys: Iterable[str]) -> bool:
-    """Return False only if `text` certainly lacks a word with one of these keys.
+    """Return whether `text` may have words with all these keys.
 
-    This fast test does not parse the text, so True means only that it may have them all.
+    This fast test does not parse the text. False means that a word is certainly missing.
     """
     folded = _without_accents(text)
     # A word begins with its stem, except for the last letter: "studi" for "studies".
