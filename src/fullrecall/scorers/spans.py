@@ -439,7 +439,8 @@ class SpanRecall(DeterministicScorer):
         ranks = sorted({step.rank for finding in alternatives for step in finding.steps})
         steps: list[CreditStep] = []
         for rank in ranks:
-            # Take the best alternative, not the sum: half of each of two is not one whole.
+            # Take the largest credit, not the sum: if half of each of two alternatives is covered,
+            # neither is found in full.
             credit = max(finding.credit_at(rank) for finding in alternatives)
             if not steps or credit > steps[-1].credit:
                 steps.append(CreditStep(rank, credit))
@@ -490,7 +491,8 @@ class _Listed(NamedTuple):
 def _check_comparable(target: tuple[Passage, ...], retrieved: Sequence[Passage]) -> None:
     """Raise `Unmeasured` if an alternative of the target cannot be compared.
 
-    It has neither offsets nor text, or contexts were retrieved, but none is comparable with it.
+    Such an alternative has neither offsets nor text, or contexts were retrieved and it is
+    comparable with none of them.
     """
     for passage in target:
         if passage.source is None and not passage.characters:

@@ -126,23 +126,24 @@ class BoundedSimilarity:
         return float(self._function(reference, text, score_cutoff=self._cutoff)) / self._best
 
     def rows(self, references: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
-        """Return a row for each reference: its similarities to all texts, equal to single calls'.
+        """Return a row for each reference, with its similarity to each text.
 
-        Raises `Unmeasured` for two texts that RapidFuzz would compare for seconds.
+        The values equal those of single calls. Raises `Unmeasured` for two texts that RapidFuzz
+        would compare for seconds.
         """
         longest, width = max(map(len, references), default=0), sum(map(len, texts))
         pair = self._cost(longest, max(map(len, texts), default=0))
-        # Compare all in one call only by counted edits, since Jaro and `fuzz` divide, and may round
-        # the last bit differently; and not long texts, since only single calls first strip the
-        # common beginning and end of two texts.
+        # Compare many pairs in one call only with similarities that count edits: Jaro and `fuzz`
+        # divide, so they may round the last bit differently. Compare long texts in single calls,
+        # which first strip the common beginning and end of two texts.
         if self._in_one_call and pair <= _LONG and self._cost(longest, width) <= _PIECE:
             size = max(1, int(_PIECE // max(1, self._cost(longest, width))))
             pieces = (references[n : n + size] for n in range(0, len(references), size))
             return [row for piece in pieces for row in self._at_once(piece, texts)]
         rows: list[list[float]] = []
         work = 0.0
-        # Add fixed work to each call: the work of a user's function does not follow from the
-        # lengths, and that of short texts hardly does.
+        # Add fixed work for each call. The work of a user's function does not follow from the
+        # lengths of the texts, and for short texts most of the work is fixed.
         least = _PIECE / 100 if self._best is None else _CALL
         for reference in references:
             rows.append([])
@@ -156,7 +157,10 @@ class BoundedSimilarity:
         return rows
 
     def _cost(self, one: int, other: int) -> float:
-        """Return the work of comparing two texts of these lengths, in cells of the usual cost."""
+        """Return the work of comparing two texts of these lengths.
+
+        The unit is a table cell (see `_MOST`) of the usual cost (see `_SLOWNESS`).
+        """
         return one * other * (self._slowness or min(one, other) / 3)
 
     def _check(self, reference: str, text: str) -> None:

@@ -49,9 +49,10 @@ def table(
 ) -> Markup:
     """Return the table of a sheet for a page, which has the CSS that the table needs.
 
-    If a sheet has one section for each choice of the reader, section `first` is shown. `marks` are
-    the columns' values, such as their k, by which a script underlines them. If `curves` are given,
-    a key before the label of each line shows how its curve is drawn.
+    If the reader can choose one of the sections, `first` is the index of the section that is shown
+    at first; None shows all sections. `marks` has a value for each column, such as its k, by which
+    a script finds the columns to underline. If `curves` are given, a sample of each line's curve is
+    shown before the line's label.
     """
     markup: Markup = _macros().table(sheet, classes, first, marks, curves)
     return markup

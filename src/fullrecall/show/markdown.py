@@ -20,7 +20,10 @@ def text_of(title: str, *sheets: Sheet) -> str:
 
 
 def folded(sheet: Sheet, summary: str) -> str:
-    """Return a sheet's table folded below a line that opens it, with its title; "" if empty."""
+    """Return a sheet's title, and its table in a `<details>` block; "" for an empty sheet.
+
+    A click on the line `summary` shows the table.
+    """
     if not sheet:
         return ""
     table = "\n".join(_table(sheet))

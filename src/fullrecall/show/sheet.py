@@ -11,7 +11,7 @@ Emphasis: TypeAlias = Literal["", "strong", "good", "bad", "unsure", "mark", "vo
 
 
 class Bar(NamedTuple):
-    """A value, and the `ends` of its interval, on an axis from `low` to `high`; only on pages."""
+    """A value and the `ends` of its interval, which pages draw on an axis from `low` to `high`."""
 
     low: float
     high: float
@@ -22,8 +22,8 @@ class Bar(NamedTuple):
 class Cell(NamedTuple):
     """One value as text.
 
-    `small`, such as its interval, is shown below it in small type. On a page `letter` comes before
-    it.
+    `small` is shown below the text in small type, such as an interval below a mean. On a page,
+    `letter` is shown before the text.
     """
 
     text: str
@@ -54,9 +54,10 @@ class Section(NamedTuple):
 class Sheet(NamedTuple):
     """A table: a head for each column beside the labels, rows in sections, and notes.
 
-    `sides` has a letter for each column, the labels first: "l" is left, "r" right, and "t" running
-    text, at the left. By default labels are left, and all other columns right. `corner` is the head
-    of the labels, `title` the table's subject, and `lead` the sentences before it, with its result.
+    `sides` has a letter for each column, beginning with the labels: "l" aligns left, "r" right, and
+    "t" is running text, aligned left. By default labels are left, and all other columns right.
+    `corner` is the head of the column of labels, and `title` names the table's subject. `lead` has
+    the sentences that are shown before the table and state its result.
     """
 
     heads: Sequence[CellLike]

@@ -9,11 +9,11 @@ a stake λ are fixed from earlier questions only; then
 For the retriever a* with the highest true mean, this is a nonnegative supermartingale: the
 probability that it ever reaches 1 / alpha is at most alpha. A retriever whose account reaches 1 /
 alpha is dropped, and the last one left is named as the best. A worse retriever is named only after
-a* has been dropped. So a name is wrong with probability alpha at most, for any number of
-retrievers, any joint distribution of their values in [0, 1], any number of looks and of later calls
-that add questions, and a number of questions that depends on the data. The number of retrievers
-needs no correction, but a retriever on which another account has bet may not be withdrawn.
-Questions must be independent draws, in an order that does not depend on the answers.
+a* has been dropped. So a name is wrong with probability alpha at most. This holds for any number of
+retrievers and any joint distribution of their values in [0, 1]. It also holds for any number of
+looks, for later calls that add questions, and if the data decide how many questions are asked. The
+number of retrievers needs no correction, but a retriever on which another account has bet may not
+be withdrawn. Questions must be independent draws, in an order that does not depend on the answers.
 
 With a tolerance ε, each pair of retrievers holds an account that bets on w against a:
 
@@ -120,8 +120,9 @@ class Accounts:
     def named(self) -> NDArray[np.bool_]:
         """Whether each retriever is named as the best.
 
-        It is if it is the only one left or, with a tolerance, if it survives and is shown to be
-        worse than no other by more than the tolerance.
+        Without a tolerance, a retriever is named if it is the only one left. With a tolerance, it
+        is named if it survives, and if the data show that every other retriever is better than it
+        by at most the tolerance.
         """
         if not self.within:
             is_alone: NDArray[np.bool_] = self.surviving.sum(axis=-1, keepdims=True) == 1
@@ -130,7 +131,7 @@ class Accounts:
 
     @property
     def _won(self) -> NDArray[np.bool_]:
-        """Whether the data show that a is better than w by at most `within`, for each [a, w]."""
+        """For each pair [a, w], whether a is shown to be better than w by at most `within`."""
         return (self.logs >= self.goal) | np.eye(self.surviving.shape[-1], dtype=np.bool_)
 
     def begin(self) -> None:
@@ -140,7 +141,7 @@ class Accounts:
     def stakes(self, left: int) -> Floats:
         """Return the stakes [a, j] if `left` questions remain.
 
-        Each is the share of its capital that the account of a bets on the challenger j.
+        Each stake is the share of its capital that the account of a bets on the challenger j.
         """
         variance = (_PRIOR_SQUARES + self.squares) / (_PRIOR_QUESTIONS + self.together)
         lead = (self.ahead + self.within * self.together) / np.sqrt(variance)
@@ -180,9 +181,9 @@ class Accounts:
     def drop(self) -> None:
         """Drop the retrievers whose account has reached the goal.
 
-        With a tolerance, drop the retrievers that need no further questions. These are not named,
-        are shown to be better than no surviving retriever by more than the tolerance, and have a
-        mean that is behind that of a surviving retriever by more than the tolerance.
+        With a tolerance, drop the retrievers that need no further questions. Such a retriever is
+        not named. It is shown to be better than each surviving retriever by at most the tolerance.
+        Its mean so far is below that of a surviving retriever by more than the tolerance.
         """
         if not self.within:
             self.surviving &= self.logs < self.goal

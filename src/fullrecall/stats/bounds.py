@@ -263,11 +263,12 @@ def groups_needed(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for their number: reject each hypothesis with one <= alpha.
+    """Return p-values adjusted for their number by Holm's method.
 
-    The probability that any true hypothesis is rejected is alpha at most, for any dependence
-    between the p-values. Source: Holm, "A simple sequentially rejective multiple test procedure",
-    Scandinavian Journal of Statistics 6(2), 1979.
+    If each hypothesis with an adjusted p-value of at most alpha is rejected, the probability that
+    any true hypothesis is rejected is alpha at most, for any dependence between the p-values.
+    Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+    Statistics 6(2), 1979.
     """
     adjusted = [0.0] * len(p_values)
     largest = 0.0

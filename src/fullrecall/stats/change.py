@@ -37,7 +37,11 @@ FEWEST_LIKELY = 30
 
 
 class Direction(StrEnum):
-    """The outcome of a change, which an interval shows or which follows from the lists alone."""
+    """The outcome of a change between two reports.
+
+    A test shows BETTER or WORSE. SAME and NOT_WORSE need no test: they follow from the retrieved
+    lists.
+    """
 
     BETTER = "better"
     WORSE = "worse"
@@ -77,13 +81,14 @@ class Difference(NoTruth):
       None without samples.
     - `interval`: contains the true mean change with the comparison's confidence, for any
       distribution of the changes (`fullrecall.stats.bounds`).
-    - `outcome`: better or worse if the interval excludes 0. Without a test, it is same if all lists
-      are equal, and not worse if each list only extends the one before. Otherwise CANNOT TELL.
+    - `outcome`: better or worse if the interval excludes 0. It is same if all retrieved lists are
+      equal, and not worse if each list only extends the one before; this needs no test. Otherwise
+      CANNOT TELL.
     - `needed`: the number of samples with these changes for which the interval would exclude 0;
       None if it excludes 0 already, or if no number would do.
     - `p`: the p-value of "the mean did not change", by the test behind the interval.
-    - `p_adjusted`: `p` adjusted by Holm's method for all requested measures; without requested
-      measures, for the main ones; None for all others. If present, it decides `outcome`.
+    - `p_adjusted`: `p` adjusted by Holm's method for all requested measures or, if no measures are
+      requested, for the main ones; None for any other measure. If present, it decides `outcome`.
     - `p_t`: the p-value of Student's t-test, adjusted in the same way; None for fewer than 30
       groups, or equal changes.
     """
@@ -139,8 +144,8 @@ class Difference(NoTruth):
     def corrected(self, p: float, likely: float) -> Difference:
         """Return the difference with adjusted p-values.
 
-        `p` becomes `p_adjusted`, which decides `outcome`; `likely` becomes `p_t`, which decides
-        `likely`.
+        `p` becomes `p_adjusted`, which decides the outcome. The argument `likely`, the p-value of
+        the t-test, becomes `p_t`, which decides the property `likely`.
         """
         if self.interval is None:
             return self
@@ -275,7 +280,11 @@ def change_sentence(label: str, difference: Difference) -> str:
 
 
 def _addition(difference: Difference, interval: Interval) -> str:
-    """Return a clause on the fact that decides a change, or on the samples needed; or ""."""
+    """Return the last clause of a change's sentence, or "".
+
+    It gives the reason if the retrieved lists alone decide the outcome. If the outcome is CANNOT
+    TELL, it says how many samples would settle it, or why no number would.
+    """
     if difference.outcome in _FACTS:
         return f"; by fact: {_FACTS[difference.outcome]}"
     is_unchanged = verdict_of(difference) is _VERDICTS[Direction.SAME]

@@ -24,13 +24,14 @@ _TOKEN_STEPS = 10
 class Standing:
     """One retriever in a choice.
 
-    The retriever was asked `questions` in all calls of `choose`. `mean` is over the scored
-    questions of the last call; None if there are none. `interval` is that of the true mean, from
-    the last call's questions, where an unscored one counts as 0 at the lower end and as 1 at the
-    upper; None for a dropped retriever. The intervals hold for all retrievers together, including
-    the winners. `reason` is that of the unscored questions. `is_dropped` says that the retriever
-    was ruled out, `is_named` that it is a winner. `tokens` is the mean per question, `seconds` the
-    50th and 95th percentile of the duration of a retrieval; None if unknown.
+    `questions` is the number that the retriever was asked in all calls of `choose`. `mean` is over
+    the scored questions of the last call; None if there are none. `interval` contains the true
+    mean. It is computed from the last call's questions; an unscored question counts as 0 at the
+    lower end and as 1 at the upper. It is None for a dropped retriever. The intervals hold for all
+    retrievers together, including the winners. `reason` says why questions are unscored.
+    `is_dropped` says that the retriever was ruled out, `is_named` that it is a winner. `tokens` is
+    the mean per question, `seconds` the 50th and 95th percentile of the duration of a retrieval;
+    None if unknown.
     """
 
     name: str
@@ -62,9 +63,10 @@ class Standing:
 class Choice(NoTruth, Shown):
     """The choice of the best retriever by a measure. Prints as a sentence and a table.
 
-    `winners` has the name of the only retriever that was not dropped, or, with a tolerance
-    (`within`), of those that are within it of the best, the cheapest first; `winner` is the first
-    of them, or None. A winner is wrong if another retriever's true mean is higher by more than
+    Without a tolerance, `winners` has the name of the only retriever that was not dropped. With a
+    tolerance (`within`), it has the names of the retrievers that are shown to be worse than the
+    best by at most the tolerance, the cheapest first. `winner` is the first of `winners`, or None
+    if there is none. A winner is wrong if another retriever's true mean is higher by more than
     `within`. The probability that any winner is wrong is 1 - confidence at most, for any number of
     retrievers, looks, and added questions. `needed` is roughly how many more questions would settle
     the choice if the lead stays, None if no number would. `questions` were asked in `calls` calls

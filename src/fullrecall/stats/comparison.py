@@ -142,7 +142,8 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     def outcome(self) -> Direction:
         """The outcome of the only score, or of the only recall among several scores.
 
-        Raises `ReportError` if neither is unique; read `comparison["id_recall"].outcome` then.
+        Raises `ReportError` if there are several scores, and not exactly one recall among them;
+        read `comparison["id_recall"].outcome` then.
         """
         return self[index_of([score.method for score in self], None)].outcome
 
@@ -176,7 +177,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def drift(self) -> tuple[str, ...]:
-        """A sentence for each other difference between the reports: corpus, view, references."""
+        """A sentence for each difference besides the retriever: in corpus, list, or references."""
         old, new = self.before, self.after
         sentences = []
         for what, before, after, way in (
@@ -204,7 +205,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The result in sentences: each requested change, the cost, and other differences."""
+        """The result in sentences: each requested change, the change of the cost, and `drift`."""
         verdicts = [
             f"{verdict_of(each).text}: {change_sentence(score.method.label(each.measure), each)}"
             for score in self
@@ -228,7 +229,8 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     def rows(self) -> Iterator[tuple[Row | None, Row | None]]:
         """Each sample's rows before and after, None in a report that does not have the sample.
 
-        The pairs come first, then the samples of the report before only, then of that after only.
+        The pairs come first, then the samples that only the report before has, then the samples
+        that only the report after has.
         """
         before, after = self.before.table.row, self.after.table.row
         pairing = self.pairing
@@ -240,7 +242,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             yield None, after(row)
 
     def _groups(self) -> Integers | None:
-        """Return the group number of each pair, then of each sample only in the first report.
+        """Return the group number of each pair, then of each sample that only the first report has.
 
         Returns None if no sample names a group.
         """
@@ -426,7 +428,7 @@ def _section(title: str, changes: Iterable[tuple[str, Difference]]) -> Section:
 
 
 def slices_sheet(comparison: Comparison) -> Sheet:
-    """Return a sheet with the changes in each slice, of requested or else each main measure."""
+    """Return a sheet with the changes in each slice, of the requested or the main measures."""
     sections = [
         _section(
             score.method.label(measure),

@@ -89,7 +89,10 @@ class Estimate(ValueObject):
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """`mean` with all unscored samples at 0.0, and at 1.0; None for counts, without samples."""
+        """The means if each unscored sample counts as 0.0, and if each counts as 1.0.
+
+        None for a measure that is a count, and without samples.
+        """
         low, high = (self.totals.mean_with(gap) for gap in (0.0, 1.0))
         return None if self.measure.is_count or low is None or high is None else (low, high)
 
@@ -168,7 +171,11 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
 def score_summary(
     table: Table, score: int, measures: Sequence[Measure], *, united: bool
 ) -> ScoreSummary:
-    """Return a score's summary; `united` (merged) calls add the headline measure after each."""
+    """Return a score's summary.
+
+    If `united`, some samples merge the contexts of several calls, so the summary also has the
+    headline measure after each call.
+    """
     method = table.methods[score]
     running = [RunningTotals(measure, table.group_codes) for measure in measures]
     row_counts: Counter[int] = Counter()

@@ -87,8 +87,8 @@ class Evaluation:
 
         Without an ID, a sample has `#` and its 1-based position, such as "#3".
 
-        Raises `KeyError` for an ID that no sample or several have, `IndexError` for an index out of
-        range.
+        Raises `KeyError` for an ID that no sample has, or several samples have, and `IndexError`
+        for an index out of range.
         """
         if isinstance(key, slice):
             return self.selected(range(len(self))[key])
@@ -229,12 +229,13 @@ class Evaluation:
         return metrics(self.summary(*measures))
 
     def missed(self, k: Cut | None = None, *, score: str | None = None) -> MissedTargets:
-        """Return every target that was not found in full, sample by sample, for each or one score.
+        """Return every target that was not found in full, sample by sample.
 
-        Returns a sequence of `Missed`. Its length is counted now; each item is created when it is
-        read. Targets count as found within `k` ranks or a budget such as `calls(2)`; None means the
-        whole list. Only scored samples count: an unmeasured target is not missed. Raises
-        `ReportError` for a score that the report does not have.
+        The targets are those of `score`, or of all scores if it is None. Returns a sequence of
+        `Missed`. Its length is counted now; each item is created when it is read. Targets count as
+        found within `k` ranks or a budget such as `calls(2)`; None means the whole list. Only
+        scored samples count: an unmeasured target is not missed. Raises `ReportError` for a score
+        that the report does not have.
         """
         if score is not None:
             # This raises for an unknown score, which would otherwise have no misses.
@@ -358,7 +359,10 @@ AnyEvaluation = TypeVar("AnyEvaluation", bound=Evaluation)
 
 
 def sliced(reports: Sequence[Evaluation], by: str) -> dict[str, list[Evaluation]]:
-    """Return, for each value that a field has in the first report, that part of each report."""
+    """Divide reports by the values that a field has in the first report.
+
+    Returns a mapping from each value to the parts of all reports that have this value.
+    """
     from fullrecall.stats.slices import parted
 
     rows = [parted(each.table, by, required=not number)[0] for number, each in enumerate(reports)]

@@ -5,14 +5,15 @@ Q = Σ a_j G_j with weights a_j of either sign and independent G_j of Gamma(k_j,
 
     P(Q <= 0) = -1/(2πi) ∫ exp κ(s) / s ds
 
-along any path upwards that crosses the real axis once, at -θ in (1 / min a, 0); for E Q <= 0 it is
-1 minus the same for -Q. At the saddle point θ no terms cancel, so small probabilities keep all
-their digits. From there the path is a branch of a hyperbola: it begins along the steepest descent,
-x = κ‴/(6κ″) y², and ends as a ray. After y = w sinh u the trapezoidal rule converges geometrically.
-On a vertical line the integrand oscillates too fast if one term outweighs the rest (an error of 5%
-at a probability of e^-100). On the curve it grows if there are a few losses among many scores near
-the mean. So the curve is given up if the integrand grows on it, or if its phase turns by more than
-half a circle in one step; a straight path, in ever finer steps, is used instead. Sources: Rice,
+along any path upwards that crosses the real axis once, at -θ in (1 / min a, 0). For E Q <= 0, the
+integral for -Q gives P(Q <= 0) = 1 - P(-Q <= 0). At the saddle point θ no terms cancel, so small
+probabilities keep all their digits. From there the path is a branch of a hyperbola: it begins along
+the steepest descent, x = κ‴/(6κ″) y², and ends as a ray. After y = w sinh u the trapezoidal rule
+converges geometrically. Neither this curve nor a vertical line is good for all weights. On a
+vertical line, the integrand oscillates too fast if one term outweighs the rest (an error of 5% at a
+probability of e^-100). On the curve, the integrand grows if a few scores are far below many scores
+near the mean. So the curve is tried first. If the integrand grows on it, or if its phase turns by
+more than half a circle in one step, a vertical line in ever finer steps is used. Sources: Rice,
 "Efficient evaluation of integrals of analytic functions by the trapezoidal rule", Bell System
 Technical Journal 52(5), 1973; Weideman and Trefethen, "Parabolic and hyperbolic contours for
 computing the Bromwich integral", Mathematics of Computation 76, 2007.
@@ -87,9 +88,9 @@ def t_tails(df: float, t: float) -> float:
 def _log_beside_exponential(ratios: Floats, shapes: Floats, side: int) -> float:
     """Return ln P(Q <= 0) if only one exponential variable E has a weight of the sign `side`.
 
-    `ratios` are the weights divided by that of E. For the sum G >= 0 of all other variables, times
-    the absolute values of their ratios, P(E >= G) is the mean of exp(-G): a product, which needs no
-    integral.
+    `ratios` are the weights divided by the weight of E. Let G >= 0 be the sum of all other
+    variables, each multiplied by the absolute value of its ratio. Then P(E >= G) is the mean of
+    exp(-G). This mean is a product, so no integral is needed.
     """
     others = ratios < 0
     exponent = -float(shapes[others] @ np.log1p(-ratios[others]))

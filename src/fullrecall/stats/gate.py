@@ -4,9 +4,10 @@ Gaffke's test decides an outcome, not the mean alone: a mean of 0.91 over 30 que
 that recall is above 0.9 nor that it is below. PASS and FAIL are each wrong with probability 1 -
 confidence at most, for every distribution of the scores; else the outcome is CANNOT TELL.
 
-PASS is tested without a correction for several rules: if a rule does not hold, all pass with at
-most the probability that this one passes. One FAIL is enough, so its p-values are adjusted by
-Holm's method. Samples without a value count at their worst for PASS, and at their best for FAIL.
+PASS is tested without a correction for several rules: if one rule does not hold, the probability
+that all rules pass is at most the probability that this rule passes. A single FAIL fails the gate,
+so the p-values of FAIL are adjusted by Holm's method. Samples without a value count at their worst
+for PASS, and at their best for FAIL.
 """
 
 from __future__ import annotations
@@ -159,10 +160,11 @@ Rule: TypeAlias = Threshold | Measure
 class Question(NamedTuple):
     """One rule: is the mean of the measure `label` at least, or `at_most`, `threshold`?
 
-    `due` counts the samples that should have a value. `measured` are the totals of those that have
-    one; in `values`, those without one count at their worst and at their best. `drift` names any
-    cause of the result besides the retriever, or is ""; with one, the rule cannot FAIL. `fact` is
-    the reason why the lists alone show a mean that is not worse than the baseline's, or "".
+    `due` counts the samples that should have a value. `measured` has the totals of the samples that
+    have a value. In `values`, samples without a value count at their worst and at their best.
+    `drift` names a cause of the result besides the retriever, or is ""; if there is such a cause,
+    the rule cannot FAIL. `fact` is the reason why the retrieved lists alone show that the mean is
+    not worse than the baseline's, or "".
     """
 
     label: str
@@ -205,7 +207,8 @@ class Gate:
     - `rules`: thresholds, and measures that are only compared with the baseline. With a margin and
       no rules, each score's headline is compared.
     - `margin`: largest drop of the mean from the baseline's that still passes, in [0, 1]; it
-      applies to the measure of every rule. For a measure that is better when lower, a rise.
+      applies to the measure of every rule. If lower values of a measure are better, it is the
+      largest rise that still passes.
     - `scores`: names of scores that must each pass; may be left out if there is only one, or only
       one recall.
     - `slices`: a field of the samples, such as "kind" or "source": each rule must also hold within
@@ -213,8 +216,9 @@ class Gate:
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
 
     Unscored samples count at their worst for PASS (0 with `>=`, 1 with `<=`), at their best for
-    FAIL. PASS of all rules needs each at the full confidence; FAIL is corrected for their number.
-    Both are valid for one look at the data, not for repeated looks while samples come in.
+    FAIL. For PASS, each rule is tested at the full confidence; the tests for FAIL are corrected for
+    the number of rules. Both are valid for one look at the data, not for repeated looks while
+    samples come in.
 
     Raises `ParameterError` for a value out of range, and without any rule.
     """
@@ -254,9 +258,10 @@ class Gate:
         Raises `ParameterError` for a margin without a baseline and for a baseline without a margin,
         `ReportError` for scores or measures that a report does not have, and for reports that
         cannot be compared. If the baseline has another corpus, another list (`Report.view`), or
-        other references, each comparison with it notes that, and CANNOT TELL replaces FAIL. It also
-        replaces a threshold's FAIL if no ID matches, but IDs would match after a rewrite. Every
-        outcome is CANNOT TELL if a report lacks samples of its run.
+        other references, each comparison with the baseline notes that, and its outcome is CANNOT
+        TELL in place of FAIL. A threshold's outcome is CANNOT TELL in place of FAIL if no ID
+        matches, but IDs would match after a rewrite. Every outcome is CANNOT TELL if a report lacks
+        samples of its run.
         """
         check_evaluation(report, "Gate.check")
         if baseline is not None:
@@ -420,7 +425,8 @@ class Gate:
         measured, threshold = question.measured, question.threshold
         above = (measured.mean or 0.0) >= threshold
         side = question.values.low if above else question.values.high
-        # PASS is tested at the full level; FAIL, by Holm's method, at this level in the worst case.
+        # PASS is tested at the full level. For FAIL, Holm's method divides the level by the number
+        # of rules in the worst case.
         alpha = alpha_of(self.confidence) / (1 if above != question.at_most else rules)
         known = measured.counts(least=question.values.least)
         p = known.p_above(threshold) if above else known.p_below(threshold)

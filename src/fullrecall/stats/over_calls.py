@@ -22,8 +22,8 @@ _MOST_CALLS = 30
 class OverCalls:
     """The mean of a measure within the first 1, 2, … calls, at most 30; `total` is over all calls.
 
-    - `new_targets`: for each of these calls, how many targets, over all questions, it was the first
-      to find in full.
+    - `new_targets`: for each of these calls, the number of targets, over all questions, that are
+      found in full with this call, but not with the calls before it.
     - `last_gain`: the first call after which the mean equals that of all calls; None if that is
       after more than 30 calls.
     - `most`: the largest number of calls of any question.
@@ -45,7 +45,10 @@ class OverCalls:
 
 
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
-    """Return a measure's means over calls; None if no sample has several calls, or a value."""
+    """Return a measure's means over calls.
+
+    Returns None if no sample has several calls, or if no sample has a value of the measure.
+    """
     costs = [part.costs for part in table.parts]
     call_counts = np.concatenate([np.zeros(0, np.int64), *(cost.calls_made for cost in costs)])
     most = int(call_counts.max(initial=0))
@@ -68,7 +71,10 @@ def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
 
 
 def _new_targets(table: Table, score: int, count: int) -> Integers:
-    """Return the number of targets that each of the first calls was the first to find in full."""
+    """Return the number of targets that each of the first `count` calls completes.
+
+    These targets are found in full with this call, but not with the calls before it.
+    """
     counts = np.zeros(count + 1, np.int64)
     for part in table.parts:
         columns = part.outcomes(score)

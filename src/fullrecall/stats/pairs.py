@@ -176,7 +176,10 @@ class ScorePairs:
             yield old, new
 
     def totals(self, values: Floats) -> Totals:
-        """Return the totals of a piece's values, or of values in the order of `groups`."""
+        """Return the totals of values, which are in the order of `groups`.
+
+        Without groups, the values may be one of several `pieces`.
+        """
         return Totals.of(values, groups=None if self.groups is None else self.groups[: len(values)])
 
     def gap(self, pair: int) -> Gap | None:
@@ -212,7 +215,8 @@ class ScorePairs:
         is_open = np.concatenate([is_open, ~is_empty])
         before = np.concatenate([before, self.before.values(self.scores[0], measure)[alone]])
         after = np.concatenate([after, none])
-        # A pair is open although both values are known if its targets differ: then use neither.
+        # Some pairs are not compared although both values are known, such as pairs without common
+        # targets: use neither value.
         unlike = ~np.isnan(before) & ~np.isnan(after)
         before[unlike] = after[unlike] = np.nan
         low = np.concatenate([change, none])

@@ -71,8 +71,8 @@ def shown_seconds(seconds: float) -> str:
 def question_cost(table: Table, measures: Iterable[Measure] = ()) -> QuestionCost | None:
     """Return the mean cost of a question from a table's first samples; None without a retrieval.
 
-    Only the contexts within the largest k of the measures count; all contexts count if there are no
-    measures, or if any of them has no k, or a budget.
+    Only the contexts within the measures' largest k count. All contexts count if there are no
+    measures, or if a measure has no k, or has a budget in place of k.
     """
     # Read only the first samples, since reading one from a file takes about 100 µs.
     first = (table.sample(row) for row in range(min(len(table), _LOOKED_THROUGH)))

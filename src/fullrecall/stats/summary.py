@@ -335,7 +335,10 @@ def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _marks(sample: Sample) -> frozenset[str]:
-    """Return a sample's columns of a test set generator if references seem read as retrieved."""
+    """Return the metadata keys which show that a generated test set was read as the retrieval.
+
+    Returns an empty set if the sample has a recorded retrieval, or reference contexts.
+    """
     is_read_so = (
         sample.retrieval is None and sample.retrieved_contexts and not sample.reference_contexts
     )

@@ -1,4 +1,4 @@
-"""Find the distinct rows of findings: many measures compute equal rows only once."""
+"""Find the distinct rows of findings, so that a measure is computed once for equal rows."""
 
 from __future__ import annotations
 

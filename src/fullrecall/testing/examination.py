@@ -56,10 +56,10 @@ class Judgment(NamedTuple):
 class Examination:
     """The judgments of a judge on pairs, and its measured accuracy; immutable.
 
-    `judge` is its name; `judgments` has one for each pair; `usage` is the requests and their
-    tokens; `seconds` is the time taken. `report` has one sample for each pair, for `calibrate`.
-    `rules` are the kinds of false claims for which the judge has a rule; its false credit on these
-    does not predict its false credit on other kinds.
+    `judge` is the judge's name; `judgments` has one judgment for each pair; `usage` has the
+    requests and their tokens; `seconds` is the time taken. `report` has one sample for each pair,
+    for `calibrate`. `rules` are the kinds of false claims for which the judge has a rule. How often
+    it finds claims of these kinds supported does not predict how often it does so for other kinds.
     """
 
     judge: str
@@ -161,9 +161,9 @@ def examine(
 ) -> Examination:
     """Return the judgments of a judge on labeled pairs, and its accuracy.
 
-    - `details`: whether to judge also the true claims of these pairs with one detail made false, in
-      thirty kinds.
-    - `per_kind`: the most of these false claims of each kind, drawn by `seed`; None takes all.
+    - `details`: whether the judge also gets false claims. Each is a true claim of these pairs with
+      one detail made false; there are thirty kinds of such details.
+    - `per_kind`: the most false claims of each kind, drawn by `seed`; None takes all.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
       `evaluate`.
 

@@ -119,7 +119,7 @@ def check_degenerate_samples(factory: ScorerFactory) -> None:
 
 
 def check_name(factory: ScorerFactory) -> None:
-    """Check a scorer's name: `name`, else its kind; and that its results have its method."""
+    """Check that a scorer's name is `name` or else its kind, and that results have its method."""
     unnamed, named = factory(), factory(name="mine")
     expect(unnamed.method.name == unnamed.kind, f"without a name it is {unnamed.method.name!r}")
     expect(named.method.name == "mine", f"name='mine' makes it {named.method.name!r}")

@@ -187,9 +187,9 @@ def pieces(
 
 
 def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document]) -> list[Document]:
-    """Return the texts of `near`, other than `chosen`, that lie within a quote: overlapping chunks.
+    """Return the texts of `near`, other than `chosen`, that lie within a quote.
 
-    Texts of fewer than 40 letters are left out.
+    These are chunks that overlap the chosen ones. Texts of fewer than 40 letters are left out.
     """
     taken = {document.id for document in chosen}
     return [

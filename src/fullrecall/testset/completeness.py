@@ -42,10 +42,10 @@ mean.
 """
 
 
-# The strata of each verdict, from the top ranks down: the share of the verdict's pairs in the
-# stratum, and the share of relevant pairs that is assumed to plan labels. For "no", the assumed
-# shares differ little: steeper plans gave wider intervals on Cranfield and CISI, and a second draw
-# that learns from the first is biased and no narrower.
+# The strata of each verdict, from the top ranks down. A stratum has two numbers: its share of the
+# verdict's pairs, and the share of its pairs that is assumed to be relevant (to plan the labels).
+# For "no", the assumed shares differ little: steeper plans gave wider intervals on Cranfield and
+# CISI, and a second draw that learns from the first is biased and no narrower.
 _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
     "yes": ((0.4, 0.6), (0.6, 0.3)),
     "no": ((0.05, 0.03), (0.10, 0.02), (0.25, 0.015), (0.60, 0.01)),
@@ -145,8 +145,8 @@ def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
     `error`. Outside the strata of kind "yes", a "relevant" label counts as confirmed by two people
     if its stratum is labeled `twice`.
     """
-    # The error is declared, never estimated: about 22 pairs with two labels would give a wider
-    # interval than the union.
+    # The user states the error. An estimate from pairs with two labels, of which there are about
+    # 22, would be so uncertain that the interval would be wider than this union.
     filled = [stratum for stratum in strata if stratum.size]
     totals = [_total(filled, rate) for rate in {0.0, error}]
     value = _total(filled, 0.0).value
@@ -173,8 +173,8 @@ def _total(strata: Sequence[Stratum], error: float) -> Figure:
     others = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
     noise = _DEVIATES * sqrt(yeses * error * (1 - error) + 2 * error * others)
     # A count is a whole number, so round both ends down. At the low end this widens the interval,
-    # since totals of nearly fully labeled strata take few values, and MOVER excludes the smallest
-    # of them, though it is not rare.
+    # as is needed: the totals of nearly fully labeled strata take few values, and without rounding
+    # MOVER would exclude the smallest value, which is not rare.
     low = floor(value - sqrt(below) - noise + _ROUNDING)
     high = floor(value + sqrt(above) + noise + _ROUNDING)
     least, most = 0, sum(s.size for s in strata)
@@ -211,8 +211,8 @@ def _counted(s: Stratum) -> Figure:
     if s.labeled >= s.size:
         return Figure(value, value, value)
     counts = range(s.relevant, s.size - (s.labeled - s.relevant) + 1)
-    # Find the fewest relevant pairs of the stratum for which the labeled ones are not improbably
-    # many, and the most for which they are not improbably few.
+    # The interval has each number of relevant pairs for which both tail probabilities of the
+    # observed hits are above `_TAIL`.
     least = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) < 1 - _TAIL)
     beyond = bisect_left(counts, x=True, key=lambda count: _at_most(s, count) <= _TAIL)
     low, high = counts[min(least, len(counts) - 1)], counts[max(0, beyond - 1)]

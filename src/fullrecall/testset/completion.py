@@ -56,8 +56,8 @@ _WORDS = {"relevant": True, "not_relevant": False, "true": True, "false": False}
 class PairToLabel(NamedTuple):
     """A question and a context; people fill in `label` with `relevant` or `not_relevant`.
 
-    A context is relevant if it answers the question or, with claims, supports at least one of
-    them. `item` identifies the pair.
+    A context is relevant if it answers the question. If there are claims, it is also relevant if
+    it supports at least one of them. `item` identifies the pair.
     """
 
     label: str
@@ -76,8 +76,8 @@ class CompletenessEstimate(NamedTuple):
 
     `complete` is the completeness of the original references; if the labels do not suffice, it is
     None, and `refused` is the reason. `needed` is the approximate number of labels for an interval
-    0.2 wide. `right` is the share of the pairs that the judge found relevant that people confirm;
-    None if there are none, or without an estimate.
+    0.2 wide. `right` is the estimated share of relevant pairs among the pairs that the judge found
+    relevant; None if there are no such pairs, or without an estimate.
     """
 
     complete: Figure | None
@@ -192,7 +192,7 @@ class CompletedSet:
 
     @cached_property
     def accepted(self) -> list[PooledPair]:
-        """The pairs to add, found by people or by a reliable judge; none without labels."""
+        """The pairs to add, found relevant by people or a reliable judge; none without labels."""
         if not self.labels:
             return []
         right = self.estimate.right
@@ -398,8 +398,8 @@ def complete(
         list(retrieved(parsed, retriever, depth, max_concurrency, timeout))
         for retriever in retrievers.values()
     ]
-    # The overlap of retrievers does not show the contexts that all of them miss: on Cranfield,
-    # capture and recapture estimated a completeness of .93 where it was .57. So all pairs are
+    # The overlap of retrievers does not show the contexts that all of them miss: on Cranfield, a
+    # capture-recapture estimate of completeness was .93, and the true value .57. So all pairs are
     # judged, and people label a sample.
     plan = _judged(parsed, Pool.of(parsed, answered, depth), judge)
     pool, spent = carried_out(plan, models_of(judge), options)

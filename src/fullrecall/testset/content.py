@@ -62,7 +62,7 @@ def contexts_in(sample: Sample) -> list[Context]:
 
 
 def has_spans(sample: Sample) -> bool:
-    """Return whether a sample has reference contexts, and each any-of group a start offset."""
+    """Return whether there are reference contexts, and every any-of group has a start offset."""
     groups = sample.reference_contexts or ()
     return bool(groups) and all(any(c.start is not None for c in group) for group in groups)
 

@@ -28,7 +28,7 @@ _MARKED = re.compile(r"(?<!\w)\w*\d[\w.,]*\w|\d|(?<!^)(?<![.!?] )\b[A-Z]\w+")
 
 
 class Questions:
-    """The questions so far, in which repeated questions are found."""
+    """The questions collected so far; `match` finds one that asks the same as a new question."""
 
     def __init__(self) -> None:
         self._earlier: list[_Wording] = []

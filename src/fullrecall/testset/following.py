@@ -1,4 +1,4 @@
-"""`anchor` and `follow`: labels keep their text, and are moved with it to a new corpus."""
+"""Store the texts of labels (`anchor`), and find them in a new corpus (`follow`)."""
 
 from __future__ import annotations
 
@@ -214,11 +214,14 @@ def follow(
 
     A reference is *same* if its ID still has its words, and *moved* if they are under another ID,
     in other chunks or at other offsets, letter for letter except layout marks. It is *changed* if
-    the nearest text has other words, and *gone* if no text resembles it. Texts that each have the
-    whole quote are one any-of group. Otherwise, the fewest chunks that together have a span become
-    one reference each; a chunk is left out if the rest has 90 % of the span. The chunks of a whole
-    text, including overlapping ones, are one any-of group, since the label does not say which of
-    them answers. Samples with spans get the IDs of the texts that hold them.
+    the nearest text has other words, and *gone* if no text resembles it.
+
+    If several texts each have the whole quote, they become one any-of group. If only several chunks
+    together have the quote, the result depends on the reference. For a span, the fewest such chunks
+    become one reference each; a chunk at either end is left out if the other chunks span 90 % of
+    the quote. For a whole text, its chunks, including overlapping ones, become one any-of group,
+    since the label does not say which of them answers the question. Samples with spans get the IDs
+    of the texts that hold the spans.
 
     - `old`: the corpus for which the references are correct; needed if they have no quotes yet
       (`anchor` and `generate` add them).
@@ -427,7 +430,7 @@ class _Following:
             text = self.by_id[name].text
             if len(text) <= _LONGEST_QUOTE:
                 anchors[name] = {"digest": text_digest(text), "quote": text}
-            else:  # keep the old quote of a text that is too long to be one
+            else:  # the text is too long for a quote, so keep the old quote
                 kept: Mapping[str, Any] = anchors.get(name) or (anchored or [{}])[0]
                 anchors[name] = {**kept, "digest": text_digest(text)}
         alone = dict.fromkeys(name for label in alive if not label.together for name in label.now)
@@ -440,7 +443,8 @@ class _Following:
     def _moved(self, old: Context, label: FollowedLabel) -> Context:
         """Return a reference context at its new place, with the text around it.
 
-        It is returned unchanged if no single text has its words, or only a chunk of its source.
+        The context is returned unchanged if no single text has its words, or if that text is a
+        chunk of the context's source.
         """
         document = self.by_id[label.now[0]]
         in_chunks = document.source is not None and document.source == old.source
@@ -475,10 +479,10 @@ def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Doc
 
 
 def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters) -> Document | None:
-    """Return the text whose words around a quote best match the label's; None if in doubt.
+    """Return the text whose words around a quote best match those around the labeled span.
 
-    It is in doubt if several texts match best, or if fewer than 20 letters match, unless only one
-    text has the quote and the quote has at least 40 letters.
+    Returns None if several texts match best. Also returns None if fewer than 20 letters match,
+    unless only one text has the quote and the quote has at least 40 letters.
     """
     scores = [
         max(
@@ -497,7 +501,8 @@ def _best_surrounded(holders: Sequence[Document], span: Context, quote: Letters)
 def _surrounded(span: Context, document: Document, at: int, quote: Letters) -> int:
     """Return how many letters around a place match those around a labeled span.
 
-    If these are unknown, a place in the same document counts minus its distance from the old one.
+    If the letters around the span are unknown, and the place is in the span's document, return
+    minus the distance between the place and the span.
     """
     letters, end = letters_of(document.text), at + len(quote.text)
     before, after = (Letters(str(span.metadata.get(side, ""))).text for side in ("before", "after"))

@@ -229,7 +229,7 @@ class _Generation:
     def plan(self, on_plan: OnPlan | None) -> Plan[Any, TestSet]:
         """Ask for drafts until enough are accepted, and return the test set.
 
-        Once the drafts are accepted, other places of their quotes are searched.
+        Then search the documents for other places at which the accepted drafts' quotes occur.
         """
         self._passages = seeds.sampled(self.documents, self.n, seed=self.seed)
         if not self._passages:

@@ -86,8 +86,9 @@ class PooledPair:
     `named` are the targets for which the references already name the context. `also` are the other
     contexts with the same text. Nearly equal texts have the same `twin`: each is judged, and the
     relevant ones form one target. `twin_of` are the targets for which the references name a nearly
-    equal text. `relevant` is the judge's verdict, with the 0-based `claims` that it supports by
-    itself; None without a verdict, for the reason in `problem`.
+    equal text. `relevant` is the judge's verdict on the context; None without a verdict, and
+    `problem` then has the reason. `claims` are the 0-based numbers of the claims that the context
+    supports by itself.
     """
 
     question: int

@@ -104,7 +104,7 @@ class Review(NoTruth):
 
 
 def apply_review(samples: Iterable[SampleLike], path: str | Path) -> Review:
-    """Return the review: the set without its bad questions, and the proven bound.
+    """Return the review: the samples without bad questions, and a bound of the share of good ones.
 
     `path` is the file that the page saved. Raises `InputError` for any other file, for the file of
     another set, and for a decision that is neither good nor bad.
@@ -238,7 +238,8 @@ def lower_bound(reviewed: int, bad: int, total: int) -> float:
     """
     if reviewed < 1 or bad >= reviewed:
         return 0.0
-    # Find the most bad questions in the set for which those in the review are not improbably few.
+    # Find the largest number of bad questions in the set for which the probability of at most `bad`
+    # in the review is above 1 - CONFIDENCE.
     numbers = range(bad, total - (reviewed - bad) + 1)
     rare = bisect_left(
         numbers,

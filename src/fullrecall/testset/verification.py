@@ -183,8 +183,8 @@ def same_verdicts(
 def inspected(item: Mapping[str, Any], planned_kind: QuestionKind, seed: Seed) -> Draft:
     """Return a model's question as a draft, rejected with the reason if it is defective."""
     written_kind: Any = item.get("kind")
-    # For one passage, take the kind that the model states; two always give questions across
-    # documents.
+    # For one passage, take the kind that the model states. A question from two passages is always
+    # of the kind "across_documents".
     is_single = written_kind in KINDS and written_kind != "across_documents"
     kind: QuestionKind = written_kind if is_single and len(seed.passages) == 1 else planned_kind
     sources = tuple(dict.fromkeys(passage.source for passage in seed.passages))
