@@ -122,8 +122,8 @@ class JudgeError(FullrecallError):
 class MissingExtraError(FullrecallError, ImportError):
     """An optional dependency is missing; the message ends with the command that installs it.
 
-    `package` is its name for pip, or several names with spaces between them; `extra` is the extra
-    of fullrecall that installs it. The command installs the package by its own name.
+    `package` is the name that pip installs, or several names with spaces between them; `extra` is
+    the extra of fullrecall that has the package. The command names the package, not the extra.
     """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:

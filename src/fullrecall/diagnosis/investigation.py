@@ -1,6 +1,6 @@
 """`diagnose`: find the changes to make, and a cause for each miss of a report.
 
-Some evidence comes from all lists together: documents that the index lacks, texts that it changed.
+Some evidence needs all retrieved lists: documents that the index lacks, and texts that it changed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -
                 break
     single = [(own_id, *of) for own_id, of in texts.items() if len(of) == 1]
     hows = Counter(_change(corpus, own_id, text) for own_id, text in single)
-    if hows.pop(_PART, 0):  # The index has chunks; a beginning is then a first chunk.
+    # If some texts are later parts, the index splits texts into chunks. A beginning is then the
+    # first chunk of a text, not a text that was cut off.
+    if hows.pop(_PART, 0):
         del hows[_BEGINNING]
     how, count = hows.most_common(1)[0] if hows else ("", 0)
     if not how or count * 2 < len(texts):
@@ -129,7 +131,10 @@ def not_searched(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> d
 
 
 def with_unsearched(misses: Sequence[Diagnosed], groups: Mapping[str, str]) -> list[Diagnosed]:
-    """Return the misses; those of documents in no list get the cause `NOT_SEARCHED`."""
+    """Return the misses; `NOT_SEARCHED` replaces some causes of documents in unsearched groups.
+
+    `groups` has the unsearched group of each document; see `not_searched`.
+    """
     return [
         miss._replace(
             cause=Cause.NOT_SEARCHED,
@@ -145,10 +150,10 @@ def with_unsearched(misses: Sequence[Diagnosed], groups: Mapping[str, str]) -> l
 def index_proposals(
     baseline: Baseline, misses: Iterable[Diagnosed], groups: Mapping[str, str]
 ) -> Iterator[Proposal]:
-    """Yield the proposal to search the documents that are in no list.
+    """Yield the proposal to search the documents that no retrieved list has.
 
-    It assumes that they would be found as often as the other targets, since the record does not
-    show their rank.
+    The record does not show the ranks that these documents would have. The proposal assumes that
+    they would be found as often as the other targets.
     """
     absent: dict[str, Counter[str]] = {}
     names: Counter[str] = Counter()
@@ -192,23 +197,23 @@ def diagnose(
 
     Changes are computed from the record, sample by sample: a larger k, IDs in one spelling or at
     another level, lists without duplicates, the list of an earlier stage. Only one change is an
-    estimate, marked as such: searching the documents that are in no list. It assumes that their
-    targets are found as often as the other targets.
+    estimate, marked as such: searching the documents that no retrieved list has. It assumes that
+    these documents would be found as often as the other targets.
 
     Each miss has one cause, with its evidence. Evidence in the report is used first: ranks beyond
     k, the judge's quotes, the stages of each recorded retrieval, the retrieved IDs and texts. Each
     option adds changes and causes:
 
-    - `k`: targets beyond rank k, or beyond a budget such as `calls(3)`, are missed; with None,
-      targets that were not retrieved at all.
+    - `k`: a target is missed if it ranks beyond k, or beyond a budget such as `calls(3)`. None: a
+      target is missed only if it was not retrieved at all.
     - `corpus`: the indexed contexts, or a mapping from IDs to contexts or texts.
     - `retriever`: any retriever that `evaluate` takes, asked once for each sample with a miss, for
       `deep_k` contexts if it accepts a `k`. If it fails, the failure is the cause.
 
     Only scored samples and scorers that measure recall are diagnosed; of more than 20,000 samples,
-    20,000 are drawn at random. In other lists, an item is matched by its ID, or by all of its
-    characters, without a judge. The nearest alternative of an any-of group decides. If the
-    retriever fails for a sample, it is not asked again for that sample.
+    20,000 are drawn at random. In the lists of stages and of `retriever`, an item is matched by its
+    ID, or by all of its characters, without a judge. The nearest alternative of an any-of group
+    decides. If the retriever fails for a sample, it is not asked again for that sample.
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """

@@ -36,7 +36,10 @@ def reference_abstains(case: Case) -> Explained | None:
 
 
 def ranked_too_low(case: Case) -> Explained | None:
-    """Return a cause if the item ranks beyond k: duplicates, a demoting stage, or its rank."""
+    """Return a cause if the item ranks beyond k.
+
+    The cause is duplicates before the item, a stage that moved it beyond k, or else its rank.
+    """
     rank, k, sample = case.finding.rank, case.k, case.examined.row.sample
     if rank is None or k is None:
         return None
@@ -55,8 +58,8 @@ def ranked_too_low(case: Case) -> Explained | None:
 def _behind_copies(case: Case, found: Explained, copies: Collection[int]) -> Explained:
     """Return the cause of an item beyond k: duplicates before it, or otherwise its rank.
 
-    If it would be within k without the duplicates, they are the cause, since dropping them costs no
-    context, while a larger k does.
+    If the item would be within k without the duplicates, they are the cause: to drop duplicates
+    loses no context, while a larger k adds contexts to the prompt.
     """
     rank = found.rank or 0
     before = sum(position < rank - 1 for position in copies)

@@ -66,7 +66,8 @@ def opened(value: Any) -> Any:
 def items_of(value: Any) -> list[Any]:
     """Return the items of a list, or of a list written as text; any other value is one item.
 
-    An object of equally long lists, as Hugging Face stores a list of objects, gives these objects.
+    An object of equally long lists, in which Hugging Face stores a list of objects, becomes that
+    list of objects.
     """
     value = opened(value)
     if isinstance(value, str):

@@ -100,8 +100,8 @@ class ColumnValues:
     def is_by_id(self) -> bool:
         """Whether the column's objects have IDs as keys.
 
-        Keys count as IDs if all are numbers, if all values are grades, or if no key of several
-        objects occurs twice.
+        Keys count as IDs if all are numbers, if all values are grades, or if there are several
+        objects and no two of them share a key.
         """
         keys = [key for value in self.values if isinstance(value, Mapping) for key in value]
         numbered = bool(keys) and all(map(is_number, keys))
@@ -217,8 +217,8 @@ def with_lists(
 ) -> dict[str, ColumnValues]:
     """Return the columns; each series numbered from 0 or 1 becomes one column of lists.
 
-    Numbered columns stay separate if they hold lists, since each may come from another run, if they
-    are questions or turns, or if a column already has their common name.
+    Numbered columns stay separate in three cases: they hold lists (each may come from another run),
+    they are questions or turns, or a column already has their common name.
     """
     found = dict(columns)
     for name, members in _groups(columns).items():
@@ -231,7 +231,7 @@ def with_lists(
 
 
 def _groups(columns: Mapping[str, ColumnValues]) -> dict[str, list[str]]:
-    """Return the columns to join: under each common name, their names in the order of numbers."""
+    """Return the names of the columns to join, ordered by number, for each common name."""
     numbered: dict[str, dict[int, str]] = {}
     for name in columns:
         if match := _NUMBERED_NAME.fullmatch(name):

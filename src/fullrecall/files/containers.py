@@ -85,7 +85,7 @@ def _json(path: str, _: object) -> FileRows:
     """
     limit = text_files.MAX_TEXT_LENGTH
     is_file = address_of(path) is not None or Path(path).is_file()
-    # Only a file's first line can be looked at first: a pipe cannot be read twice.
+    # Do not look at the first line of a pipe, which cannot be read twice.
     if is_file and _begins_with_object(path, limit):
         yield from json_lines(path, limit=limit)
         return

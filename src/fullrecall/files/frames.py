@@ -43,7 +43,7 @@ def from_rows(
 
 
 def _explained(samples: Iterator[T]) -> Iterator[T]:
-    """Yield samples of a Dask frame; if Dask turned its lists into texts, the error explains it."""
+    """Yield samples of a Dask frame; an error about a list explains that Dask makes it a text."""
     try:
         yield from samples
     except InputError as error:

@@ -130,8 +130,8 @@ class _Guess(ReferencesPlan):
     def _is_other_than(self, column: ColumnValues, field: str) -> bool:
         """Return whether a column named like a field holds values of another kind.
 
-        These are objects or numbers in place of a question, IDs in place of documents or of a
-        reference answer, and objects in place of an answer or a truth value.
+        A question must not be an object or a number; retrieved documents and a reference answer
+        must not be IDs; answers and truth values must not be objects.
         """
         if field == "user_input":
             is_objects = column.is_all(Mapping) and column.are_objects
@@ -177,9 +177,9 @@ class _Guess(ReferencesPlan):
                 self.put("user_input", column.path)
 
     def _unasked(self) -> None:
-        """Note a doubt about the question if no column is named like it, but some may hold it.
+        """Note a doubt about the question if no column is named like a sample's field.
 
-        Also note one about the references if no column is named like them.
+        If no column is named like references, note a doubt about the reference IDs, too.
         """
         aside = ("id", "group", "metadata", None)
         named = any(FIELDS.get(snake(name)) not in aside for name in self.names)
@@ -273,8 +273,8 @@ def _top(column: ColumnValues) -> ColumnValues:
 def _is_answer(column: ColumnValues, *, has_sides: bool) -> bool:
     """Return whether a column holds a reference answer, by its name or the name of its object.
 
-    `has_sides`: whether a generated answer may be present too. A column is then no reference answer
-    merely because its name has the word answer.
+    `has_sides` says that the rows may also have a generated answer. Then the word "answer" in a
+    column's name does not show that the column holds the reference answer.
     """
     aside = usual.OTHERS | usual.OFFSETS | usual.CLAIM_WORDS
     if column.words & aside or column.name in usual.RESPONSES:

@@ -91,7 +91,7 @@ class JudgmentTable(NamedTuple):
         return given._replace(fields={**own, **given.fields})
 
     def doubt(self, rows: str | None) -> tuple[str, Doubt]:
-        """Return the path of the rows with one label, and the doubt about the relevant labels.
+        """Return the path of the rows with one label, and the doubt that this label means relevant.
 
         The label is the first one that usually means relevant, or else the first one.
         """
@@ -105,7 +105,7 @@ class JudgmentTable(NamedTuple):
     def merged(self, rows: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Yield one row for each query: its graded documents, and the columns that do not vary.
 
-        Each has the number of the query's first row.
+        Each row has the number that the query's first row had.
 
         Raises `InputError` for a row without a query, a document or a grade, and for a document
         with two grades.

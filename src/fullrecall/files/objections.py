@@ -62,7 +62,7 @@ class _GuessedFields:
     """The guessed fields, and the columns that may contradict them.
 
     - `fields`: the paths of the fields that were guessed, not given by the user.
-    - `proposed`: these, and the path of each doubted field that has only one path.
+    - `proposed`: the same paths, and the path of each doubted field that has only one path.
     - `leaves`: the columns that no field uses.
     """
 
@@ -175,7 +175,7 @@ class _GuessedFields:
                     break
 
     def unread(self) -> Iterator[Doubt]:
-        """Doubt references whose column has no name for references, if an unused column has one."""
+        """Doubt references if an unused column is named like references, but theirs is not."""
         gold = [
             each.path
             for each in self.leaves
@@ -188,7 +188,7 @@ class _GuessedFields:
     def of_an_answer(self) -> Iterator[Doubt]:
         """Doubt reference IDs beside a generated answer: they may be the answer's sources.
 
-        Numbers that a run adds, such as scores, also mean that there may be such an answer.
+        A column of numbers that a run adds, such as scores, counts as a sign of a generated answer.
         """
         named = [
             each.path
@@ -271,7 +271,8 @@ class _GuessedFields:
                 if not each.words & usual.OTHERS and each.is_gold >= column.is_gold
             }
             parts = [name for name, sets in alike.items() if all(map(set.issubset, sets, by_row))]
-            # Columns that together have the same IDs are its parts, as `link_1` is of `links`.
+            # Columns that together have the same IDs in each row are parts of the column, such as
+            # `link_1` and `link_2` of `links`. They are no rivals.
             if [set().union(*sets) for sets in zip(*map(alike.get, parts), strict=True)] == by_row:
                 alike = {name: alike[name] for name in alike if name not in parts}
             rivals = [
@@ -284,7 +285,7 @@ class _GuessedFields:
                 yield Doubt(field, why, (path, *rivals))
 
     def short_texts(self) -> Iterator[Doubt]:
-        """Doubt reference texts whose column has no name for documents, if another one has."""
+        """Doubt reference texts if an unused column is named like documents, but theirs is not."""
         named = usual.DOCUMENTS | usual.TEXT_WORDS
         passages = [
             each.path
@@ -299,9 +300,10 @@ class _GuessedFields:
     def categories(self) -> Iterator[Doubt]:
         """Doubt reference IDs with few distinct values, since they may be categories.
 
-        At most half as many values as rows are few, but only a single value if the IDs look like
-        files or URLs, or are named like documents. IDs with both signs, or with one of them and in
-        lists or objects, are not doubted.
+        Values are few if there are at most half as many as rows. Two signs speak against
+        categories: the IDs look like files or URLs, or the column is named like reference
+        documents. With one sign, only a single value counts as few. With both signs, or with one
+        sign in a column of lists or objects, there is no doubt.
         """
         known = usual.GOLD | usual.NOUNS | usual.DOCUMENTS
         for field, path, column in self.chosen([IDS], with_proposals=True):
@@ -370,7 +372,8 @@ def _leaves(columns: Iterable[ColumnValues], deepest: int = 4) -> Iterator[Colum
 def _is_same_series(own: set[str], other: set[str]) -> bool:
     """Return whether two sets have one kind of IDs.
 
-    They have if `own` has half of the IDs in `other`, at least two, or if all are of one series.
+    This is so if `own` has at least half, and at least two, of the IDs in `other`, or if the IDs of
+    both sets are numbered in one series.
     """
     shared = len(own & other)
     is_shared = shared > 1 and shared >= len(other) / 2

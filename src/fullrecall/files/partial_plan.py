@@ -50,7 +50,7 @@ class PartialPlan:
         """The columns of keys, from the columns of objects that `open` replaced."""
 
     def open(self) -> None:
-        """Replace columns of objects by columns of their keys, unless they are documents."""
+        """Replace columns of objects by columns of their keys, unless the objects are documents."""
         taken = taken_by(self.fields)
         for name, column in [*self.columns.items()]:
             parts = [] if name in taken else list(_opened(column))
@@ -100,9 +100,9 @@ class PartialPlan:
             self.doubts.append(Doubt(field, why, paths))
 
     def object_to(self, doubt: Doubt) -> None:
-        """Note a doubt about a field; if it has one with paths, join the reasons.
+        """Note a doubt about a field; join the reasons if the field already has a doubt.
 
-        The new paths then replace the old ones. An old doubt without paths stays as it is.
+        The new paths replace the old ones. An old doubt without paths stays unchanged.
         """
         old = next((each for each in self.doubts if each.field == doubt.field), None)
         if old is None:
@@ -113,10 +113,10 @@ class PartialPlan:
 
 
 def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
-    """Yield the keys of a column's objects as columns, also of objects inside them.
+    """Yield a column for each key of a column's objects, and of the objects inside them.
 
-    Yields nothing for documents, for lists of questions, and for objects that have no fields of
-    their own, such as metadata.
+    Yields nothing for documents, for lists of questions, and for objects whose keys are not fields
+    of a sample, such as metadata.
     """
     is_closed = column.name in usual.CLOSED or column.words & usual.OTHERS or not deepest
     if is_closed or not column.is_all(Mapping):
@@ -150,7 +150,7 @@ def _value(path: str, row: Mapping[str, Any]) -> Any:
 def _texts(value: Any) -> Iterator[str]:
     """Yield the texts and numbers of a value, as texts.
 
-    An object of grades gives its keys, any other object its `id`.
+    For an object of grades, yield the keys; for any other object, yield its `id`.
     """
     for item in items_of(value):
         if isinstance(item, Mapping):

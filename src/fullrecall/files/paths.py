@@ -45,7 +45,7 @@ class Condition:
 
     @property
     def taken(self) -> frozenset[str]:
-        """The condition's columns, unless it compares a text: these also become metadata."""
+        """The columns that do not become metadata: those of a flag, but not of a comparison."""
         return self.columns if self.pattern is None else frozenset()
 
     def value(self, row: object) -> Any:
@@ -153,9 +153,9 @@ class RowPath:
         return self.steps[0] if is_column and isinstance(self.steps[0], str) else None
 
     def _reaches(self, row: object) -> bool:
-        """Return whether a row without values has the list of the last `[]` in the path.
+        """Return whether a row has the list at the last `[]` of the path, but no value in it.
 
-        The list must be empty, or its items must fail the condition in the `[]`.
+        The list must be empty, or no item may satisfy the condition in the `[]`.
         """
         last = max((n for n, step in enumerate(self.steps) if _is_each(step)), default=0)
         lists = list(_walk(row, self.steps[:last]))
@@ -295,7 +295,7 @@ def condition_of(text: str) -> Condition:
 
 
 def path_of_field(field: str, text: str) -> RowPath | Condition:
-    """Return the text of a field as a path, or as a condition if the field is true or false."""
+    """Return the parsed path of a field: a condition for a boolean field, else a path."""
     return condition_of(text) if field in TRUTHS else path_of(text)
 
 

@@ -138,7 +138,10 @@ class ReadPlan:
 
     @cached_property
     def taken(self) -> frozenset[str]:
-        """The columns that do not become metadata; a column compared with a text does."""
+        """The columns that do not become metadata.
+
+        The column of a comparison, such as `type=bridge`, becomes metadata.
+        """
         return frozenset(("metadata",)).union(self.left_out, taken_by(self.fields))
 
     def sample(self, row: RawRow, id_key: IdKey | None = None) -> Sample:
@@ -267,8 +270,8 @@ class Given(NamedTuple):
     """The parts of a plan that the user gives: the path of the rows, and the paths of fields.
 
     Columns in `left_out` are dropped. Fields in `unguessed` are not guessed. `sought` is the field
-    that every scorer needs, if there is one: the only column that may hold IDs is used for it,
-    although it may hold something else.
+    that every scorer of a run needs, or None. If only one column may hold IDs, that column is used
+    for the field `sought`, even if it is not certain that the column holds IDs.
     """
 
     rows: str | None = None

@@ -148,7 +148,7 @@ def planned_head(
 def _opened(
     path: FilePath, kind: str | None, given: Given, id_key: IdKey | None
 ) -> tuple[str, FileRows, PlannedRows]:
-    """Return the name of a file or folder in messages, its rows, and their converter to samples."""
+    """Return the name of a path for messages, its rows, and the converter of rows to samples."""
     if kind is not None and kind not in list(KINDS):
         raise ParameterError(f"must be one of {', '.join(KINDS)}, got {kind!r}", "format")
     kind, rows = _container(path, kind, given.left_out)

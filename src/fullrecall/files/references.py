@@ -47,9 +47,10 @@ class ReferencesPlan(PartialPlan):
             self._in_metadata()
 
     def _contexts(self) -> list[ColumnValues]:
-        """Use `context` and `contexts` as references or retrieved contexts; return these columns.
+        """Use `context` and `contexts` as references or as retrieved contexts, or note a doubt.
 
-        If it is unclear which they are, note a doubt. `contexts` is returned only if it is unclear.
+        Returns the columns that no later step may use: `context`, and `contexts` if it may be
+        either.
         """
         names = {snake(name) for name in self.names}
         answer = self.fields.get("reference", "outputs.answer")
@@ -68,7 +69,10 @@ class ReferencesPlan(PartialPlan):
         return contexts
 
     def _mistyped(self) -> None:
-        """Note a doubt about each field without a path whose name an unused column misspells."""
+        """Note a doubt if the name of an unused column looks like a misspelled field name.
+
+        There is no doubt if the field already has a path.
+        """
         from difflib import get_close_matches  # Few files need this module.
 
         names = [name for name, field in FIELDS.items() if field != "id"]
@@ -181,7 +185,10 @@ class ReferencesPlan(PartialPlan):
             self._doubt_side(column, f"{column.path} may be what was retrieved, or what should be")
 
     def _doubt_side(self, column: ColumnValues, why: str) -> None:
-        """Note a doubt whether contexts are references or retrieved, for their texts and IDs."""
+        """Note a doubt about a column that may hold references or retrieved contexts.
+
+        If the column holds objects, note a doubt about their texts, and one about their IDs.
+        """
         found = of_objects(column) if column.is_all(Mapping) else {TEXTS: column.path}
         for field, path in found.items():
             self.doubt(field, why, path)
@@ -256,8 +263,9 @@ class ReferencesPlan(PartialPlan):
     ) -> list[str]:
         """Return the paths of the IDs in columns that are named like documents.
 
-        If they may be remarks, note a doubt and return []. Other paths of the columns are added to
-        `texts` and `unclear`. `is_placed`: whether the rows have page numbers, which need an ID.
+        If the columns may hold remarks, note a doubt and return []. Add the paths of texts to
+        `texts`, and the paths of unclear columns to `unclear`. `is_placed` says that the rows have
+        page numbers, which are useless without a document's ID; there is then no doubt.
         """
         ids: list[str] = []
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
@@ -289,7 +297,7 @@ class ReferencesPlan(PartialPlan):
         return not ((is_clear or is_like_ids) and column.words <= _KNOWN)
 
     def _widest(self, paths: list[str]) -> list[str]:
-        """Return the paths without those whose items are, in every row, items of another path."""
+        """Return the paths; leave out a path if another path has all its items in every row."""
         items = {path: list(map(set, self.at(path))) for path in paths}
         for path in reversed(paths):
             others = (items[other] for other in items if other != path)
@@ -388,7 +396,8 @@ class ReferencesPlan(PartialPlan):
     def _decide(self, field: str, paths: list[str], unclear: list[str]) -> None:
         """Use the path of a field if there is only one, and none is unclear; else note a doubt.
 
-        A single unclear path of IDs is used for the field that every scorer needs.
+        A single unclear path is still used if it seems to lead to IDs and every scorer needs the
+        field.
         """
         if field in self.fields or (not paths and not unclear):
             return

@@ -47,7 +47,8 @@ def rows_in(records: Sequence[Any]) -> str | None:
     """
     first = next((record for record in records if isinstance(record, Mapping)), {})
     lists = _lists(first)
-    is_whole = len(first) == len(records) == 1  # `documents` may be the list of all rows
+    # The only key of a file, such as `documents`, may hold all rows, even if it also names a field.
+    is_whole = len(first) == len(records) == 1
     is_ours = first.keys() <= FIELDS.keys()
     is_row = _has_question(first) or format_of(first) is not None
     if is_row or (is_ours and not (is_whole and _ask(lists))):
@@ -66,8 +67,9 @@ def rows_in(records: Sequence[Any]) -> str | None:
 def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
     """Return the path of the outermost lists with questions; `whole` is a file's only record.
 
-    Several lists side by side in `whole`, or the same list below each of its keys, are those of a
-    mapping: the path begins with `*`. Raises `InputError` for several lists elsewhere.
+    If `whole` has several such lists side by side, or the same list below each key, it is a mapping
+    whose values have the rows, and the path begins with `*`. Raises `InputError` for several lists
+    elsewhere.
     """
     found = asked[0]
     same = [each.path for each in asked if each.depth == found.depth and each.name == found.name]
@@ -239,8 +241,9 @@ def spread_rows(
 def rows_at(record: object, path: str) -> Iterator[object]:
     """Yield the rows at a path of a record, each with the plain columns of the records above it.
 
-    `*` is each value of a mapping or, if some values are lists of objects, each object in them; the
-    column `key` holds its key in the mapping. `*.qas[]` are the rows at `qas[]` of each value.
+    At the path `*`, each value of a mapping is a row. If some values are lists of objects, the
+    rows are the objects in these lists. The column `key` has the key of the row in the mapping. The
+    path `*.qas[]` leads to the rows at `qas[]` in each value.
     """
     if path.startswith("*."):
         for key, value in record.items() if isinstance(record, Mapping) else ():

@@ -173,9 +173,10 @@ class PlannedRows:
     def _read_head(
         self, records: NumberedRows
     ) -> tuple[Iterator[tuple[RowNumber, object]], list[Any], InputError | None, bool]:
-        """Return the later rows, the first rows, the error that ended these, and if these are all.
+        """Return the later rows, the first rows, an error or None, and whether no rows follow.
 
-        Rows are found inside the records. Those of a table of judgments are merged by query.
+        The error is the one that ended the first rows. Rows are found inside the records, and the
+        rows of a table of judgments are merged by query.
         """
         iterator = iter(records)
         head, stopped, _ = _head(iterator)
@@ -264,7 +265,7 @@ class PlannedRows:
 
 
 def _paths_in(name: str, text: str) -> Sequence[RowPath]:
-    """Return the paths that some row must have: the user's for a field, or those in `[a, b]`."""
+    """Return the paths that must occur in some row: a field's path, or each one in `[a, b]`."""
     path = path_of_field(name, text)
     path = path.path if isinstance(path, Condition) else path
     first = path.steps[0] if path.steps else None
@@ -301,7 +302,8 @@ def _head(
 ) -> tuple[list[tuple[RowNumber, object]], InputError | None, bool]:
     """Return the first rows, the error that ended them, and whether no rows follow.
 
-    A first row that has only names of `Sample` is returned alone: it is enough to make the plan.
+    If the first row has only names of `Sample` fields, it is returned alone, since it is enough to
+    make the plan.
     """
     head: list[tuple[RowNumber, object]] = []
     letters = 0
@@ -330,7 +332,7 @@ def _size(value: object) -> int:
 
 
 def _is_ours(row: object) -> bool:
-    """Return whether a row has only the names of `Sample`, and no ambiguous `answer`."""
+    """Return whether a row has only names of `Sample` fields, and no ambiguous `answer`."""
     if not isinstance(row, Mapping):
         return isinstance(row, Sample)
     has_sides = any(str(FIELDS.get(name)).startswith(("retriev", "refer")) for name in row)
@@ -428,7 +430,8 @@ def in_file(path: str, contents: Iterable[T], kind: str = "samples") -> Iterator
 
 
 def _clipped(error: InputError) -> InputError:
-    # Shorten a message, which may repeat long values; one of several lines shows a plan, no values.
+    # Shorten a message, since it may repeat long values. Keep a message of several lines, which
+    # shows a plan without values.
     if len(error.problem) <= _MOST_SHOWN or "\n" in error.problem:
         return error
     problem = f"{error.problem[:_MOST_SHOWN]} …"

@@ -42,16 +42,17 @@ def from_spans(
     retrievals are read into memory first.
 
     A sample has the question and the answer of the outermost span, the record of the retrieval, and
-    the trace's ID in its metadata. Its own ID is the trace's, too, unless a span names a sample in
-    the attribute `fullrecall.sample_id`. A trace whose spans were cut, hidden or lost is unscored.
+    the trace's ID in its metadata. The sample's ID is the trace's ID, unless a span has another ID
+    in the attribute `fullrecall.sample_id`. A trace whose spans were cut, hidden or lost is
+    unscored.
 
-    - `id_key`: the key of a document's metadata that has its ID, a dotted path, several of them,
-      or a function of the document as a `Context`. Default: its own ID.
+    - `id_key`: the place of a document's ID: a key of its metadata, a dotted path, several paths,
+      or a function that takes the document as a `Context`. Default: the document's own ID.
     - `failed_calls`: "unscored" leaves a trace with a failed call unscored; "score" scores the
       results of its other calls.
     - `other_tools`: names of tools that return text but retrieve nothing.
     - `tool_documents`: by the name of a tool, a function that returns the documents in its result.
-      Default: hits in lists, in envelopes such as {"results": […]}, and in JSON text of these.
+      Default: hits in lists, in envelopes such as {"results": […]}, and in JSON texts of both.
 
     Raises `InputError` with the line, or the item's number (from 1), for an item that is not a
     span.

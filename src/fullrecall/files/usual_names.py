@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from unicodedata import combining, normalize
 
 # QUESTIONS: the question.
-# CLAIMS: the question, in a file that has no other.
-# VALUES: keys of an object that hold its value, not one of several fields.
+# CLAIMS: the question, in a file without a column of QUESTIONS.
+# VALUES: keys that hold the value of an object; the object's name tells the value's role.
 # CLOSED: objects whose keys are not fields.
 # TURNS: the turns of a conversation.
 # ANSWERS: the reference answer.

@@ -237,7 +237,8 @@ WRITTEN = (*(name for name, form in FORMATS.items() if form.writes is not None),
 def _kept(name: str) -> frozenset[str]:
     """Return the fields that a format keeps.
 
-    Also return "alternatives" and "grades" if it keeps those of reference IDs.
+    The set also has "alternatives" and "grades" if the format keeps the alternatives and the grades
+    of reference IDs.
     """
     if name in _WHOLE:
         return _WHOLE[name].keeps
@@ -267,7 +268,10 @@ LEFT_OUT = {
 
 
 def _notes(samples: list[Sample], keeps: frozenset[str]) -> Iterator[str]:
-    """Yield a note on each part of the samples that a format loses; `keeps` is that of `_kept`."""
+    """Yield a note on each part of the samples that a format loses.
+
+    `keeps` are the fields that the format keeps, as `_kept` returns them.
+    """
     ids = [ref for sample in samples for ref in sample.reference_context_ids or ()]
     texts = [group for sample in samples for group in sample.reference_contexts or ()]
     sizes = [len(ref.any_of) for ref in ids if IDS in keeps] + [

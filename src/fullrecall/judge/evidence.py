@@ -24,8 +24,8 @@ WIDEST_GAP = 600
 
 _MOST_PLACES = 1_000  # the most places of one quote in a context that are checked
 _BETWEEN = "\0"  # separates words in a string
-# The fewest words of each part of a quote with more than one ellipsis, and of a quote that matches
-# only with other marks between its words.
+# The fewest words of each part of a quote with more than one ellipsis. Also the fewest words of a
+# quote that matches only if the marks between words are ignored.
 _FEWEST_WORDS = 2
 _WORD = re.compile(r"\w+")
 _PRINTED = re.compile(r"\S+")
@@ -172,16 +172,17 @@ def verbatim(quote: str, folded: Folded) -> Iterator[Location]:
 
 
 def _same_words(part: str, folded: Folded) -> Iterator[Location]:
-    """Yield each location of the words of a quote's part in a row, with any marks between them."""
+    """Yield each location of the words of `part` in sequence; any marks may be between them."""
     quoted = _folded_quote(part)
     count = len(quoted.tokens)
     if count < _FEWEST_WORDS or not _says_enough(part, quoted.text, folded.text):
         return
     tokens = folded.tokens
-    # Text and quote are joined strings, so that the search runs in C.
+    # Search a string of joined words instead of a list of words: this search runs in C.
     at = folded.words.find(quoted.words)
     while at >= 0:
-        # Each token before the match has one separator, so their number is the first token's index.
+        # One separator precedes each token, so the number of separators before the match is the
+        # index of its first token.
         first = folded.words.count(_BETWEEN, 0, at)
         yield Location(tokens[first][1], tokens[first + count - 1][2])
         at = folded.words.find(quoted.words, at + 1)

@@ -44,11 +44,14 @@ class Matter:
         return Quotes({number - 1: text for number, text in self.window.items()})
 
     def proves(self, number: int, verdict: Verdict) -> bool:
-        """Return whether a quote verifies a verdict; with `together`, whether each of them does."""
+        """Return whether a quote proves a verdict; with `together`, whether all its quotes do."""
         return self._quotes.prove(verdict, self.targets[number], self.aim)
 
     def read(self, completion: Completion, numbers: Sequence[int]) -> dict[int, Verdict]:
-        """Return a verdict for each number; one missing from a failed reply has its failure."""
+        """Return a verdict for each number.
+
+        If a failed reply has no valid verdict for a number, the failure is the verdict's problem.
+        """
         if completion.failure and completion.failure.is_final:
             return {number: Verdict(None, problem=completion.problem) for number in numbers}
         verdicts = checked(
@@ -114,9 +117,10 @@ class Exchange:
     def verdicts(
         self, matter: Matter, is_void: Callable[[Mapping[int, Verdict]], bool] = lambda _: False
     ) -> Flow[dict[int, Verdict]]:
-        """Return a verdict for each target; one without a valid verdict gets its problem.
+        """Return a verdict for each target; without a valid reply, it has only a `problem`.
 
-        If `is_void` is true of the verdicts so far, none of them is requested again.
+        After each round of requests, `is_void` gets the verdicts so far. If it returns True, the
+        judge does not ask again about targets without a valid verdict.
         """
         verdicts: dict[int, Verdict] = {}
         problems = dict.fromkeys(matter.targets, "")
@@ -165,7 +169,7 @@ class Exchange:
 
 
 def _accepting(read: Callable[[Completion], Mapping[int, Verdict]]) -> Callable[[Completion], bool]:
-    """Return a test of whether a reply has a valid verdict, for which it is worth storing."""
+    """Return a function that tells whether a reply has a valid verdict and should be stored."""
     return lambda completion: any(verdict.label for verdict in read(completion).values())
 
 
@@ -178,7 +182,7 @@ def windows(contexts: Mapping[int, str], size: int) -> list[dict[int, str]]:
     """Return windows of at most `size` characters, each `{number: text}`, in order.
 
     Each window has as many whole contexts as fit. A context that is longer than a window is cut
-    after a paragraph, a sentence or a word; no window has two of its parts.
+    after a paragraph, a sentence or a word. No window has two parts of the same context.
     """
     packed: list[dict[int, str]] = []
     room = 0
@@ -198,7 +202,8 @@ def _parts(text: str, size: int) -> list[str]:
     """Cut a text into windows, each at the best boundary in its second half."""
     parts = []
     while len(text) > size:
-        # Search from the middle on: windows are then half full, and letters are read about once.
+        # Search only the second half: each window is then at least half full, and each pattern
+        # searches each character about once.
         ends = (
             [match.end() for match in boundary.finditer(text, size // 2, size)]
             for boundary in _BOUNDARIES

@@ -107,9 +107,10 @@ async def arun(
 ) -> tuple[T, Usage]:
     """Run a flow to its end, each batch concurrently; return its value and its usage.
 
-    `answer` returns a completion; by default it asks the model, with `Retries()`. `step` is the
-    current batch of a flow that has already begun. `compute` runs a function outside the event
-    loop; by default the flow computes inside. `tally` counts the completions, even if this raises.
+    `answer` returns the completion of an `Ask`; by default it asks the model, with `Retries()`.
+    `step` is the current batch of a flow that has already begun. `compute` runs a function outside
+    the event loop; by default the flow runs inside the loop. `tally` counts the completions, even
+    if this function raises.
     """
     answer = answer or _limited_answer()
     tally = tally or Tally()

@@ -32,7 +32,7 @@ _MOST_REQUESTS = 16
 """The most requests for one group of claims; contexts that are not judged by then are left out."""
 _CLAIMS_PER_ALTERED = 5
 _CLAIMS_A_TOPIC = 3
-_MOST_CHANGED = 40  # the most altered claims of a request; canaries are chosen from them
+_MOST_CHANGED = 40  # the most claims of a request that are altered; some of them become canaries
 _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context that are searched for a sentence to copy
@@ -46,11 +46,11 @@ UNPROVEN = "a context seems to instruct the judge, and the quote from it is not 
 
 
 class Guard:
-    """Judges claims among canaries; if canaries fail, judges contexts in smaller groups.
+    """Judges claims together with canaries; if a canary fails, judges contexts in smaller groups.
 
-    `matter` has the targets and the request. `apart` is for contexts that seem to instruct the
-    judge: each verdict is then marked as contested, and a quote that does not bear on its claim
-    earns no credit.
+    `matter` has the targets and the request. `apart` says that the contexts seem to instruct the
+    judge. Each verdict is then marked as `contested`, and a supporting verdict becomes
+    `not_supported` if no quote proves it.
     """
 
     def __init__(self, exchange: Exchange, matter: Matter, *, apart: bool) -> None:
@@ -155,7 +155,7 @@ def _smaller(window: Mapping[int, str]) -> list[dict[int, str]]:
     """Split the contexts of a request into smaller groups.
 
     Each context that seems to instruct the judge gets its own group, and the others share one. If
-    none or all of them seem to, return two halves.
+    none or all contexts seem to instruct the judge, return two halves.
     """
     suspect = [number for number, text in window.items() if seems_to_instruct(text)]
     if suspect and len(suspect) < len(window):
@@ -181,24 +181,25 @@ def _canaries(
 
 
 def _most_altered(claims: int) -> int:
-    """Return the most altered claims to add for this many claims: a third, rounded up."""
+    """Return the maximum number of altered claims for a number of claims: a third, rounded up."""
     return max(1, -(-claims // _CLAIMS_A_TOPIC))
 
 
 def _altered(targets: Sequence[str], all_text: str, chance: random.Random) -> tuple[str, ...]:
     """Return claims of the request, each with a number or name replaced by one that is in no text.
 
-    An instruction may target one topic, so these claims keep the names of as many claims as
-    possible. At least one is returned for every five claims, if enough claims can be changed. If no
-    claim can be changed, return an invented one.
+    An instruction in a context may change only the verdicts about one topic. So the altered claims
+    together keep the names of as many claims as possible. There is at least one altered claim for
+    every five claims, if enough claims can be changed. If no claim can be changed, return an
+    invented one.
     """
     claims = chance.sample(targets, len(targets))
     named = {
         claim: frozenset(key for name in language().names(claim) for key in name.keys)
         for claim in claims
     }
-    # Choose altered claims by their names: claims chosen at random would often miss the topic of an
-    # instruction, which would then succeed in 11% of cases.
+    # Choose altered claims by their names, so that they have many topics. If they are chosen at
+    # random, 11% of the instructions about one topic succeed: no altered claim has that topic.
     changed = [_changed(claim, all_text, named, chance) for claim in claims[:_MOST_CHANGED]]
     changed = sorted((each for each in changed if each.text), key=lambda each: not each.has_number)
     chosen: list[_AlteredClaim] = []

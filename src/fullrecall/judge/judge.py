@@ -59,9 +59,10 @@ class Verdict(NoTruth):
     of a panel's judges that gave this label (without a label: the most common one), None for a
     single judge. `others` are further supporting verdicts on the same target, from other parts of
     the contexts. `votes` are the verdicts of a panel, one for each judge: the credit at a rank is
-    then their median. `contested` says that contexts may have manipulated the verdict, or that they
-    were left out for that; it is empty otherwise. `verified` is the model's answer, from the quotes
-    and the target alone, whether the quotes support the target; None if the model was not asked.
+    then their median. `contested` says that contexts may have manipulated the verdict, or that
+    suspect contexts were left out; it is empty otherwise. `verified` is the model's answer, from
+    the quotes and the target alone, whether the quotes support the target; None if the model was
+    not asked.
     `facts` are the verdicts on the facts of a compound claim, each with its text as `fact`; the
     credit is then the share of supported facts. `support` is the probability that the contexts
     support the target, None from judges that do not estimate it. `referred` is True if the second

@@ -21,7 +21,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 class Language:
-    """The language rules that judging needs; this default splits at marks and refuses no quote."""
+    """The language rules that judging needs; this default splits sentences at their marks.
+
+    It finds no names and no numbers, and accepts every quote.
+    """
 
     def sentences(self, text: str) -> list[str]:
         """Return the sentences of a text, in order."""
@@ -67,11 +70,11 @@ class Language:
         return ""
 
     def stating(self, claim: str, contexts: Mapping[int, str]) -> Iterator[int]:  # noqa: ARG002
-        """Yield the numbers of the contexts that have all words of the claim in one sentence."""
+        """Yield the numbers of the contexts with all content words of the claim in one sentence."""
         yield from ()
 
     def stand_alone(self, claim: str, contexts: Sequence[str]) -> list[bool]:  # noqa: ARG002
-        """Return for each context whether it alone states as much of the claim as all of them."""
+        """Return for each context whether it states as much of the claim as all contexts do."""
         return [False] * len(contexts)
 
 

@@ -171,7 +171,8 @@ class LLMJudge(Exchange, FactByFact):
         )
         verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
         heeded = {n: text for n, text in matter.window.items() if n not in guard.left_out}
-        # Judge again only with several contexts: each can change only verdicts on the others.
+        # A review looks for a context that made the judge deny the claim of another context. A
+        # single context needs no review.
         if relation == "claim" and len(contexts) > 1:
             heeding = replace(matter, window=heeded)
             verdicts |= yield from rejudged(verdicts, heeding, self)
@@ -183,7 +184,11 @@ class LLMJudge(Exchange, FactByFact):
     def _windows(
         self, contexts: Mapping[int, str], *, hints: bool = True
     ) -> tuple[list[dict[int, str]], list[dict[int, str]]]:
-        """Return the windows of most contexts, and those of each context that seems to instruct."""
+        """Return the windows of ordinary contexts, and those of contexts that seem to instruct.
+
+        Each context that seems to instruct the judge has windows of its own. Without `hints`, all
+        contexts are ordinary.
+        """
         suspect = [n for n, text in contexts.items() if hints and seems_to_instruct(text)]
         together = {n: text for n, text in contexts.items() if n not in suspect}
         apart = [window for n in suspect for window in windows({n: contexts[n]}, self.window)]

@@ -26,8 +26,8 @@ _LATEST = datetime.max.replace(tzinfo=UTC).timestamp() * 1e9
 class TraceReading(StepReading):
     """How the steps of traces are read.
 
-    - `id_key`: the key of a document's metadata that has its ID, a dotted path, several of them,
-      or a function of the document as a `Context`. Default: its own ID.
+    - `id_key`: the place of a document's ID: a key of its metadata, a dotted path, several paths,
+      or a function that takes the document as a `Context`. Default: the document's own ID.
     """
 
     id_key: IdKey | None = None

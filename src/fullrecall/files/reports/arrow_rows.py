@@ -86,7 +86,8 @@ class ArrowRows(Part):
     def filled(self) -> AbstractSet[str]:
         """The columns that may have a value.
 
-        A file's column of only empty lists is left out, unless it has retrieved or reference IDs.
+        If all lists of a column in a file are empty, the column is left out. The columns of the
+        retrieved and of the reference IDs are exceptions.
         """
 
     def may_have(self, *columns: str) -> bool:

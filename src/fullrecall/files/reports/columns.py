@@ -161,7 +161,7 @@ def _sample_columns(part: Part, default: Default) -> dict[str, Any]:
 
 
 def _with_odd(columns: dict[str, Any], samples: IdSamples, default: Default) -> dict[str, Any]:
-    """Return columns in which the rows of `samples.odd` have the values of these samples."""
+    """Return the columns; each row in `samples.odd` gets the cells of its own `Sample`."""
     if not samples.odd:
         return columns
     order = np.arange(len(samples))
@@ -264,7 +264,7 @@ def _read_escape(match: re.Match[str]) -> str:
 
 
 def _id_samples(samples: IdSamples, default: Default) -> dict[str, Any]:
-    """Return the columns of samples that are stored as columns."""
+    """Return the sample columns of `IdSamples`, except the values of its `odd` samples."""
     columns = {
         name: _array(cells, name)
         for name, cells in samples.other_fields.items()
@@ -320,7 +320,7 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
 
 
 def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
-    """Return `_ranks` and the columns of `FOLLOWING` that first positions do not imply."""
+    """Return `_ranks` and the columns of `FOLLOWING` that do not follow from first positions."""
     ranks = outcomes.ranks
     cells = {} if ranks is None else {"_ranks": _list_array(ranks.values, ranks.offsets)}
     for end, name in FOLLOWING.items():
@@ -355,10 +355,10 @@ _WEIGHTS = frozenset({"_grade", "_size"})
 
 
 def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
-    """Fill the nulls of a column of `FOLLOWING` from the first positions; return None for None.
+    """Fill the nulls of a column of `FOLLOWING` from the first positions; keep None as None.
 
-    The writer leaves nulls for rows that are written together if first positions imply all their
-    values; other rows of the same file may have values.
+    The writer writes rows in batches. It leaves a column null in a batch if all values there follow
+    from the first positions; the column may have values in other batches of the file.
     """
     if column is None or not column.null_count:
         return column
@@ -367,7 +367,7 @@ def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
 
 
 def _of_targets(outcomes: FoundColumns, end: str) -> Any:
-    """Return a column of `FOLLOWING` with all its values, also those that could be null."""
+    """Return a column of `FOLLOWING` with all values, even those that may be left null."""
     column_type: Any = SCORE_COLUMNS[end]
     kind = column_type.value_type
     if end in _WEIGHTS:
@@ -386,7 +386,7 @@ def _cold(
 ) -> dict[str, Any]:
     """Return the columns of reasons, verdicts, and details; {} if no row needs any.
 
-    Details are the JSON of results that the other columns do not restore.
+    Details are results as JSON, kept only if the other columns do not restore them.
     """
     rows: Iterable[int] = range(len(part))
     if isinstance(part, MemoryPart):

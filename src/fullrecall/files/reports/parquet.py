@@ -153,7 +153,10 @@ class ParquetWriter(RowWriter):
         self._count += len(part)
 
     def _wait(self, table: pa.Table, part: Part) -> None:
-        """Keep a table until it is written, and the sums over its rows, which are `part`."""
+        """Keep a table, and the sums over its rows, until the table is written.
+
+        `part` has the same rows as the table.
+        """
         self._tables.append(table)
         self._sums.append(SampleSums.of(part, self.methods))
         self._rows += table.num_rows
@@ -194,7 +197,7 @@ class ParquetWriter(RowWriter):
         """Drop the waiting rows."""
         self._tables = []
         self._sums = []
-        # Running totals over the waiting tables: a stream has too many to add them up each time.
+        # Keep running totals: a stream has too many waiting tables to add them up each time.
         self._rows = self._bytes = 0
         self._written_at = monotonic()
 
@@ -422,7 +425,7 @@ def _rows_of(column: Any, rows: Integers, kind: pa.DataType) -> Any:
 def _check_cells(
     column_of: Callable[[str], Any], rows: Integers, part: MemoryPart, method: Method
 ) -> None:
-    """Raise `Contradiction` for a saved cell that differs from the part with derived results.
+    """Raise `Contradiction` for a saved cell that differs from the derived results in `part`.
 
     `rows` are the indices of the part's rows in the saved columns.
     """

@@ -30,7 +30,7 @@ def located(where: object) -> Iterator[None]:
 
 
 def plain_results(part: Part, score: int, method: Method) -> Iterator[dict[str, Any]]:
-    """Yield the results of a score as plain values, with the scores that its columns give."""
+    """Yield the results of a score as plain values; the columns give the score of each result."""
     values = method.headline.values(part.outcomes(score))
     return map(plain_result, part.results(score), values.tolist())
 

@@ -44,7 +44,8 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
                 "rows=… needs numbered rows: pass position=… to the BatchScorer that scores them"
             )
         return groups, None
-    # Sort groups by first row number and name: the report does not depend on the order of files.
+    # Sort groups by first row number and name, so that the report does not depend on the order in
+    # which files are listed.
     numbered.sort(key=lambda each: (int(each[1].min()), str(each[0])))
     groups = [group for group, _ in numbered]
     row_numbers = np.concatenate([np.zeros(0, np.int64), *(numbers for _, numbers in numbered)])
@@ -60,10 +61,10 @@ def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Pa
 
 
 def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) -> Integers:
-    """Return the order with only one row for each number.
+    """Return `order` with only one row for each row number.
 
-    Rows of the order are indices over all groups, and `row_numbers` has the number of each. Raises
-    `ReportError` if rows with the same number differ in content.
+    `order` has indices of rows over all groups, and `row_numbers` has the number of the row at each
+    index. Raises `ReportError` if rows with the same number differ in content.
     """
     same = _repeated(row_numbers[order])
     repeats = np.concatenate([same, [False]]) | np.concatenate([[False], same])
@@ -84,9 +85,9 @@ def _once(groups: Sequence[RowGroup], row_numbers: Integers, order: Integers) ->
 
 
 def _repeated(numbers: Integers) -> NDArray[np.bool_]:
-    """Return for each of these sorted row numbers, except the last, whether the next is equal.
+    """Return for each sorted row number, except the last, whether the next one is the same.
 
-    Rows without a number are not equal.
+    Rows without a number count as different.
     """
     repeated: NDArray[np.bool_] = (np.diff(numbers) == 0) & (numbers[1:] != _LAST)
     return repeated

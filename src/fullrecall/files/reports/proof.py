@@ -40,7 +40,7 @@ class Proof:
     """Checks the saved results of one score against their samples."""
 
     def __init__(self, method: Method, *, held: bool) -> None:
-        """Check results of this method; `held` is true if its run compared labels with a corpus."""
+        """Check results of this method; `held` says that the run compared labels with a corpus."""
         self._method = method
         self._derivation = Derivation(method, held=held)
 
@@ -52,9 +52,9 @@ class Proof:
     ) -> MemoryPart:
         """Return the samples with the results that are derived from them.
 
-        `statuses` are those of the file, and each function in `saved` reads one of its results: a
-        result by a judge, or of an unscored sample, is derived from the saved one, too. Raises
-        `Contradiction` for the first wrong result.
+        `statuses` are the saved statuses, and each function in `saved` reads one saved result. To
+        derive a judge's result, or the result of an unscored sample, the saved result is needed,
+        too. Raises `Contradiction` for the first wrong result.
         """
         if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(statuses):
             scored = ScoredIds.of(samples)

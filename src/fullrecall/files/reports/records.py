@@ -379,7 +379,7 @@ def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[
 
 
 def as_kept(value: Any, where: str, default: Default = None) -> Any:
-    """Return a value as plain values that JSON restores; `default` converts values that it changes.
+    """Return a value as plain values that JSON restores; `default` converts all other values.
 
     With `default`, tuples become lists, and other mappings become dicts. Raises `ReportError` with
     the place if JSON would change a value and `default` is None or does not return a plain value.

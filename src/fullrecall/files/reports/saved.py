@@ -108,7 +108,7 @@ def _put_in_place(part: Path, path: Path) -> None:
 def remove(path: Path) -> None:
     """Remove a report, if there is one.
 
-    A directory's other files stay; they make it raise `OSError`.
+    If the directory has other files, they stay, and `OSError` is raised.
     """
     path = path.resolve()
     if not path.is_dir():
@@ -134,9 +134,9 @@ def writer(
     """Return a writer for the rows of a run; with `after`, it keeps that many rows of the report.
 
     Without `after`, the path must not exist. A name that ends in ".parquet" becomes a directory of
-    complete files. `origin` is the corpus of the labels and the scored list. Raises `ReportError`
-    for another suffix, for a path that exists (with `after`, if it has other files), and while
-    another run writes there.
+    complete files. `origin` has the corpus with which labels were compared, and the name of the
+    scored list. Raises `ReportError` for another suffix, for a path that exists (with `after`, only
+    if the path has other files than a report's), and while another run writes there.
     """
     address = address_of(path)
     if address is None:
@@ -151,10 +151,10 @@ def writer(
 def finished(path: str | Path, methods: Sequence[Method], origin: Origin) -> Evaluation | None:
     """Return the rows that an earlier run finished in its output; None if there is no output.
 
-    They end before the first row that was unscored because the run ended: by a deadline, a budget,
-    an interruption, or a model that no longer answered. `stopped` is None if all rows of a complete
-    report are finished. Raises `ReportError` for a report by other methods, or of another `origin`,
-    and for a path with any other file.
+    The rows end before the first row that was unscored because the run ended: by a deadline, a
+    budget, an interruption, or a model that no longer answered. `stopped` is None if the report is
+    complete and all its rows are finished. Raises `ReportError` for a report by other methods, for
+    one of another `origin`, and for a path with any other file.
     """
     if not _exists(path):
         return None

@@ -73,7 +73,7 @@ class RemoteFolder(Place):
 
     @property
     def is_free(self) -> bool:
-        """Whether the address has no file, and no folder with files; stores may keep empty ones."""
+        """Whether the address has no file, and no folder with files; empty folders do not count."""
         kind = self.kind
         return kind is None or (kind == "folder" and not self.names())
 
@@ -87,7 +87,7 @@ def folder_at(path: str | Path) -> LocalFolder | RemoteFolder:
 def check_address(address: str, *, replace: bool, way_out: str) -> None:
     """Raise `ReportError` unless a report may be written to an address.
 
-    With `replace`, it may have a file, or a folder with only a report's files.
+    With `replace`, the address may have a file, or a folder with only a report's files.
     """
     place = RemoteFolder(address, ReportError)
     if place.is_free:

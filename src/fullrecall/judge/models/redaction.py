@@ -151,7 +151,10 @@ def hide_environment(package: str, environment: Mapping[str, str]) -> None:
 
 
 def hide_url(url: str) -> None:
-    """Hide an address's password, or the user without a password, and its parameters' values."""
+    """Hide the password of an address and the values of its parameters.
+
+    Without a password, hide the user; without a value, hide the name of the parameter.
+    """
     try:
         parts = urlsplit(url)
     except ValueError:

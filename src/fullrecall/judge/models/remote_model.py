@@ -218,8 +218,8 @@ class RemoteModel(ABC):
         if rejected:
             self._replace(rejected)
         elif self._has_form(body) and (is_invalid or is_server_error(error)):
-            # The schema may be the cause: the driver sends the request again, then without the
-            # schema.
+            # The schema may be the cause. The driver sends the request again, and `_post` then
+            # leaves the schema out.
             self._rejected[hash(request.messages)] = is_invalid or failed_grammar(error)
         else:
             return completion

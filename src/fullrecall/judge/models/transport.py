@@ -121,7 +121,7 @@ class Portal:
 
         Ctrl-C may raise before any line, so this method takes no lock that could stay locked.
         """
-        # A SimpleQueue is written in C; in a Future, Ctrl-C can leave the condition locked.
+        # Use a SimpleQueue, which is written in C: Ctrl-C can leave the lock of a Future locked.
         ends: SimpleQueue[asyncio.Task[T]] = SimpleQueue()
         tasks = self.begin(partial(function, *arguments), ends.put)
         try:
@@ -136,9 +136,9 @@ class Portal:
         function: Callable[[], Coroutine[Any, Any, T]],
         tell: Callable[[asyncio.Task[T]], object],
     ) -> Sequence[asyncio.Task[T]]:
-        """Start an async function; call `tell` with its task when it ends.
+        """Start an async function in the loop; when it ends, call `tell` with its task.
 
-        The returned sequence has the task once it runs.
+        The returned list is empty until the loop has created the task.
         """
         loop = self._running()
         tasks: list[asyncio.Task[T]] = []
