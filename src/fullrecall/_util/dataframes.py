@@ -42,7 +42,7 @@ def is_missing(cell: object) -> bool:
 def plain_value(value: object) -> Any:
     """Return arrays, tensors, NumPy scalars and rows of Spark, also nested, as plain values.
 
-    A named tuple, such as a Reference, is one value.
+    A named tuple, such as a Reference, is returned unchanged.
     """
     # Most cells are flat: without this check, reading rows takes a seventh longer.
     if type(value) in _FLAT:
@@ -167,10 +167,10 @@ def frame_rows(frame: Any) -> Iterator[FrameRow]:
 def frame_columns(
     frame: Any, names: Sequence[str] | None = None
 ) -> Iterator[tuple[range, dict[Any, Sequence[Any]], dict[int, InputError]]]:
-    """Yield chunks: the 1-based row numbers, the cells by column, and errors by 0-based index.
+    """Yield the chunks of a frame: the 1-based row numbers, the cells by column, and the errors.
 
-    An error is that of a row with an unreadable cell; its index is that in the chunk. `names` are
-    the columns that are read; by default, all.
+    The errors are those of rows with an unreadable cell, by the 0-based index of the row in its
+    chunk. `names` are the columns that are read; by default, all.
     """
     read = eager(frame)
     names = read.columns if names is None else names

@@ -42,7 +42,7 @@ _OF_PROTOCOLS = ("__call__", "__getitem__", "__iter__", "__len__")
 
 
 class Misfit(NamedTuple):
-    """An argument, or a field of one, and its problem."""
+    """The name of an argument, or of a field of its value, and the reason why it does not fit."""
 
     name: str
     problem: str
@@ -88,7 +88,10 @@ def _text(annotation: object) -> str:
 
 
 def _field_misfit(value: object, name: str, depth: int = 0) -> Misfit | None:
-    """Return the first field of this package's value, or of one within, that does not fit."""
+    """Return the first field that does not fit, if the value is an object of this package.
+
+    Objects inside its fields, and inside lists and tuples, are checked too.
+    """
     if depth > _DEEPEST:
         return None
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
@@ -117,7 +120,11 @@ def _annotations(value: object) -> Iterator[tuple[str, object]]:
 
 
 def _odd(value: object, name: str) -> Misfit | None:
-    """Return whether a plain value, or an item within, is one that Python itself trips over."""
+    """Return a `Misfit` if a value, or an item at any depth in it, is odd; else None.
+
+    Odd values are numbers that are not finite or have too many digits, texts that no file can hold,
+    and containers with too many levels.
+    """
     for depth, each in islice(_with_items(value), _MOST_WITHIN):
         problem = ""
         if depth > _DEEPEST:
@@ -215,7 +222,10 @@ class _Hints(dict[str, Any]):
 
 
 def _is_of(value: object, kind: Any) -> bool:  # noqa: PLR0911 - one for each kind
-    """Return whether a value is of a type; numbers and own protocols are known by their methods."""
+    """Return whether a value is of a type.
+
+    For a type of numbers, or a protocol of this package, the value needs only its methods.
+    """
     if isinstance(kind, TypeVar) or kind is object:
         return True
     if kind is None or kind is NoneType:

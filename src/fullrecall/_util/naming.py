@@ -1,7 +1,7 @@
 """How messages name parameters: `retriever=` in Python, `--retriever` on the command line.
 
 The same code writes messages for both, and the running program chooses the form for all of them.
-Reasons that reports save name Python's parameters, since `Report.load` derives them again.
+The reasons in saved reports name Python's parameters, since `Report.load` computes them again.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@ def check_k(k: object, name: str = "k", *, least: int = 1) -> int:
 
 
 def check_seconds(seconds: object, name: str) -> None:
-    """Raise `ParameterError`, naming the parameter, unless it is None or a number above 0.
+    """Raise `ParameterError`, naming the parameter, unless `seconds` is None or above 0.
 
     Infinity is allowed; any other number may be at most 2**53.
     """

@@ -59,7 +59,7 @@ _OFTEN = 16
 
 
 def chunked(items: Iterable[T]) -> Iterator[Sequence[T]]:
-    """Yield the items in chunks; raise an exception of `items` after the items before it."""
+    """Yield the items in chunks; if `items` raises, yield the items before the error first."""
     # A list is in memory, so its chunks need no clock. A subclass may iterate differently.
     if type(items) is list:
         for start in range(0, len(items), _LARGEST):

@@ -35,7 +35,7 @@ def address_of(path: object) -> str | None:
 
 
 def shown_path(path: object) -> str:
-    """Return a path for messages: addresses lose user, password and query."""
+    """Return a path as messages show it: an address without its user, password and query."""
     address = address_of(path)
     if address is None:
         # A URL with a mistake before its scheme may have a password too, so leave out all up to the

@@ -23,10 +23,10 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def changed_by_json(line: str) -> str | None:
-    """Return the problem of a line of JSON that would be read back changed; None without one.
+    """Return the problem of a line of JSON that is read as another text than was written, or None.
 
-    A text may have the two halves of a character as two surrogates, which JSON reads as the
-    character. A lone surrogate comes back.
+    A text may have the two halves of a character as two surrogates: JSON reads them as one
+    character. A lone surrogate is read unchanged.
     """
     try:
         line.encode()  # nearly always possible, and faster than a search

@@ -33,7 +33,9 @@ _KEEP_SECONDS = 7 * 24 * 3_600
 _PATIENCE = 10.0  # seconds to wait for the server's reply
 _PROBING = 1.0  # seconds to wait for the reply of a server that did not answer before
 _RETRIES = 5  # retries of a command and its connection; a restart may take ten seconds
-_VERSION = 7  # the oldest supported Redis: earlier ones keep scripts, so a restart goes unnoticed
+# The oldest supported version of Redis. Earlier versions keep loaded scripts when they restart, so
+# the script with the ID of the earlier run would still be called, and lost data would go unnoticed.
+_VERSION = 7
 
 _LEASE = """
 local holder = redis.call('GET', KEYS[2])

@@ -106,7 +106,7 @@ class BatchScorer:
         self._given  # noqa: B018
         if self.budget is not None:
             checked(self.budget, scorers)
-            # Open the account now: workers that do not find it send no requests.
+            # Open the account of the spending now: workers that do not find it send no requests.
             with self._shared.open() as ledger:
                 ledger.open_account()
 
@@ -140,7 +140,7 @@ class BatchScorer:
     def spent(self) -> Spent | None:
         """The requests and costs of all workers so far; None without a budget.
 
-        Raises `StoreError` if the store has lost the account.
+        Raises `StoreError` if the store has lost the record of the spending.
         """
         if self.budget is None:
             return None
@@ -180,10 +180,10 @@ class BatchScorer:
         return Given.of(None, None, self.rename)
 
     def _plan(self, names: Sequence[str]) -> ReadPlan:
-        """Return the plan of a batch's columns, in which the user's other columns are left out.
+        """Return how to read a batch's columns as samples; columns without a field are left out.
 
-        Raises `InputError` if one of these has the name of a report's column, or looks like a
-        misspelled field. The position is no part of the plan.
+        The column `position` is not in the plan. Raises `InputError` if a left-out column has the
+        name of a report's column, or looks like a misspelled field.
         """
         given, reserved = self._given, self._schema.names
         plan = named_plan([name for name in names if name != self.position], given)

@@ -36,19 +36,19 @@ FEWEST = 10
 
 @dataclass(frozen=True, repr=False)
 class Calibration(Shown):
-    """The mean recall by a judge, and the mean that human labels correct. Prints as a table.
+    """The mean recall by a judge, and the mean corrected by human labels. Prints as a table.
 
-    - `score`: the name of the score; `confidence`: that of all intervals, in (0, 1).
+    - `score`: the name of the score; `confidence`: the confidence of all intervals, in (0, 1).
     - `judged`: the mean by the judge's verdicts; `judged_interval`: None for fewer than two groups.
     - `corrected`: the mean by prediction-powered inference, in which the judge has the weight
       `power`, in [0, 1].
     - `agreement`: how often the verdicts agree with the labels.
-    - `samples`, `claims`: the numbers of judged ones; `groups`: that of independent groups of
-      samples.
+    - `samples`, `claims`: the numbers of judged samples and claims; `groups`: the number of
+      independent groups of samples.
     - `labeled`: the number of claims with a label, in `labeled_samples` samples; `unlabeled`: the
       number of claims that were drawn and have no label.
-    - `unscored` samples, `unmeasured` claims: the numbers of those in neither mean; `bounds` covers
-      the unscored samples.
+    - `unscored`: the number of samples without a score; `unmeasured`: the number of claims without
+      a verdict. Neither mean includes them; `bounds` covers the unscored samples.
     - `drawn`: whether the labels have probabilities.
     """
 
@@ -247,9 +247,9 @@ def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth
 def _with_answer_rates(
     labeled: Sequence[Labeled], shares: Mapping[str, Mapping[int, float]]
 ) -> list[Labeled]:
-    """Return labeled claims with the chance that a claim is drawn and also labeled.
+    """Return labeled claims with the probability that a claim is both drawn and labeled.
 
-    In a stratum in which all drawn claims are labeled, it is the chance to be drawn.
+    If all drawn claims of a stratum are labeled, their probability stays that of being drawn.
     """
     represented = sums((each.stratum, each.weight) for each in labeled)
     rates = {

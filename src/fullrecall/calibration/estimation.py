@@ -170,11 +170,11 @@ class Design:
 
         If all labels of a verdict agree, their spread is 0, but their mean is not certain. So each
         verdict of each stratum gets one extra label of each kind, if that increases the variance.
-        Claims that were labeled with probability 1 are left out for the mean recall, which has no
-        other claims of their kind, but not for a figure `of_judge`, which is also about the
-        judge's future claims. Source: Agresti and Coull,
-        "Approximate is better than 'exact' for interval estimation of binomial proportions",
-        American Statistician 52(2), 1998; Lang and Reiczigel, 2014, do so for corrected means.
+        For the mean recall, claims that were labeled with probability 1 are left out: no claim of
+        their kind is unlabeled. A figure `of_judge` includes them, because it is also about the
+        judge's future claims. Sources: Agresti and Coull, "Approximate is better than 'exact' for
+        interval estimation of binomial proportions", American Statistician 52(2), 1998; Lang and
+        Reiczigel, 2014, do so for corrected means.
         """
         cells: dict[tuple[str, bool], list[tuple[float, float, float]]] = {}
         for labeled, w, part in zip(self.labeled, self.weights, parts, strict=True):
@@ -202,10 +202,11 @@ def estimate(
     value: float | None = None,
     of_judge: bool = False,
 ) -> CalibrationEstimate:
-    """Return an estimate from `parts`, one for each labeled claim.
+    """Return an estimate, which is a mean over rows, with its variance and its interval.
 
-    `rows` has a number for each row, by default 0, which is added to the row's value. The estimate
-    is the mean of the rows, or `value` if the parts give only its variance. The interval is
+    `parts` has the contribution of each labeled claim; `expanded` turns them into a value for each
+    row. `rows` has a number for each row, which is added to this value; by default 0. If `value` is
+    given, it is the estimate itself, and the rows give only its variance. The interval is
     Student's, clipped to the range from 0 to 1; with all claims labeled, the interval is
     `mean_interval`. `of_judge` is True for a figure of the judge, False for one of the mean recall.
     """
@@ -354,8 +355,9 @@ def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | 
 def _satterthwaite(sizes: Sequence[int], n: int) -> float:
     """Return the degrees of freedom of CR2 for groups of these sizes.
 
-    The formula is n² / (Σ m² + Σ_{g≠h} b_g b_h) with b = m² / (n - m), the general formula with the
-    constant as the only regressor. Equal groups give their number minus one.
+    For `n` values in groups of m_g values, it is n² / (Σ_g m_g² + Σ_{g≠h} b_g b_h), where
+    b_g = m_g² / (n - m_g). This is the general formula with a constant as the only regressor. For
+    groups of equal size, it is their number minus one.
     """
     leverages = [size * size / (n - size) for size in sizes]
     squares = fsum(size * size for size in sizes)

@@ -29,8 +29,8 @@ from fullrecall.table.row import Row
 class JudgedClaim(NamedTuple):
     """One claim with the judge's finding.
 
-    - `item`: a hash of the sample's label, the claim, and the contexts by which it was judged, so
-      it is the same in all reports with these, by any judge.
+    - `item`: a hash of the sample's label, the claim, and the contexts by which it was judged. It
+      is the same in every report in which these three are equal, by any judge.
     - `row`: the index of its sample among the scored rows; `sample`: the label of that row.
     - `target`: the text of the claim; `finding`: the judge's finding.
     - `share`: its share of the sample's recall; the shares of a sample add up to 1.

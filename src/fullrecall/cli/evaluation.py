@@ -307,7 +307,8 @@ def evaluate(
         },
     }
     try:
-        # A retriever's contexts replace those in the file, which must not decide on the scorers.
+        # With a retriever, the contexts in the file are not scored, so they must not decide which
+        # scorers run.
         scorers = source.scorers_of(
             scorer or (), own, first if to_ask is None else source.unretrieved(first)
         )

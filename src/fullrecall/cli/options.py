@@ -59,7 +59,10 @@ def loaded(address: str, option: str) -> Any:
 
 
 def _module(source: str) -> ModuleType:
-    """Return a module, which may be a file; like a script, it can import modules beside it."""
+    """Import a module by its name, or a Python file by its path, and return it.
+
+    Like a script, a file can import the modules beside it.
+    """
     if not source.endswith(".py"):
         # Add the working directory, which is not on the path of an installed command.
         sys.path.insert(0, str(Path.cwd()))
@@ -166,8 +169,8 @@ def bad_option(option: str, problem: str) -> typer.BadParameter:
     return typer.BadParameter(problem, param_hint=option)
 
 
-# Options by the kind of their value; each command adds its help. With a parser, the type may be
-# Any: typer refuses unions, and reads a tuple as several values.
+# One option for each kind of value; each command adds its own help. If a parser returns a union or
+# a tuple, declare the type `Any`: typer refuses unions, and reads a tuple as several values.
 count = partial(Option, metavar="N", callback=within(0))
 positive = partial(Option, metavar="N", callback=within(1))
 number = partial(positive, "--number", "-n")

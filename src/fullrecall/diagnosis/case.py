@@ -186,10 +186,11 @@ class Case:
 
     @cached_property
     def alike(self) -> tuple[str, float, int] | None:
-        """The most similar text within k, as (difference, similarity, rank), or None.
+        """The text within k that is most similar, as (difference, similarity, rank), or None.
 
-        A text is similar if it has as many letters in common with the item as a near duplicate. The
-        difference is a fact in which both differ, or ""; a text without a difference comes first.
+        Only near duplicates of the item's text count, by their letters. The difference describes a
+        fact in which the two texts differ; it is "" if there is none. A text without a difference
+        is preferred to any text with one.
         """
         text = self.wanted.text
         if not text.strip():

@@ -107,9 +107,9 @@ class Diagnosed(NamedTuple):
     """One missed target with its cause.
 
     `sample` is the row's label, `score` the scorer's name with its k. `detail` is one sentence on
-    the evidence of the cause. `rank` is the item's rank beyond k, in the recorded list or in the
-    deeper list that the retriever returned. For other causes, it is the rank of the context that
-    shows the cause, or None.
+    the evidence of the cause. `rank` is the rank of the target itself, if it ranks beyond k in the
+    recorded list or in the deeper list that the retriever returned. Otherwise, it is the rank of
+    the context that shows the cause, or None.
     """
 
     sample: str

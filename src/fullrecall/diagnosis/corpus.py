@@ -103,7 +103,8 @@ class _PassageSearch:
     def look(self, numbers: Iterable[int], *, edges: bool = False) -> None:
         """Add the contexts that have parts of the passage that are not covered yet.
 
-        `edges` also accepts parts shorter than a run.
+        With `edges`, also add contexts that share only a text at their border that is too short to
+        count as a run (`Overlap.edges`).
         """
         for number in numbers:
             if self.is_complete:
@@ -128,9 +129,10 @@ class _PassageSearch:
                 self.look([number])
 
     def _goes_on(self, block: CharacterRange, text: str) -> bool:
-        """Return whether the common run around a block reaches an uncovered part.
+        """Return whether a text with this block may have characters that are not covered yet.
 
-        This is cheaper than comparing the texts: thousands of texts may share a few lines.
+        If the block is covered, the text must also have the character before or after the covered
+        range. This check is cheaper than `overlap`, and thousands of texts may share a few lines.
         """
         characters, (start, end) = self.passage.characters, block
         inside = next((run for run in self.covered if run[0] <= start and end <= run[1]), None)
@@ -142,12 +144,13 @@ class _PassageSearch:
 
 
 class _Blocks:
-    """An index of short blocks, which finds the texts that may share a run with a text.
+    """An index of short blocks of texts, which finds the texts that may overlap a passage.
 
-    For `overlap`, a run is `min_run` characters anywhere, a third of that at a border of the text,
-    or a whole text inside another. Each run, except a short text, contains a block of a third of
-    `min_run`: one of the consecutive blocks from the text's start, or the one at its end. Blocks
-    are looked up by hash only, since every hit is compared again.
+    `overlap` counts these runs of equal characters: at least `min_run` characters anywhere, a third
+    of that at a border of the text, and a whole text inside another. The index has consecutive
+    blocks of a third of `min_run` from the start of each text, and one block at its end. Each run
+    contains such a block, except that a short passage may lie between two blocks. Blocks are looked
+    up by hash only, since every hit is compared again.
     """
 
     def __init__(self, texts: Sequence[str], min_run: int) -> None:
@@ -166,7 +169,10 @@ class _Blocks:
                     numbers.append(number)
 
     def sharing(self, characters: str) -> dict[int, list[CharacterRange]]:
-        """Return the texts that may share a run, by number, with the ranges of common blocks."""
+        """Return the ranges of a passage that each text seems to share, by the text's index.
+
+        A text that is missing from the result does not overlap the passage.
+        """
         intervals: dict[int, list[CharacterRange]] = {}
         for size in sorted(self._sizes):
             for at in range(len(characters) - size + 1):

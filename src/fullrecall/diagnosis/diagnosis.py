@@ -31,8 +31,8 @@ class Diagnosis(Shown):
 
     `changes` are ordered: first those without additional contexts, then by gain per context.
     `scores` are the labels of the scorers that measure recall, with or without misses. `samples` is
-    the number of diagnosed samples: all of the report, or a random draw from its `drawn_from`
-    samples.
+    the number of diagnosed samples, and `drawn_from` the number of all samples of the report; it is
+    larger if only a random draw was diagnosed.
     """
 
     misses: Sequence[Diagnosed]

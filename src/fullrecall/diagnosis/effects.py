@@ -185,7 +185,8 @@ class Baseline:
     - `labels`: the labels of the scores whose main measure is recall, by score index.
     - `values`: the recall of each row within `k`, by score index.
     - `lists`: the contexts within `k` of each row.
-    - `rescored`: functions that score another list, by the index of each score that has one.
+    - `rescored`: functions that compute the recall of another list, by score index, for the scores
+      that can be computed again.
     """
 
     def __init__(self, report: Evaluation, k: Cut | None) -> None:
@@ -323,18 +324,18 @@ def recall_at(k: Cut | None) -> Measure:
 
 
 def _size(lists: Sequence[Sequence[Context]]) -> tuple[float, float | None]:
-    """Return the mean number of contexts of lists, and their mean tokens; None if unknown."""
+    """Return the mean contexts and the mean tokens per list; the tokens are None if unknown."""
     contexts, count = [*chain.from_iterable(lists)], max(len(lists), 1)
     tokens = sum(map(tokens_of, contexts)) / count
     return len(contexts) / count, None if isnan(tokens) else tokens
 
 
 def _rescoring(report: Evaluation) -> dict[int, Rescore]:
-    """Return a function that scores another list, by the index of each score that has one.
+    """Return functions that compute the recall of another list, by score index.
 
     Deterministic scorers are rebuilt from the names and parameters in the report, and used if they
     reproduce the scores of recorded samples. Recall by ID is computed from the targets. Scores by a
-    judge are not computed again.
+    judge are not computed again, so they have no function.
     """
     rescored: dict[int, Rescore] = {}
     for score_index, method in enumerate(report.methods):
@@ -355,7 +356,7 @@ def _rescoring(report: Evaluation) -> dict[int, Rescore]:
 
 
 def _by_ids(score_index: int, row: Row, contexts: Sequence[Context]) -> float | None:
-    """Return the share of targets with an ID among the contexts; None if these have no IDs."""
+    """Return the share of targets that have an ID in the contexts; None if no context has an ID."""
     ids = {context.id for context in contexts}
     if ids == {None}:
         return None
@@ -438,7 +439,8 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
         deeper = (deep_lists.get(position) for position in range(len(whole)))
         lists = [None if contexts is None else contexts[:larger] for contexts in deeper]
         action, after = f"retrieve {larger} contexts in place of {k}", baseline.over(lists)
-        # Up to the longest recorded list, this is the larger k that `_larger_k` proposes.
+        # `_larger_k` proposes each k up to the length of the longest recorded list. `lists=None`
+        # marks such a proposal, which is left out below.
         return Proposal(ChangeKind.LARGER_K, action, after, lists if larger > longest else None)
 
     if k:
@@ -460,7 +462,7 @@ def _enough(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
 
 
 def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
-    """Yield the proposal of lists without repeated contexts, filled up from beyond k."""
+    """Yield the proposal to drop repeated contexts; contexts beyond k then take their places."""
     lists = list(baseline.lists)
     for position, (row, recorded) in enumerate(zip(baseline.rows, baseline.lists, strict=True)):
         longer = deep_lists.get(position) or row.sample.retrieved_contexts or ()

@@ -20,8 +20,8 @@ from langchain_fullrecall.selfcheck import broken
 class LangChainCapture(Captured):
     """The calls recorded in a block, which may still be running. Thread-safe.
 
-    If the runs of the block had different questions, as with `batch`, a sample gets the runs for
-    its `user_input`, and the earlier runs whose documents these use.
+    If the runs of the block had different questions, as with `batch`, a sample gets the runs that
+    asked its `user_input`, and earlier runs whose answers or documents those runs used.
     """
 
     def __init__(self, reading: LangChainReading, recorder: LangChainRecorder) -> None:

@@ -51,7 +51,7 @@ class Original(NamedTuple):
 class DocumentReader:
     """How documents are read as contexts: the parameters of `contexts`, checked once.
 
-    Raises `ParameterError` for an `id_key` of another kind.
+    Raises `ParameterError` for an `id_key` that is not a `DocumentIdKey`.
     """
 
     id_key: DocumentIdKey = None
@@ -132,7 +132,7 @@ def contexts(
     counts chunks, and a repeated ID scores only once. Documents without an ID stay separate.
 
     Raises `InputError`, naming the position, for anything but a document; `ParameterError` for an
-    `id_key` of another kind.
+    `id_key` that is not a `DocumentIdKey`.
     """
     return DocumentReader(id_key, collapse).contexts(documents)
 

@@ -235,8 +235,8 @@ class RecallStringEvaluator(RunEvaluator):
 
         Evaluators of openevals, pytest and LangSmith are called in this form. The score is a
         mapping with `key`, `score` and `comment`, or a list of them for several measures.
-        `(runs, example)` compares runs, for `evaluate_comparative`, by one measure: pass it
-        `each()` of an evaluator with several measures.
+        `evaluate_comparative` calls the evaluator with `(runs, example)`, to compare the runs by
+        one measure. If the evaluator has several measures, pass `evaluators=evaluator.each()`.
         """
         if runs is not None:
             return self._compared(runs, example)
@@ -426,8 +426,8 @@ class RecallStringEvaluator(RunEvaluator):
     ) -> ObservedSample:
         """Return a retrieval as a sample.
 
-        `unseen` is the error that a record without any retrieval has; such a sample counts as not
-        observed.
+        `unseen` is the error that a record without any retrieval has. A record with this error
+        counts as not observed, so that a retriever may be asked instead.
         """
         sample = Sample(user_input=query, **fields).with_retrieval(retrieval)
         nothing = retrieval.contexts is None and not retrieval.calls and retrieval.error == unseen
@@ -453,6 +453,6 @@ class RecallStringEvaluator(RunEvaluator):
 
 
 def _turned(query: str | None, output: object) -> str | None:
-    """Return the question; if it is None, that of an agent's last turn in the output."""
+    """Return the question, or else the question of an agent's last turn in the output."""
     turn = turn_of(output) if query is None else None
     return query if turn is None else turn.question

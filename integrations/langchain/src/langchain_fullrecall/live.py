@@ -77,7 +77,10 @@ class _Experiments:
         return recorder
 
     def recorder(self, trace: UUID) -> LangChainRecorder | None:
-        """Return the recorder of a trace for an evaluator, or None if it is not kept."""
+        """Return the recorder of a trace for an evaluator.
+
+        Returns None if the trace was not recorded, or if its recorder was dropped to save memory.
+        """
         with self._lock:
             recorder = self._recorders.get(trace)
             if recorder is not None:

@@ -80,7 +80,7 @@ async def ameasure(
 
 
 def _unscored(case: ObservedSample, scorer: Scorer, retriever: Retriever | None) -> Measured:
-    """Return the result of a sample that could not be measured, with the reason."""
+    """Return an unscored result, with the reason why the sample was not measured."""
     unseen = case.unseen if retriever is None else "no question to retrieve with"
     note = case.problem or f"no retrieval observed: {unseen}"
     result = Result(scorer.method, Status.UNSCORED, note=note).asked_of(case.sample)

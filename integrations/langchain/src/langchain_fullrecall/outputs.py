@@ -41,9 +41,9 @@ def declared(
     """Return the contexts that an output certainly declares, or None.
 
     These are the documents under `documents_key` if that is given, else the IDs under a usual name
-    with the texts beside them. If no step was recorded, so that the output is `alone`, documents
-    and texts under a usual name count too. Raises `InputError` for values that are not documents,
-    and for two names with different documents.
+    with the texts beside them. `alone` is True if no step was recorded: documents and texts under a
+    usual name then count too. Raises `InputError` for values that are not documents, and for two
+    names with different documents.
     """
     if not isinstance(output, Mapping):
         return None
@@ -86,7 +86,7 @@ def _named(output: Mapping[str, Any]) -> list[Any] | None:
 def separate_lists(output: object, log: StepLog) -> None:
     """Record each list of an output as the result of a separate step.
 
-    Does nothing if the output has a usual name of documents or IDs, which says which list counts.
+    Does nothing if the output has a usual name of documents or IDs: the list under it counts alone.
     """
     if not isinstance(output, Mapping) or not output.keys().isdisjoint((*DOCUMENT_KEYS, *_ID_KEYS)):
         return

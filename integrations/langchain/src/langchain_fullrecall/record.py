@@ -84,7 +84,7 @@ class LangChainReading(DocumentReader, StepReading):
 
     @property
     def label(self) -> str:
-        """The selection of calls, for the name of a score; "" for all outermost calls."""
+        """The selected calls, as a score's name shows them; "" if all outermost calls count."""
         return ",".join([*self.names, *(["innermost"] if self.which == "innermost" else [])])
 
     @property

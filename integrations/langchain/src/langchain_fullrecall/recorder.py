@@ -35,7 +35,7 @@ RETRIED = "retry:attempt:"
 
 
 class LangChainRecorder(BaseCallbackHandler):
-    """A callback handler that records each step below it.
+    """A callback handler that records each step of the calls that it is passed to.
 
     `outer` is the recorder of the surrounding block, and gets the same steps. `answered` has the
     answer of each outermost run that succeeded, by the run's ID.
@@ -103,7 +103,10 @@ class LangChainRecorder(BaseCallbackHandler):
         self.ended(run_id, outputs, None, fields.get("inputs"))
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **fields: Any) -> None:
-        """Record that a step failed or left early; a `Command` that it passed is its output."""
+        """Record that a step failed, or that it left early without failing.
+
+        If the step passed a `Command` to the outer graph, the `Command` is its output.
+        """
         left_early, output = _departure(error)
         reason = None if left_early else brief(error)
         self.ended(run_id, output, reason, fields.get("inputs"))
@@ -178,11 +181,11 @@ class LangChainRecorder(BaseCallbackHandler):
             self._outer.ended(run_id, output, error, given)
 
     def _caller(self, stated: int | None) -> Hashable | None:
-        """Return the caller of a run, whose `stated` parent may be above the true caller.
+        """Return the true caller of a run, which may be below the `stated` parent.
 
-        Fallbacks and runnables wrapped by `with_config` state their caller's caller; the runs that
-        a retriever calls state the retriever's caller. Therefore an open step of this context
-        counts as the caller if it is below the stated parent.
+        LangChain states the caller's parent instead of the caller for fallbacks, for runnables
+        wrapped by `with_config`, and for the runs that a retriever calls. Therefore an open step of
+        this context is taken for the caller if it is below the stated parent.
         """
         config = var_child_runnable_config.get() or {}
         around = getattr(config.get("callbacks"), "parent_run_id", None)

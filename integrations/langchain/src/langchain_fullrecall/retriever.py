@@ -241,9 +241,10 @@ def runnable_of(source: LangChainObservable) -> Runnable[Any, Any]:
 
 
 def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that joins all values of a generator function, or any other unchanged.
+    """Return a function that joins the values of a generator function.
 
-    LangChain itself would add up the values, and keep only the last of values that it cannot add.
+    Any other function is returned unchanged. LangChain itself would add up the values of a
+    generator, and keep only the last of values that it cannot add.
     """
     if isgeneratorfunction(function):
 
@@ -263,7 +264,10 @@ def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def input_of(runnable: Runnable[Any, Any]) -> Callable[[str, Sequence[Any]], Any]:
-    """Return a function that makes the input from a question and history, by the input schema."""
+    """Return a function that makes a runnable's input from a question and a history.
+
+    The keys of the runnable's input schema decide the form of the input.
+    """
     keys = _keys(runnable)
     earlier = [key for key in _HISTORIES if key in keys][:1]
     named = [key for key in keys if key not in earlier]

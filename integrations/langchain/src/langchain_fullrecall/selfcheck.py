@@ -20,7 +20,7 @@ from langchain_fullrecall.recorder import LangChainRecorder
 
 
 class _Probe(BaseRetriever):
-    """A retriever that returns the documents of a function of the query."""
+    """A retriever that calls `work` with the query and returns its documents."""
 
     work: Callable[[str], list[Document]]
 

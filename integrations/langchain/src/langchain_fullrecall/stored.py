@@ -93,7 +93,10 @@ class StoredRun:
         return step
 
     def _find_callers(self) -> None:
-        """Move runs below their callers (fallbacks, retrievers) that are stored beside them."""
+        """Find the runs that are stored beside their callers, and move them below their callers.
+
+        Such callers are retrievers, and runnables with fallbacks or retries.
+        """
         siblings: dict[Hashable, list[Step]] = {}
         for step in sorted(self.steps, key=lambda each: each.began):
             retried = any(str(tag).startswith(RETRIED) for tag in step.labels[0])

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class RecallSummary:
     """The mean of an evaluator's scores over an experiment, with the counts of its runs.
 
-    It is an evaluator's `summary`, and goes to `evaluate(…, summary_evaluators=[…])`.
-    LangSmith passes a summary evaluator the runs but not their scores: this one remembers its
-    evaluator's result for each run, so that no run is judged twice. It measures the runs that its
+    An evaluator's `summary` returns it; pass it to `evaluate(…, summary_evaluators=[…])`.
+    LangSmith passes a summary evaluator the runs without their scores. So this one remembers its
+    evaluator's result for each run, and no run is judged twice. It measures the runs that its
     evaluator has not measured.
 
     The key is the score's, followed by ".mean". The mean is over the runs with a score; the

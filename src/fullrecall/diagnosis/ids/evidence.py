@@ -24,11 +24,12 @@ from fullrecall.table.row import Row
 
 
 class Alias(NamedTuple):
-    """Another ID of an expected ID's document, with its origin, and the cause that it explains.
+    """Another ID of the document that an expected ID names.
 
-    `origin` is the match of both IDs, or the field that has the expected ID, in the form of
-    `id_key`; None if the texts are equal. `explained` is None if expected IDs of this level match
-    in other samples: then only the corpus has IDs of another level, which causes no miss.
+    `origin` says why: it is the match of both IDs; or the field of a context that has the expected
+    ID, in the form of `id_key`; or None if the texts are equal. `explained` is the cause of misses
+    that the alias explains. It is None if only the corpus has IDs of another level, such as chunks
+    instead of documents, while retrieved and expected IDs have the same level.
     """
 
     origin: IdMatch | str | None
@@ -38,9 +39,10 @@ class Alias(NamedTuple):
 class IdEvidence(NamedTuple):
     """The expected IDs whose documents have another ID.
 
-    `in_lists` has the aliases by row position and expected ID, `in_corpus` those that only the
-    corpus has, by expected ID, and `matches` all matches of each expected ID. `is_foreign` is True
-    if the corpus has none of many expected IDs, because it was chunked or named differently.
+    `in_lists` has the aliases in retrieved lists, by row position and expected ID. `in_corpus` has
+    the aliases in the corpus, by expected ID. `matches` has all matches of each expected ID.
+    `is_foreign` is True if there are many expected IDs and the corpus has none of them, because it
+    was chunked or named differently.
     """
 
     in_lists: Mapping[tuple[int, str], Alias]
@@ -50,9 +52,10 @@ class IdEvidence(NamedTuple):
 
 
 def _alias(origin: IdMatch | str | None, other_id: str | None, rank: int | None = None) -> Alias:
-    """Return the alias of a match, or of a context with another ID whose field or text matches.
+    """Return the alias of an expected ID that `other_id` is, with the cause that it explains.
 
-    `rank` is the context's rank in the list, None if only the corpus has it.
+    `origin` is that of `Alias`. `rank` is the rank of the context with `other_id` in the retrieved
+    list, None for a context of the corpus.
     """
     context = f"the context at rank {rank}" if rank else "a context of the corpus"
     cause = Cause.ID_MISMATCH
@@ -141,8 +144,8 @@ def _in_corpus(
 ) -> dict[str, Alias]:
     """Return an alias in the corpus for each expected ID that has one.
 
-    `levels_meet` is True if some references were retrieved under their own IDs. Lists and
-    references then have the same level, and a corpus of chunks explains no miss.
+    `levels_meet` is True if some references were retrieved under their own IDs. Then both sides
+    name documents, or both name chunks, and an alias of the other level explains no miss.
     """
     aliases: dict[str, Alias] = {}
     for context in corpus.contexts:
@@ -171,7 +174,7 @@ def _in_fields(
     for position, own_ids in missing.items():
         for rank, context in enumerate(contexts[position], start=1):
             if not context.metadata and context.source not in own_ids:
-                continue  # true of most contexts
+                continue  # Most contexts have no other field that may have an expected ID.
             for path, value in id_fields(context):
                 key = position, value
                 if value in own_ids and value != context.id and key not in aliases:
@@ -191,7 +194,7 @@ IdNames: TypeAlias = Callable[[Row, Context], Iterable[str]]
 
 
 def id_proposals(baseline: Baseline, ids: IdEvidence, corpus: Corpus) -> Iterator[Proposal]:
-    """Yield proposals: one spelling of IDs, IDs from another field, or IDs of documents."""
+    """Yield proposals to write IDs in one way, read another field, or compare document IDs."""
     written: dict[str, list[str]] = defaultdict(list)
     document_of: dict[str, str] = {}  # has only the IDs of matches
     for match in chain.from_iterable(ids.matches.values()):

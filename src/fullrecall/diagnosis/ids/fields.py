@@ -1,4 +1,4 @@
-"""Check if retrieved IDs are of the references' kind, and find a rewrite that matches them."""
+"""Find reference IDs in other fields of the retrieved contexts, or in another spelling."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def id_hint(
 ) -> str | None:
     """Return a hint on how to find a sample's references; "" without a hint, None if any was found.
 
-    `other_ids` are further IDs of the documents, by the options of an adapter that would use
-    them; the values in their metadata are always searched.
+    `other_ids` has the IDs that the documents would have under other options of an adapter, by
+    option. The metadata of the contexts is always searched.
     """
     ids = sample.retrieved_context_ids or ()
     reference_ids = {
@@ -61,9 +61,10 @@ def id_hint(
 
 
 def id_fields(context: Context) -> Iterator[tuple[str, str]]:
-    """Yield each place of another ID in a context, in the form of `id_key`, with that ID.
+    """Yield the other IDs in a context as (place, ID); `id_key` can name each place.
 
-    The places are its source and the values of its metadata; nested ones have a dotted path.
+    The places are the context's source and the keys of its metadata; a nested key has a dotted
+    path.
     """
     if context.source is not None:
         yield "source", context.source
@@ -88,11 +89,12 @@ def _as_id(value: object) -> str | None:
 def rewrite_of(
     contexts: Sequence[Sequence[Context]], references: Sequence[Groups]
 ) -> Rewrite | None:
-    """Return the rewrite with the largest recall by ID, if no reference is found by ID.
+    """Return the rewrite of the retrieved IDs with the largest recall by ID.
 
-    A rewrite is another field of the contexts, or another way to write their IDs; if none is found,
-    the result shows one ID of each side. Returns None if a reference is among the IDs of any
-    sample. Both arguments have one item for each sample, in the same order.
+    A rewrite takes the IDs from another field of the contexts, or writes them in another way. If no
+    rewrite finds references, the result only shows one retrieved and one reference ID; it is None
+    if some reference was retrieved under its own ID, or if either side has no ID. Both arguments
+    have one item for each sample, in the same order.
     """
     fields: dict[str, list[set[str]]] = {}
     for position, listed in enumerate(contexts):
@@ -163,7 +165,7 @@ _FORMS = {
 
 
 class _Fit(NamedTuple):
-    """The number of references that a rewrite finds, that of all, and the mean recall (`gain`)."""
+    """How many references a rewrite finds, of how many, and the mean recall (`gain`)."""
 
     hits: int
     references: int
@@ -178,11 +180,11 @@ class _Fit(NamedTuple):
 def _found_by(
     names: Sequence[AbstractSet[str]], references: Sequence[Groups], pool: AbstractSet[str]
 ) -> _Fit | None:
-    """Return how many references the `names` of their samples find; None if that may be chance.
+    """Return how many references the rewritten IDs find; None if that may be chance.
 
     `names` has, for each sample, the retrieved IDs after a rewrite. Chance is excluded if samples
-    find their own references more often than those of other samples. It is also excluded if the
-    `pool` of all names has the references, since both are then IDs of the same documents.
+    find their own references more often than those of other samples. It is also excluded if `pool`,
+    rewritten IDs of all samples, has the references: both sides then name the same documents.
     """
     samples = [pair for pair in zip(names, references, strict=True) if pair[1]]
     if not samples or (_is_chance(samples) and not _has_references(pool, references)):
@@ -213,7 +215,10 @@ def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> boo
 
 
 def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
-    """Return whether the names of samples may contain this many of their references by chance."""
+    """Return whether samples may find as many of their own references by chance.
+
+    Each sample is a pair: its retrieved IDs after a rewrite, and its references.
+    """
     count, fitting, share = len(samples), 0, 0.0
     if count < _FEW_SAMPLES and all(
         any(own_id in names and is_telling(own_id) for own_id in group)
@@ -234,5 +239,5 @@ def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
 
 
 def is_telling(own_id: str) -> bool:
-    """Return whether an ID can only name a document: it is a word or a long number."""
+    """Return whether an ID is a word or a long number, which other fields do not have by chance."""
     return not own_id.isdigit() or len(own_id) >= _LONG_NUMBER

@@ -47,7 +47,8 @@ class IdMatch(NamedTuple):
     `reference_core` and `retrieved_core` are the words of each ID that remain after the cuts, which
     match.
 
-    `part` is the side whose ID names a part of the other ID's document; None if both name the same.
+    `part` is the side whose ID names only a part of the document, such as a chunk. It is None if
+    both IDs name the same document, or the same part.
     """
 
     reference: str
@@ -71,9 +72,9 @@ _SPELLINGS: dict[str, Callable[[str], str]] = {
 
 
 def _spelling(ours: str, theirs: str) -> Iterator[str]:
-    """Yield the differences in spelling of two IDs, or of their common parts.
+    """Yield the kinds of spelling in which two texts differ, such as their letter case.
 
-    A kind of spelling differs if the texts still differ when all other kinds are made equal.
+    The texts differ in a kind if they still differ after all other kinds are normalized.
     """
     for name in _SPELLINGS:
         texts = [ours, theirs]
@@ -85,7 +86,10 @@ def _spelling(ours: str, theirs: str) -> Iterator[str]:
 
 
 def _end_named(text: str, *, before: bool) -> tuple[str, str]:
-    """Return the kind of the text before or after two IDs' common words, and its spelling."""
+    """Return the kind of the text before or after the words that two IDs share, and its `repr`.
+
+    The `repr` is "" for a text that numbers parts, since it differs between IDs.
+    """
     if before:
         kind = "directory" if text.endswith(SLASHES) else "prefix"
         return ("URL" if "://" in text else kind), repr(text)
@@ -187,26 +191,25 @@ def matches_of(
 ) -> dict[str, list[IdMatch]]:
     """Return the matches of each reference that no retrieved ID names, by reference ID.
 
-    Matches by more certain rules come first, even if the reference's own sample did not retrieve
-    them. `retrieved_ids` and `references` have one item for each sample, in the same order;
-    `indexed` are further IDs that may match a reference, such as those of a corpus. The time is
-    linear in the number of IDs. To exclude chance, an uncertain match must recur for at least three
-    references; a bare number after an ID must recur for more than three times as many references as
-    match unchanged.
+    Each list begins with the matches by the most certain rules. The matching ID may come from any
+    sample, or from `indexed`: further IDs, such as those of a corpus. `retrieved_ids` and
+    `references` have one item for each sample, in the same order. The time is linear in the number
+    of IDs. To exclude chance, an uncertain rule must match at least three references. A rule that
+    cuts off a bare number must match more than three times as many references as match unchanged.
     """
     retrieved = dict.fromkeys(filter(None, chain.from_iterable(retrieved_ids)))
     own_lists, direct = _missing(retrieved_ids, references)
     if not own_lists:
         return {}
-    # A corpus without any retrieved ID may spell IDs as the references do, so leave out the
-    # references' own IDs, which would match themselves.
+    # If the corpus has none of the retrieved IDs, it may spell IDs like the references. Leave the
+    # references' IDs out of it: each of them would match itself.
     others = dict.fromkeys(indexed)
     if retrieved.keys().isdisjoint(others):
         others = {own_id: None for own_id in others if own_id not in own_lists}
     available = _Ids({**retrieved, **others}, Template.of(retrieved, own_lists))
     missing = _Ids(own_lists, Template.of(own_lists, retrieved))
-    # The words of a template are learned from the IDs, so even certain matches without them must
-    # recur: for three references, or for fewer if there are few references.
+    # The words of a template are only guessed from the IDs. So with a template, even a certain rule
+    # must match several references: three, or a tenth of them if that is fewer.
     of_template = min(FEWEST, len(own_lists) // MANY)
     least_certain = of_template if available.has_template or missing.has_template else 0
     matches: dict[str, list[IdMatch]] = {}
@@ -239,7 +242,10 @@ def matches_of(
 def _missing(
     retrieved_ids: Sequence[Collection[str | None]], references: Sequence[Groups]
 ) -> tuple[dict[str, set[str | None]], int]:
-    """Return the IDs retrieved with each missing reference, and the number of found ones."""
+    """Return the missed references, and the number of found references.
+
+    Each missed reference has the IDs that its samples retrieved.
+    """
     own_lists: dict[str, set[str | None]] = defaultdict(set)
     direct = 0
     for ids, groups in zip(map(set, retrieved_ids), references, strict=True):
@@ -309,7 +315,11 @@ class _Ids:
         self._by_key: dict[tuple[IdCut, ComparedBy], dict[str, list[tuple[str, Words]]]] = {}
 
     def by_key(self, cut: IdCut, by: ComparedBy = "words") -> Mapping[str, list[tuple[str, Words]]]:
-        """Return the IDs by their compared form, each with its words after the cut."""
+        """Return the IDs by the form in which they are compared, each with its words.
+
+        `cut` names the parts that are removed from an ID first. An ID without these parts is left
+        out.
+        """
         if (cut, by) not in self._by_key:
             by_key = self._by_key[cut, by] = defaultdict(list)
             for own_id, words in (self.words if cut == WHOLE else self._cuttable).items():
@@ -346,8 +356,10 @@ def _matches_by(
 ) -> tuple[dict[str, list[IdMatch]], int]:
     """Return the matches by a rule for each reference, and how many references it leaves ambiguous.
 
-    A reference is ambiguous if, after the cuts, it equals another reference or several available
-    IDs, unless these name parts of one document. References that are `settled` are left out.
+    After the cuts, a reference is ambiguous if it equals another reference or several available
+    IDs. A rule that cuts the number of a part off one side allows several available IDs; if that
+    side is the references', it allows several references too. References that are `settled` are
+    left out.
     """
     ours = references.by_key(rule.reference, rule.by)
     theirs = available.by_key(rule.retrieved, rule.by)

@@ -90,7 +90,7 @@ class Words(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The compared form of the words, without separators except between two numbers."""
+        """The words joined into one text for comparison, with a bar between adjacent numbers."""
         return _NEEDLESS.sub("", "|".join(self.keys))
 
     def compared(self, by: ComparedBy) -> str:
@@ -174,9 +174,10 @@ class Template(NamedTuple):
 
     @classmethod
     def of(cls, ours: Iterable[str], theirs: Iterable[str]) -> Template:
-        """Return the words that all of `ours` have and `theirs` lack.
+        """Return the words that all of `ours` have in one place, and at most a tenth of `theirs`.
 
-        There are none if either side has fewer than three IDs.
+        Numbers have a rule of their own. The template is empty if either side has fewer than three
+        IDs.
         """
         own = [words_of(own_id).keys for own_id in ours]
         other = [words_of(own_id).keys for own_id in theirs]
@@ -216,5 +217,5 @@ class Template(NamedTuple):
 
     def _has(self, key: str, at: int, size: int) -> bool:
         if at == size - 1 and key.isdigit():
-            return False  # the number of a part, even if it is equal in all IDs
+            return False  # Keep a last number, even if all IDs have it: it may number a part.
         return (at, key) in self.first or (size - 1 - at, key) in self.last

@@ -166,7 +166,10 @@ class RecallEvaluator(BaseEvaluator):
         return call_input._replace(sample=self._scoring.viewed(call_input.sample))
 
     def _lists(self, call_input: CallInput) -> dict[_ContextsKey, Sample]:
-        """Return the sample, and one for each stage with other contexts, by the contexts' key."""
+        """Return the samples to score, by `_key` of their contexts.
+
+        They are the sample itself, and the sample at each stage that has other contexts.
+        """
         sample = call_input.sample
         if call_input.problem is not None:
             return {}
@@ -179,7 +182,7 @@ class RecallEvaluator(BaseEvaluator):
     def _answer(
         self, call_input: CallInput, results: Mapping[_ContextsKey, Result]
     ) -> RecallEvaluationResult:
-        """Return the results in LlamaIndex's form; hints on the sample are in the result's note."""
+        """Return the results in LlamaIndex's form, with hints on the sample in the note."""
         sample = call_input.sample
         contexts = sample.retrieved_contexts
         unscored = Result(self.scorer.method, Status.UNSCORED, note=call_input.problem or "")

@@ -181,9 +181,10 @@ def _take_report(documents: object, query: str | None) -> None:
 
 
 def _delivery(seen_by: Sequence[LlamaIndexRecorder]) -> tuple[Deliver, ...]:
-    """Return the functions that take a call's record: those of blocks inside the call around it.
+    """Return the functions to which the record of a new call is delivered.
 
-    If no recorded call is around it, they are those of all open blocks.
+    They belong to the blocks that were opened inside the innermost recorded call around the new
+    one. Without such a call, they belong to all open blocks.
     """
     blocks = [*takewhile(lambda each: each.root is None, reversed(seen_by))]
     return tuple(each.deliver for each in reversed(blocks) if each.deliver is not None)

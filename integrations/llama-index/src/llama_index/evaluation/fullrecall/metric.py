@@ -127,7 +127,8 @@ class RecallMetric(BaseRetrievalMetric):
             fields = dict(zip(_TEXTS, (expected_texts, retrieved_texts), strict=True))
         result: Result = scorer.score(**fields)
         value = result[self.measure]
-        # LlamaIndex passes only IDs: if a later step gave nodes new IDs, their targets are missed.
+        # LlamaIndex passes only the last IDs. If a step gave new IDs to nodes, their targets count
+        # as missed although they were retrieved.
         reasons = [result.reason, "compared by the last IDs, not recorded" if result.missed else ""]
         return RetrievalMetricResult(
             score=nan if value is None else value,

@@ -100,7 +100,7 @@ class NodeValueReader(ValueReader):
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
         """Return the items of a list; an answer among other nodes is replaced by its source nodes.
 
-        A list of answers only is returned unchanged.
+        If all items are answers, the list is returned unchanged.
         """
         sources = [self._sources(item) for item in items] if self.answers else []
         if not any(sources) or all(sources):
@@ -163,7 +163,7 @@ class NodeValueReader(ValueReader):
             return _event_fields(value)
         if isinstance(value, QueryBundle):
             return (("query_str", value.query_str),)
-        # Nodes that are documents were read before; those that are not, such as tools, stay closed.
+        # Documents were read before. Any other node, such as a tool, has no fields to open.
         closed = (BaseNode, NodeWithScore, BaseComponent, BaseMemory, Workflow, Context)
         return () if isinstance(value, closed) else None
 

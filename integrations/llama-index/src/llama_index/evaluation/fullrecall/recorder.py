@@ -165,7 +165,8 @@ class LlamaIndexRecorder:
             step.kind = "chain"  # This retriever looks up tools, answers, rows or earlier messages.
         step.outputs += self._inner.pop(id_, ())
         if step.answers:
-            # An engine returns its synthesizer's object, which does not mean a repaired failure.
+            # A caller that returns the object of an inner call may have repaired a failure. An
+            # engine always returns the object of its synthesizer, so this proves nothing.
             step.outputs = ()
         if self.deliver is not None and (step.answers or id_.partition("-")[0].endswith(".run")):
             self.deliver(self, output, id_)
@@ -203,8 +204,7 @@ class LlamaIndexRecorder:
     def _task(self, id_: str, arguments: Mapping[str, Any]) -> str | None:
         """Return the ID of the first attempt at a workflow's step; None if the step has no event.
 
-        A step that waited, as for a human, starts again with the same event. The attempt that waits
-        outputs None.
+        A step that waits, as for a human, outputs None. It starts again later, with the same event.
         """
         event = next((each for each in arguments.values() if isinstance(each, Event)), None)
         if event is None:

@@ -161,8 +161,8 @@ class ObservedLlamaIndexRetriever:
         return self._read(sample, answer, recorder)
 
     def _begin(self, recorder: LlamaIndexRecorder, question: str) -> None:
-        # A retriever has a span for its call, even if a subclass overrides its method. For any
-        # other object, the call is recorded here.
+        # LlamaIndex reports a span for each call of a retriever, even of a subclass that overrides
+        # the called method. For any other object, record the call here.
         if not isinstance(self._retriever, BaseRetriever):
             recorder.log.begin_call(question)
 
