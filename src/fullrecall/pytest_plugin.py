@@ -46,8 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def recall_gate(request: pytest.FixtureRequest) -> RecallGate:
     """Return a function that checks a report by a gate, and fails the test unless it passes.
 
-    `recall_gate(report, Recall @ 10 >= 0.9)`; with `margin=` also `baseline=`. Reports are
-    `Report`s or paths of saved ones. Returns the `GateResult` if the test continues.
+    Call it as `recall_gate(report, Recall @ 10 >= 0.9)`; a `margin=` also needs a `baseline=`. A
+    report is a `Report` or the path of a saved one. The call returns the `GateResult` if the test
+    continues.
     """
 
     def check(report: Report | str | Path, *rules: Rule, **parameters: Any) -> GateResult:
@@ -84,7 +85,7 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
 def _answered(
     report: Report | str | Path, rules: tuple[Rule, ...], parameters: dict[str, Any]
 ) -> GateResult | str:
-    """Return the result of the gate, or a line with the error of its arguments."""
+    """Return the result of the gate, or a one-line message if its arguments are wrong."""
     from fullrecall import Gate
     from fullrecall.errors import FullrecallError
 

@@ -1,9 +1,9 @@
-"""Readers: files and other tools' objects as samples, one at a time.
+"""Readers of files and of other tools' objects; they return samples, one at a time.
 
-`read` chooses the format by the file's name; each other reader is for one format. All return an
-iterator that raises `InputError`, with the file, the line and the field, at the first item that is
-not a sample, after every sample before it. Arguments and the file's existence are checked when the
-reader is called.
+`read` chooses the format by the file's name; each other reader is for one format. Each returns an
+iterator of samples. At the first item that is not a sample, the iterator raises `InputError` with
+the file, the line and the field. Arguments and the file's existence are checked when the reader is
+called.
 """
 
 from __future__ import annotations

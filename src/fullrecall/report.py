@@ -243,20 +243,21 @@ def evaluate(
 
     `samples` may be any iterable of `Sample`s or of mappings with the fields of one, or a data
     frame of any library that narwhals reads, and is read once. If scorers ask models, many samples
-    are in flight at a time; the report is the same for any `max_concurrency`. Works in a running
-    event loop too, as in a notebook or a server, which it blocks: `aevaluate` does not.
+    are in flight at a time; the report is the same for any `max_concurrency`. It also works in a
+    running event loop, as in a notebook or a server, but blocks it; `aevaluate` does not.
 
     - `retriever`: asked for each sample's `user_input`, up to `max_concurrency` at a time, each
-      within `timeout`; its results are scored. A function of the question, sync or async, a
-      `Retriever`, such as `observed(…)` of an adapter returns, or a retriever of LangChain or
+      within `timeout`; its results are scored. It is a function of the question (sync or async), a
+      `Retriever`, such as an adapter's `observed(…)` returns, or a retriever of LangChain or
       LlamaIndex. It returns IDs, texts, (id, text) or (id, score), mappings, `Context`s, rows of a
-      database, or the results of another library's search. One that requires a `k` gets 100.
-      Default: samples have their retrieval. If it raises, the sample is unscored with that reason.
+      database, or the results of another library's search. A function that requires a `k` gets 100.
+      If the retriever raises, the sample is unscored with that reason. Default: the samples already
+      have their retrieved contexts.
     - `max_concurrency`: the most open requests at a time, 16 by default; a model gets fewer while
       its endpoint answers that its rate limit is exceeded.
     - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
-      the whole run; samples that were not measured by then are unscored. An input that takes too
-      long is not read to its end, and `report.stopped` says so. Default: None.
+      the whole run; samples that were not measured by then are unscored. If reading the samples
+      takes too long, the rest is not read, and `report.stopped` says so. Default: None.
     - `retries`: how often, or by which `Retries`, temporarily failing requests are sent again.
       Default: 4.
     - `store`: a file, a `Ledger`, or the URL of a Redis server (`redis://host:6379/0`) that keeps
@@ -266,20 +267,20 @@ def evaluate(
     - `budget`: the most that the run may spend; beyond it, samples are unscored.
     - `progress`: show a bar on standard error, or a line every 30 seconds if that is not a
       terminal.
-    - `output`: the file to which rows are written while they are scored; the report is that of the
-      file. A killed or stopped run leaves its rows, except for the last 20 seconds; the same call
-      continues at the first row that the run left unscored. Rows of another run (other samples,
-      scorers, corpus or view) are refused, unless `replace` is True, and so is a complete report if
-      a `retriever` would be asked. A name that ends in ".parquet" becomes a directory of Parquet
-      files, for more samples than memory holds; one that ends in ".jsonl" is one file, which is
-      read into memory at the end.
+    - `output`: the file to which rows are written while they are scored; the returned report reads
+      this file. A killed or stopped run leaves its rows, except for the last 20 seconds; the same
+      call continues at the first row that the run left unscored. Unless `replace` is True, a file
+      of another run (other samples, scorers, corpus or view) is refused. A complete file is refused
+      too if there is a `retriever`, which may have changed. A name that ends in ".parquet" becomes
+      a directory of Parquet files, for more samples than memory holds; a name that ends in ".jsonl"
+      is one file, which is read into memory at the end.
     - `sink`: called with each newly scored sample's `Row`, in order, as soon as the rows before it
       are scored.
     - `corpus`: the documents that the retriever searches: any value that
       `fullrecall.read.documents_of` takes (a folder, a file, documents, contexts), or a
-      `CorpusIndex` of it. It is read once, before anything is scored. A sample whose label is stale
-      in the corpus is unscored, with that reason, in each score that depends on the label: never
-      0.0. The report keeps the corpus' fingerprint. Spans are checked if the corpus has their whole
+      `CorpusIndex` of it. It is read once, before anything is scored. If a sample's label is stale
+      in the corpus, each score that depends on the label is unscored with that reason, never 0.0.
+      The report keeps the corpus' fingerprint. Spans are checked if the corpus has their whole
       documents; its texts stay in memory during the run, unless `samples` is a list of `Sample`s.
     - `view`: which list of each sample's record is scored (`Retrieval.view`): "contexts", the final
       list, is the default; "retrieved" has all retrieved contexts, "read" those that the model's
@@ -292,8 +293,8 @@ def evaluate(
     - `collapse`: read retrieved contexts with the same ID, such as the chunks of one document, as
       one context, at the rank of the first: k then counts documents.
 
-    A sample that cannot be measured is in the report as "unscored" with the reason, and so is
-    one on which a scorer raised. `report.spent` has the run's requests and costs.
+    A sample that cannot be measured, or for which a scorer raises, is in the report as "unscored"
+    with the reason. `report.spent` has the run's requests and costs.
 
     Raises `ParameterError` for an argument out of its range and for two scorers of one name.
     Raises `StoreError` for a store that cannot be opened, and `ReportError` for an `output` of
@@ -390,12 +391,13 @@ def compare(
     """Compare two reports of the same samples, sample by sample and target by target.
 
     Samples are paired by their IDs; without IDs by question, or by position if a question is asked
-    twice. Only targets that both reports have count. For each of the `measures` of each score
-    (default: its headline, and that at k = 1, 3, 5, 10): the mean difference with its interval;
-    whether that shows an improvement or a loss, and else how many samples would settle it; the
-    p-value of the same test; wins, ties and losses; and the samples that changed. If the test
-    cannot tell, `likely` is the answer of a t-test, an approximation. If no retrieved list changed,
-    or each only got longer, the answer is certain without a test.
+    twice. A target counts only if both reports have it. The comparison has, for each of the
+    `measures` of each score (default: the headline measure, over all contexts and at k = 1, 3, 5,
+    10): the mean difference with its interval; whether the interval shows an improvement or a loss,
+    or how many samples could show one; the p-value of the same test; wins, ties and losses; and the
+    samples that changed. If the test cannot tell, `likely` is the answer of a t-test, an
+    approximation. If no retrieved list changed, or each only got longer, the answer is certain
+    without a test.
 
     `compare({"bm25": a, "dense": b, "hybrid": c}, Recall @ 5)` compares any number of reports with
     the first, or with the one that `baseline` names: all of these comparisons then share one error

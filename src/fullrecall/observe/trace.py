@@ -52,8 +52,9 @@ class Trace:
     """The spans of a trace as a tree, numbered in the order of their events."""
 
     def __init__(self, spans: Iterable[TracedStep]) -> None:
-        # An exporter that retries may write a span twice: the last one with an ID counts. Spans are
-        # copied, since a block may be read while it is still running, and are changed below.
+        # An exporter that retries may write a span twice: keep the last span of each ID. Copy the
+        # spans: this class changes them, and the caller may read them again while the traced code
+        # is still running.
         copies = (replace(span, step=replace(span.step)) for span in spans)
         self._spans = {span.step.id: span for span in copies}
         ordered = sorted(self._spans.values(), key=lambda s: (s.start, s.end, s.step.name))
@@ -161,9 +162,9 @@ class Trace:
             )
 
     def _move_attempts(self) -> None:
-        """Make the attempts of a run with fallbacks its calls: LangChain reports them beside it.
+        """Make each attempt of a run with fallbacks a call of that run.
 
-        Runs inside other runs come first.
+        LangChain reports the attempts as calls of the run's caller. Inner runs are changed first.
         """
         beside: dict[Hashable, list[Step]] = {}
         for span in self._spans.values():
@@ -174,7 +175,7 @@ class Trace:
                 attempt.parent = step.id
 
     def _take_off_repeats(self) -> None:
-        """Remove the data that a span repeats from its caller.
+        """Remove data from each span that only repeats the data of its caller.
 
         The repeated data are the graph's task, and the lists of a retriever's inner method.
         """

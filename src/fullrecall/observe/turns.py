@@ -11,9 +11,9 @@ from fullrecall.observe.tree import Tree
 def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) -> list[Step]:
     """Return the steps without those of the turns before the question.
 
-    Users' messages that precede the question in a model's prompt belong to earlier turns. A run
-    with a prompt that ends with such a message, and without the question, belongs to an earlier
-    turn. A search for such a message, by a step with the same caller, belongs to it too.
+    In a model's prompt, the users' messages before the question belong to earlier turns. A run
+    belongs to an earlier turn if its prompt ends with one of these messages and does not have the
+    question. So does a search for one of these messages, if it has the same caller as such a run.
     """
     asked = None if question is None else question.strip()
     earlier: dict[str, None] = {}
@@ -43,11 +43,12 @@ def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) 
 
 
 def of_question(steps: Sequence[Step], question: str | None) -> list[Step]:
-    """Return the steps of a block's runs that asked this question, or that served such a run.
+    """Return the steps of the runs that asked this question, and of the runs whose output they use.
 
-    Runs are the outermost steps. A run without a query continues another run, and is kept. A run
-    serves a later run if a prompt of the later run has its question and answer, or if the later run
-    has its documents and retrieves nothing. All steps are returned if no run asked the question.
+    Runs are the outermost steps of one recorded block of code. A run without a query continues
+    another run, so it is kept. A run uses an earlier run's output if one of its prompts has the
+    question and the answer of the earlier run, or if it does not retrieve and has documents of the
+    earlier run. All steps are returned if no run asked the question.
     """
     tree = Tree(steps)
     runs = [step for step in tree.steps if step.parent is None]

@@ -85,15 +85,15 @@ class ValueReader:
         return None
 
     def message(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
-        """Return the keys and values inside an immutable object, which is read once; else None."""
+        """Return the keys and values of a message, which is then cached; None for other values."""
         return None
 
     def opened(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
-        """Return the keys and values inside any other object of the framework; else None."""
+        """Return the keys and values of a framework's object, except a message; else None."""
         return None
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items of a list; an adapter may replace answers by their sources."""
+        """Return the items of a list; an adapter may replace an answer by its source documents."""
         return items
 
     def result_of(self, output: Any) -> Any:
@@ -112,7 +112,7 @@ class ValueReader:
         `ends_call`: whether the output is that of the whole call, which may hold rows of any kind.
         """
         if step.kind == "tool" and hands_over(output):
-            step.kind = "chain"  # The tool passes the run on, and does not search.
+            step.kind = "chain"  # The tool starts another agent or node, and does not search.
         message = message_of(output) if step.kind == "tool" else None
         if message is not None and message.failed:
             step.error = message.failure
@@ -266,7 +266,7 @@ class ValueReader:
             lists += contents.lists
             texts += contents.texts
         else:
-            # A mapping with several values that are all documents, such as by ID, is one list.
+            # A mapping of several documents, such as documents by ID, is one list of documents.
             is_several = isinstance(value, Mapping) and len(value) > 1
             by_key = _whole(map(self.copy, value.values())) if is_several else ()
             if by_key:

@@ -30,11 +30,12 @@ def words_of(text: str) -> list[str]:
 class PassageIndex:
     """Passages that can be found in texts.
 
-    A text contains a passage of up to six words if it has all of its words in a row. A longer
-    passage is cut into windows of six words. A text contains it if it has all of its windows. It
-    also contains it if it has only some of them, unless passages with a larger share (all of their
-    windows, or at least half) cover all the words of these windows. Two overlapping chunks are
-    therefore not confused, and a truncated chunk is found.
+    A text contains a passage of up to six words if it has all words of the passage in a row. A
+    longer passage is cut into windows of six words. A text contains it if it has all of the
+    windows. A text that has only some of the windows contains the passage too, since the passage
+    may be truncated there. But it does not contain the passage if all the words of these windows
+    belong to passages of which it has a larger share (all windows, or at least half): the passage
+    only overlaps with them.
     """
 
     def __init__(self) -> None:
@@ -99,11 +100,12 @@ class PassageIndex:
         """Return the numbers of the passages in one form of a text, as three lists.
 
         - The text has at least half of the passage's windows.
-        - It has fewer of them, and some of their words belong to no passage of the first list.
-        - It has fewer of them, and all of their words belong to passages of the first list.
+        - The text has fewer windows, and some of their words belong to no passage of the first
+          list.
+        - The text has fewer windows, and all of their words belong to passages of the first list.
 
-        A passage without all of its windows in the text is left out of the first list if passages
-        with all of theirs cover the same words.
+        If the text has not all windows of a passage, and all words of the windows that it has also
+        belong to passages whose windows are all in the text, the passage is in none of the lists.
         """
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
@@ -158,10 +160,10 @@ class Quote(NamedTuple):
 
 
 def quotes_in(words: Sequence[str], passages: Iterable[Sequence[str]]) -> list[Quote]:
-    """Return the longest run of words that a text has of each passage, in the text's order.
+    """Return the longest run of words that a text shares with each passage, in the text's order.
 
-    A run counts if enough of its words, as many as a window has, are in no longer run. A whole
-    passage counts if at least one of its words is in no longer run.
+    A run is left out if longer runs cover so much of it that fewer words remain than a window has.
+    A run that is a whole passage is left out only if longer runs cover all of it.
     """
     places: dict[int, dict[tuple[str, ...], int]] = {}
     quotes: dict[tuple[int, int], Quote] = {}

@@ -151,10 +151,10 @@ def diagnosed(
     corpus: Any = None,
     retriever: Any = None,
 ) -> Diagnosis:
-    """Return the diagnosis of a report, at the k of the measure with which its page opens.
+    """Return the diagnosis of a report, at the k of the measure that its page shows first.
 
-    That measure is each score's headline if `measures` are empty or have any headline, else the
-    first of them. `corpus` and `retriever` are those of `diagnose`.
+    The page first shows the headline of each score if `measures` is empty or has any score's
+    headline, else the first of `measures`. `corpus` and `retriever` are those of `diagnose`.
     """
     whole = not measures or any(method.headline in measures for method in report.methods)
     k = None if whole else measures[0].top

@@ -43,7 +43,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """One unnamed report, or two by their names, with their comparison."""
+    """The reports of a page: one without a name, or two with their names and their comparison."""
 
     reports: Mapping[str, Evaluation]
     columns: Sequence[Column]
@@ -63,7 +63,7 @@ class Subject:
 
     @property
     def choice_labels(self) -> list[str]:
-        """The measures of each choice as text, with slashes between different ones."""
+        """The measures of each choice as text; slashes separate the measures if they differ."""
         return [" / ".join(dict.fromkeys(map(_label, measures))) for measures in self.choices]
 
     def labels(self, choice: int) -> list[str]:
@@ -73,8 +73,8 @@ class Subject:
     def first_shown(self, diagnosed: Iterable[str]) -> int:
         """Return the choice (index of the measures) that a page shows first.
 
-        It is the first with all `diagnosed` labels, such as `id_recall@5`, else that of all scores'
-        headline measures, else 0.
+        It is the first choice that has all `diagnosed` labels, such as `id_recall@5`. If there is
+        none, it is the choice of every score's headline measure, or else 0.
         """
         labels, choices = set(diagnosed), self.choices
         for nth in range(len(choices)):
@@ -85,7 +85,7 @@ class Subject:
 
     @property
     def families(self) -> dict[Family, list[int]]:
-        """The measures of all choices, without k, each with the choices that have the measure."""
+        """For each measure without its k, the indices of the choices that have it at any k."""
         families: dict[Family, list[int]] = {}
         for nth, measures in enumerate(self.choices):
             for family in dict.fromkeys(Family(each.whole, each.unit) for each in measures):
@@ -108,10 +108,10 @@ class Family(NamedTuple):
 def columns(
     methods: Sequence[Method], positions: Sequence[tuple[int, ...]], measures: Sequence[Measure]
 ) -> list[Column]:
-    """Return a column for each of `methods`, with letters from A; a single column has none.
+    """Return a column for each of `methods`; several columns have letters, from A.
 
-    The reader of the page chooses one of `measures`, or of each method's `default_measures` if
-    there are none.
+    The reader of the page chooses one of `measures`. If there are none, each column has its
+    method's `default_measures`.
     """
     chosen = tuple(dict.fromkeys(as_shares(measures)))
     letters = [chr(ord("A") + nth) for nth in range(len(methods))] if len(methods) > 1 else [""]
@@ -135,8 +135,8 @@ class Misses(NamedTuple):
 class ResultCell(NamedTuple):
     """One score of one sample in one report, with its value and its misses for each choice.
 
-    `result` is the scorer's result, `compared` this result with only the targets that are compared.
-    Values and misses are those of `compared`.
+    `result` is the scorer's result; `compared` is the same result without the targets that the
+    comparison leaves out. Values and misses are those of `compared`.
     """
 
     result: Result
@@ -146,9 +146,10 @@ class ResultCell(NamedTuple):
 
 
 class SampleReading(NamedTuple):
-    """One sample: a cell for each score in each report, no cells in a report without the sample.
+    """The cells of one sample: `sides` has, for each report, a cell for each score.
 
-    `gaps` has, for each score, the reason why the sample is not compared, or None.
+    A report without the sample has no cells. `gaps` has, for each score, the reason why the sample
+    is not compared, or None.
     """
 
     sides: Sequence[Sequence[ResultCell]]

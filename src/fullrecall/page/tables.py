@@ -131,7 +131,7 @@ class ChartPanel(NamedTuple):
 def tables(
     subject: Subject, summary: Summary | None, readings: Sequence[SampleReading]
 ) -> dict[str, Any]:
-    """Return the tables and charts of a page, by the names of the template.
+    """Return the tables and charts of a page, by their names in the page's template.
 
     `summary` is that of the report; None on a page of several reports.
     """

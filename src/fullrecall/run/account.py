@@ -101,7 +101,7 @@ class Account:
                 is_priced = self.budget.price(ask.model) is not None
                 spent.cost = spent.cost + amounts["cost"] / NANO if is_priced else None
         if name:
-            # The answer has arrived, so a lost account raises nothing: the reserve stays counted.
+            # Do not raise if the account is lost: the answer has arrived, and the reserve counts.
             with suppress(NotAsked):
                 await self._spend("settle", name=name, amounts=amounts, answer=answered)
 

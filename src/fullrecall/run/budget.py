@@ -35,12 +35,12 @@ class Budget:
       `ChatModel.name`) to the prices of a million prompt tokens and a million answer tokens.
     - `rate`: requests per second.
 
-    A request's tokens are known only when its answer has arrived. A request is expected to take as
-    much as the largest earlier one; if the last request takes more, the budget is exceeded by the
-    difference. Concurrent requests are sent only if the budget has room for several times the
-    largest earlier request, and at first one, then two, then four at a time. If no request takes
-    more than the room that was left for it, the budget is exceeded by at most the amount by which
-    one request was underestimated. Answers from a store are free.
+    A request's tokens are known only when its answer has arrived. Before that, they are estimated
+    from the largest earlier request. A single request is sent if the budget has room for the
+    estimate; if the request takes more, it exceeds the budget by the difference. A concurrent
+    request is sent only if the budget has room for several times the estimate. At first one request
+    is sent at a time, then two, then four. If no concurrent request takes more than its room, only
+    one underestimated request can exceed the budget. Answers from a store are free.
 
     Raises `ParameterError` for a bound that is not a positive number, a cost without prices, and
     a price that is not a pair of numbers >= 0.

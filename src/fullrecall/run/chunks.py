@@ -24,7 +24,7 @@ def takes_chunks(scorers: Sequence[Scorer]) -> bool:
 class ItemReader:
     """Converts each item of an evaluation to a sample.
 
-    Mappings with the same keys are read by one plan of which key is which field. If the
+    The keys of a mapping are assigned to fields once for all mappings with the same keys. If the
     scorers need only one kind of label, an ambiguous column is read as that label.
     """
 

@@ -131,9 +131,10 @@ def choose(
 
     All remaining retrievers are asked each question. At 16 looks (comparisons of the answers so
     far), retrievers that are shown to be worse than another are dropped and asked no further
-    questions. The last one left is asked the remaining questions too, for its mean. A named
-    retriever is claimed to have the highest true mean. This claim is wrong in at most 5% of uses,
-    for any number of retrievers, and however often you call `choose` again with more questions.
+    questions. The last one left is asked the remaining questions too, so that its mean is over all
+    questions. A named retriever is claimed to have the highest true mean. This claim is wrong in at
+    most 5% of uses, for any number of retrievers, and however often you call `choose` again with
+    more questions.
 
     - `samples`: the questions, with their references; their own retrieved contexts are not used.
       They are asked in the order of a hash of their IDs. Samples of one `group`, or of one ID,
@@ -147,18 +148,17 @@ def choose(
     - `versions`: by name, a text that identifies a retriever's version in the file. Default: its
       name, code, and plain settings. These do not include an index: give its version here.
     - `within`: a difference of means that does not matter to you, such as 0.02. Then all retrievers
-      that are shown to be at most this much below the best are named, the cheapest first. Any of
-      these names is wrong in at most 5% of uses, at any number of looks. Default: 0, which names
-      only the best.
-    - `confidence`: a name is wrong with probability 1 - confidence at most; default 0.95.
+      that are shown to be at most this much below the best are named, the cheapest first. In at
+      most 5% of uses, one or more of these names are wrong, at any number of looks. Default: 0,
+      which names only the best.
+    - `confidence`: the least probability that no name is wrong. Default: 0.95, as in the 5% above.
     - `progress`: show a bar on standard error, if that is a terminal.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, and `id_key` are those
       of `evaluate`, for each retriever and look. Concurrent calls slow each other down, which
       increases their measured seconds: use `max_concurrency=1` to time them one by one.
 
-    An unscored question counts neither for nor against a retriever: it has the lowest possible
-    value where the retriever is tested as better than another one, and the highest where another
-    one is tested as better.
+    An unscored question cannot decide the choice. In the test whether retriever A is better than
+    B, it has the lowest possible value for A, and the highest possible value for B.
 
     Raises `ParameterError` for arguments out of range and for a retriever, a scorer, or a measure
     that differs from the file's, and `ReportError` for a file that `choose` did not write. An
@@ -239,7 +239,7 @@ def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
     """Group the samples into questions, by their group, else their ID, else their text."""
     groups: dict[str, str] = {}
     read = [sample for sample in as_samples(samples) if sample.user_input is not None]
-    for sample in read:  # A sample without a group has that of another sample with its ID.
+    for sample in read:  # A sample without a group gets the group of a sample with the same ID.
         if sample.id is not None and sample.group is not None:
             groups.setdefault(sample.id, sample.group)
     questions: dict[str, list[Sample]] = {}
@@ -255,7 +255,7 @@ def _questions(samples: Iterable[SampleLike]) -> dict[str, list[Sample]]:
 
 @dataclass
 class _Contest:
-    """Asks retrievers, compares them at each interim analysis (look), and saves often between."""
+    """Asks retrievers, compares them at each look (interim analysis), and saves the state often."""
 
     race: Race
     scorer: Scorer

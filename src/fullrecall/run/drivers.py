@@ -57,7 +57,10 @@ class _SampleReader:
         return None
 
     def works(self, room: int = 1) -> list[Work]:
-        """Return the next samples, prepared, until `room` make requests or reading time is up."""
+        """Return the next samples, prepared, of which at most `room` make requests.
+
+        Stops early after `_READING_SECONDS`, and after an exception.
+        """
         began = time.monotonic()
         self.prepared = works = []
         while room > 0 and (drawn := self.draw()) is not None:

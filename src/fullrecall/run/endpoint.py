@@ -31,7 +31,11 @@ same API key, model name and address, and would fail too.
 
 
 class Endpoint:
-    """A model's limit, its pause after a `Retry-After`, and its failures, in one event loop."""
+    """The state of one model's endpoint in one event loop: limit, pause, and failures.
+
+    A turn is the permission to send one request; at most `limit` turns are taken at a time. During
+    the pause after a `Retry-After`, no request is sent.
+    """
 
     def __init__(self, name: str, limits: Limits, limit_of_all: asyncio.Semaphore) -> None:
         most = limits.in_flight
@@ -42,8 +46,8 @@ class Endpoint:
         self._retries = limits.retrying()
         self._limit_of_all = limit_of_all
         self._turns = asyncio.Semaphore(most)
-        # The turns that are free or taken; after the limit falls, surplus turns end when they are
-        # returned.
+        # The number of turns, free and taken. After the limit falls, a turn that is given back is
+        # not granted again until the number is within the limit.
         self._turns_in_all = most
         self._rests_until = 0.0
         self._cut_at = float("-inf")
@@ -57,7 +61,8 @@ class Endpoint:
     async def enter(self) -> float:
         """Begin an ask, which lasts until `leave`; return the time by the loop's clock.
 
-        Waits while the model is in doubt. Raises `NotAsked` once the run is over for this model.
+        If recent asks failed, waits until one of the open asks is answered. Raises `NotAsked` once
+        the run is over for this model.
         """
         while self._doubtful_reply is not None and self.stopped is None:
             await self._doubt_settled.wait()
@@ -66,12 +71,12 @@ class Endpoint:
         return asyncio.get_running_loop().time()
 
     def leave(self) -> None:
-        """End an ask."""
+        """End an ask, which `enter` began."""
         self._open_asks -= 1
         self._stop_if_silent()
 
     async def acquire(self) -> float:
-        """Take a turn for one request; return the time by the loop's clock.
+        """Wait until one more request may be sent; return the time by the loop's clock.
 
         Raises `NotAsked` once the run is over for this model.
         """
@@ -88,9 +93,9 @@ class Endpoint:
         return loop.time()
 
     def release(self, reply: Completion | None, began: float) -> None:
-        """Give back a turn.
+        """End a request, for which `acquire` returned the time `began`.
 
-        `reply` is the reply to its request, which began at `began`; None if it was not sent.
+        `reply` is None if the request was not sent.
         """
         if reply is not None:
             if reply.failure is None or reply.failure.is_reply:
@@ -106,13 +111,16 @@ class Endpoint:
             raise NotAsked(self.stopped)
 
     def fails(self, completion: Completion, began: float, remember: Callable[[], object]) -> None:
-        """Note an ask that began at `began` and failed for good, including its retries.
+        """Note that an ask, which began at `began`, failed for good: its retries failed, too.
 
         The failure counts only if the endpoint has answered no request since `began`, because an
-        ask that hangs ends long after the asks that were answered meanwhile. A counted failure with
-        too long a `Retry-After` puts the model in doubt at once, as does a failure in `_HOPELESS`
-        of a model that has never answered. `remember` is called as soon as the endpoint has
-        answered any ask, before or after: then the failure is the ask's own.
+        ask that hangs ends long after the asks that were answered meanwhile. Several counted
+        failures in a row put the model in doubt (see the module's docstring). One failure is enough
+        if it counts and its `Retry-After` is too long, or if it is in `_HOPELESS` and the model has
+        never answered.
+
+        `remember` notes that this ask failed. It is called only if the endpoint answers any other
+        ask, before or after this one: if it answers none, the ask may not be the cause.
         """
         is_counted = began >= self._answered_at
         self._failures_in_a_row += is_counted
@@ -126,7 +134,7 @@ class Endpoint:
             self._unproven.append(remember)
 
     def _note_answer(self) -> None:
-        """Note an answer: raise the model's limit a little, and end any doubt."""
+        """Note an answer: raise the limit a little, and wake the asks that wait in `enter`."""
         self._answered_at = asyncio.get_running_loop().time()
         self._failures_in_a_row = 0
         # Adding 1 / limit for each answer adds one for each round of answers.
@@ -159,7 +167,7 @@ class Endpoint:
         return self._answered_at > float("-inf")
 
     def _stop_if_silent(self) -> None:
-        """End the run for this model if it is in doubt and no ask is open any more."""
+        """End the run if recent asks of the model failed, and no other ask is in flight."""
         if self._doubtful_reply is None or self._open_asks or self.stopped is not None:
             return
         failures = f"{counted(self._failures_in_a_row, 'request')} in a row failed"
@@ -169,6 +177,6 @@ class Endpoint:
         self._release_waiting()
 
     def _release_waiting(self) -> None:
-        """Wake all asks that wait because the model is in doubt."""
+        """Wake the asks that wait in `enter`."""
         self._doubt_settled.set()
         self._doubt_settled = asyncio.Event()

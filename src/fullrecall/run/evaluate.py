@@ -81,7 +81,7 @@ class EvaluateOptions:
 
     @property
     def reads_no_row(self) -> bool:
-        """Whether samples are scored unchanged, and no option needs single rows."""
+        """Whether no option changes the samples or handles them one by one."""
         is_unseen = self.retriever is None and self.sink is None and self.limits.deadline is None
         is_changed = self.view != "contexts" or self.collapse
         return is_unseen and self.corpus is None and not is_changed
@@ -134,7 +134,8 @@ def _prepared(
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
     """Return an index of a corpus by ID; None without a corpus.
 
-    It keeps all texts; if `samples` is a list of `Sample`s, only those in which they have spans.
+    It keeps all texts. If `samples` is a list of `Sample`s, it keeps only the texts in which the
+    samples have spans.
     """
     if corpus is None:
         return None
@@ -158,7 +159,7 @@ def _score_chunks(samples: Iterable[SampleLike], run: Run, scored: _Scored[AnyEv
     read = ItemReader(run.scorers)
     chunks = _chunks(samples, run)
     while not run.interruption.is_asked:
-        with uncollected():  # Between two chunks, garbage of the samples' source is collected.
+        with uncollected():  # Garbage is collected only between two chunks.
             chunk = next(chunks, None)
             if chunk is None:
                 return
@@ -345,7 +346,7 @@ def _unfinished(
 
 
 def _is_same_question(done: Sample, asked: Sample, run: Run) -> bool:
-    """Return whether a row of an earlier run has the sample that this run would score."""
+    """Return whether `done`, from an earlier run, equals the sample that this run would score."""
     names: tuple[str, ...] = _ASKED
     if run.retriever is None and run.view == "contexts":
         asked = asked.collapsed() if run.collapse else asked
@@ -400,7 +401,7 @@ def _items(samples: Iterable[SampleLike]) -> Iterator[SampleLike]:
 
 
 def _are_columns(fields: Mapping[str, Any]) -> bool:
-    """Return whether fields are columns: lists of cells, including one of questions."""
+    """Return whether all fields are lists of cells (columns), and one of them has questions."""
     asks = not fields.keys().isdisjoint(("user_input", *Sample.names()["user_input"]))
     return asks and all(isinstance(value, (list, tuple)) for value in fields.values())
 

@@ -65,7 +65,7 @@ class Ledger(ABC):
         """Return the answer to a request; None if there is no answer, or a damaged one."""
 
     def lease(self, key: str) -> tuple[str, Future[bool]]:
-        """Try to lease a request; return the lease's token, and a future: whether it is granted.
+        """Try to lease a request; return the lease's token, and a future that is True if granted.
 
         A lease ends with `put` or `forget`, or some seconds after this process dies. A lost ledger
         grants every lease.
@@ -99,7 +99,10 @@ class Ledger(ABC):
         return self._do(partial(self._forget, key, token), otherwise=None)
 
     def open_account(self) -> None:
-        """Open the account that workers need to send requests; raise `StoreError` on failure."""
+        """Open the account in which all workers of the job count their requests.
+
+        Workers send no requests without it. Raises `StoreError` if it cannot be opened.
+        """
         self._do(self._open_account, otherwise=None).result()
         if self.problem:
             raise StoreError(self.problem)
@@ -107,9 +110,10 @@ class Ledger(ABC):
     def spend(
         self, rule: str, arguments: Mapping[str, Any]
     ) -> Future[dict[str, Any] | AccountLostError]:
-        """Change the job's account by a rule of `spending`.
+        """Change the account, in which the job's requests are counted, by a rule of `spending`.
 
-        Returns a future of the rule's outcome, or of an `AccountLostError`, which is not raised.
+        Returns a future of the rule's outcome. If the account is lost, the future's result is an
+        `AccountLostError`, which is not raised.
         """
 
         def spent() -> dict[str, Any] | AccountLostError:

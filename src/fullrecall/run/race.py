@@ -44,15 +44,16 @@ class QuestionValue(NamedTuple):
 
 @dataclass
 class RaceRecord:
-    """The state of one retriever, except its account (see `stats.accounts`).
+    """The answers of one retriever; `Race.accounts` compares it with the other retrievers.
 
     - `identity`: a text that changes if the retriever changes between calls.
     - `questions`: the number of answered questions; `unscored`: the number of unscored samples;
-      `reason`: the reason of the first of them.
+      `reason`: the reason of the first unscored sample.
     - `tokens`: the sum over `with_tokens` samples; `seconds`: one number per sample that has it.
     - `means`: the mean of each scored question; `low`, `high`: the values of each question; all
       three from the last call that asked this retriever.
-    - `pending`: the answers since the last look; None for a question without targets.
+    - `pending`: the answers, by question, since retrievers were last compared; None for a question
+      without targets.
     """
 
     identity: str
@@ -87,8 +88,9 @@ class RaceRecord:
 
 @dataclass
 class Race:
-    """Retrievers in the order of their accounts, and the questions of the present call.
+    """The retrievers, their comparison, and the questions of the present call.
 
+    `accounts` has the statistics of the comparison, with the retrievers in the order of `records`.
     `rule` has the measure and the settings; it stays the same from call to call. `plan` has the
     digests of the present call's questions, in order, and `position` is the number of those whose
     answers have been counted; `done` has the digests of earlier calls' questions.
@@ -128,9 +130,9 @@ class Race:
             self.records[name].forget()
 
     def batch(self, available: Mapping[str, Any]) -> list[str]:
-        """Return the questions up to the next look; [] if none are left.
+        """Return the questions to ask before the next look (comparison); [] if none are left.
 
-        Questions that are not available leave the plan.
+        Questions that are not in `available` are removed from the plan.
         """
         ahead = [key for key in self.plan[self.position :] if key in available]
         self.plan[self.position :] = ahead

@@ -32,7 +32,7 @@ _MOST_ANSWERS = 10_000
 
 @dataclass(slots=True)
 class _Request:
-    """The state of one ask in flight."""
+    """The state of one `Ask` until its completion is returned."""
 
     ask: Ask
     endpoint: Endpoint
@@ -102,7 +102,7 @@ class Door:
             raise NotAsked(LATE, request.sent) from None
 
     async def close(self, *, connections: bool) -> None:
-        """If `connections`, close those that models opened in this event loop."""
+        """Close the connections that models opened in this event loop, if `connections` is true."""
         if connections:
             closing = (getattr(model, "aclose", None) for model, _ in self._models.values())
             await closed(close for close in closing if close is not None)
@@ -180,10 +180,10 @@ class Door:
             return failed(error)
 
     def _tell(self, request: _Request, completion: Completion, began: float) -> None:
-        """Report an ask that failed for good to its endpoint.
+        """Tell the endpoint of an ask if the ask failed for good.
 
-        An ask that failed for good before, while the model answered other asks, does not count
-        against the endpoint: a run that has only such asks left would otherwise be ended.
+        Does nothing if the same ask failed before, while the model answered other asks. Otherwise,
+        the endpoint would end a run that has only such asks left.
         """
         failure = completion.failure
         if failure is None or failure.is_reply or request.failed_before:
@@ -204,7 +204,7 @@ class Door:
     # --- the ledger
 
     def _looked_up(self, request: _Request) -> Completion | None:
-        """Return the stored answer, this run's reply, or None; note if the ask failed before."""
+        """Return the stored answer, else this run's reply, else None; set `failed_before`."""
         request.failed_before = request.key in self._failed
         if self._ledger is not None:
             kept = self._ledger.get(request.key)
@@ -214,7 +214,10 @@ class Door:
         return self._replies.get(request.key)
 
     async def _leased(self, request: _Request) -> Completion | None:
-        """Wait until no other run leases the ask; return its answer, None if it must be sent."""
+        """Wait until this run has the lease of a request, or another run has answered it.
+
+        Returns the answer of the other run; None if this run must send the request.
+        """
         ledger, pause = self._ledger, _POLL_SECONDS[0]
         while ledger is not None and not ledger.problem:
             request.lease, granted = ledger.lease(request.key)

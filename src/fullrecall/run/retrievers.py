@@ -49,12 +49,13 @@ def as_retriever(
 ) -> Retriever:
     """Return a `Retriever` for a function, a framework's retriever, or a `Retriever`.
 
-    - `k`: the number of contexts to ask for, if the retriever takes one: a function with a
-      parameter named `k` or similarly, or with a required second parameter; an adapter's
-      `observed(…)`. Default: the retriever's own.
-    - `id_key`: the place of the ID in each context of a function or a framework's retriever.
+    - `k`: the number of contexts to ask for. It is passed to a function with a parameter named `k`
+      or similarly, or with a required second parameter, and to an adapter's `observed(…)`. Default:
+      the retriever's own number.
+    - `id_key`: where to find the ID (see `IdKey`) in each context that a function or a framework's
+      retriever returns.
 
-    Raises `ParameterError` for anything else.
+    Raises `ParameterError` for any other object.
     """
     check_id_key(id_key)
     if isinstance(retriever, type):
@@ -276,10 +277,10 @@ def is_thread_bound(error: str | None) -> bool:
 
 
 def checked_thread(retrieval: Retrieval) -> Retrieval:
-    """Return the retrieval, or one with an error if a call failed because of its thread.
+    """Return the retrieval; if a call failed because of its thread, return only its error.
 
-    Outside `evaluate`, the call would have been made in its own thread, so no fallback would have
-    been asked. Therefore the documents of a fallback, which the adapter recorded, are not scored.
+    In the thread that created its objects, the call would have succeeded, and no fallback retriever
+    would have been asked. So the documents of the fallback are not scored.
     """
     errors = [retrieval.error, *(call.error for root in retrieval.calls for call in root.walk())]
     for error in errors:

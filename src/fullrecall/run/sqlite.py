@@ -207,7 +207,7 @@ INSERT INTO leases SELECT :key, :token, :now + :seconds WHERE NOT EXISTS ({_GET}
 ON CONFLICT (key) DO UPDATE SET token = excluded.token, until = excluded.until
 WHERE token = excluded.token OR until NOT BETWEEN :now AND :now + 2 * :seconds
 """
-"""Grants or renews the lease of an ask without an answer, unless another run has a valid lease.
+"""Grants or renews the lease of an unanswered request, unless another run has a valid lease.
 
 A lease that ends more than 2 * seconds from now is not valid: the clock starts anew with the
 machine, so this lease was granted before a restart.
@@ -244,7 +244,7 @@ class SQLiteLedger(Ledger):
         self._lock, self._transacting = threading.RLock(), threading.RLock()
 
     def get(self, key: str) -> str | None:
-        """Return the answer to an ask, or None if there is none, or if it is damaged."""
+        """Return the answer to a request; None if there is no answer, or a damaged one."""
         with self._lock:
             self.check_open()
             try:

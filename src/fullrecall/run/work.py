@@ -44,7 +44,7 @@ class Overdue(Exception):  # noqa: N818 - it ends a run that returns its report
 
 @dataclass(slots=True, eq=False, repr=False)
 class Begun:
-    """A flow that waits for answers to its asks, and the index of its result."""
+    """A flow that waits for the answers to its requests, and the index of its result."""
 
     index: int
     scorer: Scorer
@@ -147,13 +147,15 @@ class Run:
         return self.limits.store is None and not flows
 
     def work(self, position: int, sample: Sample) -> Work:
-        """Return the work of a sample, prepared unless a retriever must be asked first."""
+        """Return the work of a sample; it is prepared later if a retriever must be asked first."""
         if self.retriever is not None:
             return Work(position, sample, is_retrieved=False)
         return self.prepared(position, sample)
 
     def prepared(self, position: int, sample: Sample) -> Work:
-        """Return the work of a sample: its flows up to their first requests, and all other scores.
+        """Return the work of a sample, with its flows run up to their first requests.
+
+        All scores that need no model are complete.
 
         A sample after the deadline is unscored, and so is a score that depends on a label that is
         stale in the corpus.

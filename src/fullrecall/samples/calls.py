@@ -155,7 +155,7 @@ def optional_text(value: object, name: str) -> str | None:
 
 
 class KnownContexts:
-    """Contexts that a saved record has once; elsewhere, their positions in it replace them."""
+    """The contexts that a saved record stores once, and elsewhere replaces by their positions."""
 
     def __init__(self, contexts: Sequence[Context]) -> None:
         self._contexts = contexts

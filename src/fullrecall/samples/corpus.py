@@ -1,4 +1,4 @@
-"""A corpus as digests: its fingerprint, and whether labels still name their texts."""
+"""An index of a corpus, with digests of its texts, and the check for stale labels of samples."""
 
 from __future__ import annotations
 
@@ -87,11 +87,12 @@ def origin_of(sample: Sample) -> Mapping[str, Any]:
 
 
 def stale_label(sample: Sample, index: CorpusIndex, fields: Collection[str] = LABELS) -> str | None:
-    """Return why a sample's references are stale (their text changed or is gone), or None.
+    """Return the reason why one of a sample's references is stale, or None.
 
-    A group of alternatives is stale if one of them has other words, or if the corpus has none of
-    them. Other words are detected if the reference has a digest, or offsets in a text. References
-    of grade 0 or less are never stale. `fields` are the fields of references to check, of `LABELS`.
+    A reference is stale if its words changed in the corpus, or if the corpus does not have it. A
+    group of alternatives is stale if the words of one alternative changed, or if the corpus has
+    none of the alternatives. A change is detected only if the reference has a digest, or offsets in
+    a text. References of grade 0 or less are never stale. `fields` names the fields to check.
     """
     by_id = LABELS[0] in fields and _stale_id(sample, index)
     return by_id or (_stale_span(sample, index) if LABELS[1] in fields else None)

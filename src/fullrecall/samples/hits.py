@@ -297,10 +297,10 @@ def _columns(result: Mapping[str, Any]) -> list[object]:
 
 
 def _text(row: object) -> str | None:
-    """Return a row's only text, or None.
+    """Return the text of a row; None if it has no text.
 
-    For an object with a `text`, this is the text. Raises `InputError` for any other row in which
-    two names have different texts.
+    An object's `text` takes precedence over its other fields. Raises `InputError` for any other row
+    in which two fields have different texts.
     """
     texts = [value for name in TEXTS if isinstance(value := field_of(row, name), str)]
     if not texts:

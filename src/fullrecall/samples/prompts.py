@@ -17,10 +17,10 @@ def read_in(contexts: Iterable[Context], prompts: Iterable[str]) -> tuple[Read |
     """Return for each context whether the prompts have its text; None for one without text.
 
     White space is ignored. A prompt may have the text unchanged or escaped, as in JSON, XML or
-    HTML. "yes" means that a prompt has all of it, or that several prompts have it in parts, as a
-    synthesizer sends a text that is too long for one; each part but the last has at least 32
-    characters. "partly" means that a prompt has 32 consecutive characters of it, which begin at a
-    multiple of 16; a shorter text is "yes" or "no".
+    HTML. "yes" means that one prompt has the whole text, or that several prompts have it in parts:
+    a synthesizer splits a text that is too long for one prompt. Each part but the last has at least
+    32 characters. "partly" means that a prompt has 32 consecutive characters of the text, which
+    begin at a multiple of 16. A shorter text is never "partly".
     """
     folded = [FoldedPrompt(prompt) for prompt in prompts]
     return tuple(read_of(context, folded) for context in contexts)
@@ -71,7 +71,7 @@ def _in_part(text: str, prompts: Sequence[Sequence[str]]) -> Read:
 
 
 def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
-    """Return whether prompts have a text in parts, each in another prompt than the last."""
+    """Return whether prompts have a text in parts, and consecutive parts in different prompts."""
     at, last = 0, None
     while at < len(text):
         longest, where = 0, None

@@ -1,8 +1,8 @@
 """The record of a retrieval: the calls for a question, and their contexts.
 
 A `Retrieval` has one or more `Call`s, and their final list. If no step merges the lists of several
-calls, they are merged without inventing an order: a context's rank is that within its own call, and
-does not depend on the order of the calls.
+calls, the final list has the contexts of all calls. The rank of a context is then its rank within
+its own call, so ranks do not depend on the order of the calls.
 """
 
 from __future__ import annotations
@@ -168,10 +168,10 @@ class Retrieval(ValueObject):
         )
 
     def named(self, wanted: Collection[str]) -> Retrieval:
-        """Return the same record, in which contexts have the wanted IDs of their documents.
+        """Return the same record, with each context renamed to the wanted ID of its document.
 
-        References name the wanted IDs. A context whose document has none keeps its own ID. A merged
-        context becomes one context for each wanted ID of its parts.
+        The wanted IDs are those that references name. A context keeps its own ID if its document
+        has no wanted ID. A merged context becomes one context for each wanted ID of its parts.
         """
         names: dict[str | None, tuple[str, ...]] = {}
         for own_id, other_ids in self.other_ids.items():
@@ -309,7 +309,7 @@ class Retrieval(ValueObject):
         return replace(self, **fields)
 
     def collapsed(self) -> Retrieval:
-        """Return the same record, with final contexts of one ID joined at the rank of the first."""
+        """Return the record; final contexts that share an ID are joined at the first one's rank."""
         first: dict[object, int] = {}
         for position, context in enumerate(self.contexts or ()):
             first.setdefault(position if context.id is None else context.id, position)

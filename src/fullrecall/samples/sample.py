@@ -253,7 +253,7 @@ class Sample(ValueObject):
         )
 
     def collapsed(self) -> Sample:
-        """Return this sample, with retrieved contexts of one ID joined at the rank of the first."""
+        """Return this sample; its contexts that share an ID are joined at the first one's rank."""
         if self.retrieval is not None:
             record = self.retrieval.collapsed()
             return self if record is self.retrieval else self.with_retrieval(record)
@@ -266,7 +266,7 @@ class Sample(ValueObject):
         If the sample has a `retrieval`, a context without the field gets no ID. If it has none,
         such a context raises `InputError`, and so does a sample with IDs but without contexts.
         """
-        from fullrecall.samples.id_keys import ids_alone, named_by  # IDs alone need no `id_key`
+        from fullrecall.samples.id_keys import ids_alone, named_by  # most samples need no `id_key`
 
         if self.retrieval is not None:
             record = self.retrieval.changed(lambda context: named_by(id_key, context))

@@ -1,4 +1,4 @@
-"""The scorers that ask a judge: about a reference's claims, sub-questions, or contexts."""
+"""The scorers that ask a judge about claims, sub-questions, or contexts."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class ClaimRecall(JudgedScorer):
     any is judged. The judge must return one verdict for each claim; it is asked again about a claim
     without a verdict, which is unmeasured if it still has none.
 
-    A vital claim has grade 1, an "okay" one (`Claim(text, vital=False)`) 0.5, so that
-    `Recall(min_grade=1)` counts the vital ones only. With `partial_credit` 0.0 or 0.5 this gives
-    the strict and the partial scores, vital and all, of TREC RAG's nuggets (Pradeep et al., "The
-    Great Nugget Recall", SIGIR 2025).
+    A vital claim has grade 1, and an "okay" claim (`Claim(text, vital=False)`) has grade 0.5. So
+    `Recall(min_grade=1)` counts only the vital claims. `Recall` and `Recall(min_grade=1)` give the
+    scores of all and of the vital nuggets of TREC RAG (Pradeep et al., "The Great Nugget Recall",
+    SIGIR 2025): the strict scores with `partial_credit=0.0`, the partial scores with 0.5.
 
-    With nothing retrieved the score is 0.0 and no judge is asked.
+    If no context was retrieved, the score is 0.0 and no judge is asked.
     """
 
     split: Split = "judge"

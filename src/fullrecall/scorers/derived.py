@@ -87,9 +87,9 @@ def changed_parameters(method: Method) -> Mapping[str, Any]:
 
 
 def _may_be_own(method: Method) -> bool:
-    """Return whether the scorer or its similarity may be a user's own, unknown to this package.
+    """Return whether a user may have written the scorer or its similarity function.
 
-    A report saves only their names.
+    This package cannot find such objects, since a report saves only their names.
     """
     similarity = method.parameters.get("similarity")
     is_function = isinstance(similarity, str) and not is_name(similarity)
@@ -238,8 +238,8 @@ class RecordedJudge:
         return votes[0] if parts[0].vote == 0 else median(votes)
 
     def _of_part(self, part: VerdictPart, evidence: Sequence[Evidence]) -> Verdict:
-        """Return one verdict; a citation of a rank without a context cites index -1."""
-        # The scorer then refuses the citation again, as it refuses every unknown index.
+        """Return one verdict; if a cited rank has no context, its citation has index -1."""
+        # The scorer refuses a verdict with index -1, as it refuses every unknown index.
         cited = [evidence[index] for index in part.evidence if index < len(evidence)]
         citations = [
             Citation(self._index_of_rank.get(item.rank, -1), item.quote or "") for item in cited
@@ -250,9 +250,10 @@ class RecordedJudge:
         )
 
     def _verified(self, cited: Sequence[Evidence]) -> bool | None:
-        """Return whether the judge verified the quotes.
+        """Return whether the judge verified the quotes; None if rules must decide.
 
-        None if rules decide that, and if no quote was located or the saved values differ.
+        Rules must decide if the scorer lets rules decide, if no quote was located, or if the quotes
+        have different saved values.
         """
         if self.quotes_by_rules:
             return None

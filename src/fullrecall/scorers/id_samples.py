@@ -132,7 +132,7 @@ class ScoredIds(NamedTuple):
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> ScoredIds:
-        """Score samples as columns, and those that columns cannot represent one by one."""
+        """Score samples as columns, except samples that must be scored one by one."""
         retrieved: list[Any] = [sample.retrieved_context_ids for sample in samples]
         references: list[Any] = [_references(sample) for sample in samples]
         odd = {
@@ -141,7 +141,7 @@ class ScoredIds(NamedTuple):
             if ids is None
             or references[row] is None
             or sample.answerable is False
-            or sample.retrieval is not None  # the call failed, or there are several lists
+            or sample.retrieval is not None  # the record may have an error, or several lists
         }
         for row in odd:
             retrieved[row], references[row] = (), SingleIds(())

@@ -65,7 +65,7 @@ class JudgedScorer(FindingScorer):
             _check_judge(self.judge)
 
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
-        """Return the result for a sample, or for the fields of one given by name.
+        """Return the result for a sample, which may also be given by its fields' names.
 
         Blocks while models answer, even in a running event loop. Raises `InputError` for fields
         that do not make a sample. A sample that cannot be judged is "unscored", with the reason.
@@ -187,7 +187,8 @@ class JudgedScorer(FindingScorer):
                 unmeasured.append((target.label, problem or "the judge gave no verdict"))
                 continue
             finding = self._finding(target, verdict, contexts, aim)
-            # Without proof of the support that the judge found, a miss would be a wrong 0.
+            # The judge found support, but no quote proves it. A miss would claim that there is no
+            # support, so the target is unmeasured.
             if self.require_evidence and self._credit(verdict) and not finding.steps:
                 unmeasured.append((target.label, _UNVERIFIED))
             else:
@@ -217,8 +218,8 @@ class JudgedScorer(FindingScorer):
             for vote in verdict.votes or (verdict,)
         ]
         cited_evidence = [piece for vote in cited for _, pieces in vote for piece in pieces]
-        # A verified quote proves its context for all verdicts: those of other judges of a panel,
-        # and those on other windows (groups of contexts judged in one request).
+        # A quote that is verified in one verdict counts for every verdict that cites the same
+        # context: of another judge of a panel, or on another window (the contexts in one request).
         verified = {piece.rank for piece in cited_evidence if piece.verified}
         votes = [
             [
@@ -297,10 +298,10 @@ class JudgedScorer(FindingScorer):
     ) -> _VerdictCredit:
         """Return the credit of one verdict, and the ranks at which it supports its target.
 
-        `verified` has the ranks of contexts with a verified quote from any judge or window,
-        `enough` those of cited contexts that have as much of the target as all cited ones together.
-        If the verdict does not need its contexts `together`, the first context in both sets gives
-        the credit. In all other cases, the credit is earned at the last cited rank.
+        `verified` has the ranks of contexts with a verified quote from any judge or window.
+        `enough` has the ranks of cited contexts that support the target on their own. If the
+        verdict does not need its contexts `together`, the first context in both sets gives the
+        credit. In all other cases, the credit is earned at the last cited rank.
         """
         credit = self._credit(part)
         if not cited or not credit:
@@ -331,8 +332,9 @@ class _VerdictCredit(NamedTuple):
 def _steps(votes: Sequence[Sequence[_VerdictCredit]], *, strict: bool) -> tuple[CreditStep, ...]:
     """Return the cumulative credit by rank; for a panel, the median of its judges' credits.
 
-    `votes` has the verdicts of each judge. The median is the lower one of an even number, which
-    more than half of the judges reach. With `strict`, only credit for verified quotes counts.
+    `votes` has the verdicts of each judge. For an even number of judges, the median is the lower of
+    the two middle credits, so that more than half of the judges give at least as much. With
+    `strict`, only credit for verified quotes counts.
     """
     earned: list[dict[int, float]] = []
     for vote in votes:
@@ -400,7 +402,7 @@ class Contexts:
         return Quotes(dict(enumerate(self.unique)))
 
     def problem_of(self, verdict: Verdict) -> str:
-        """Return the reason why a verdict is not valid, such as an unknown label; "" if it is."""
+        """Return the reason why a verdict is not valid, such as an unknown label, or ""."""
         for part in (verdict, *verdict.others, *verdict.votes, *verdict.facts):
             # Allow a vote without a label: a panel continues without a judge that failed.
             if part.label is None and part in verdict.votes:

@@ -66,7 +66,10 @@ _NOTHING = Usage()
 
 
 class ResultSource(ABC):
-    """A source of the results of rows; a result that reads from it is a view of its row."""
+    """The results of rows, which are computed when they are read.
+
+    A `Result` that reads its measures from a source is called a view of one row.
+    """
 
     def __init__(self) -> None:
         self.values: dict[Measure, Sequence[float | None]] = {}
@@ -191,7 +194,7 @@ class Result(ValueObject):
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
 
     def paid(self, measure: Measure) -> Findings:
-        """Return the findings within the budget of a measure, without the contexts that exceed it.
+        """Return the findings as if only the contexts within a measure's budget were retrieved.
 
         Returns all findings, by rank, for a measure without a budget, and if costs are unknown.
         """
@@ -247,7 +250,7 @@ class Result(ValueObject):
 
     @property
     def named_score(self) -> str:
-        """The score, or the status without one, with its name: "0.500 id_recall"."""
+        """The score and its name, "0.500 id_recall"; without a score, the status and the name."""
         score = str(self.status) if self.score is None else f"{self.score:.3f}"
         return f"{score} {self.method.name}"
 

@@ -103,7 +103,7 @@ class FindingScorer(ValueObject, ABC):
 
     @abstractmethod
     def score(self, sample: Sample | None = None, /, **sample_fields: Any) -> Result:
-        """Return the result for a sample, or for the fields of one given by name.
+        """Return the result for a sample, which may also be given by its fields' names.
 
         Raises `InputError` for fields that do not make a sample. A sample that cannot be measured
         is not an error: its result has `status="unscored"` and a reason.
@@ -166,7 +166,7 @@ class DeterministicScorer(FindingScorer):
     def score(
         self, sample: Sample | None = None, /, *others: object, **sample_fields: Any
     ) -> Result:
-        """Return the result for a sample, or for the fields of one given by name.
+        """Return the result for a sample, which may also be given by its fields' names.
 
         Raises `InputError` for fields that do not make a sample. A sample that cannot be measured
         is not an error: its result has `status="unscored"` and a reason.
@@ -235,7 +235,10 @@ def require_retrieval(sample: Sample) -> None:
 
 
 def require_answerable(sample: Sample) -> None:
-    """Raise `Unanswerable` for `answerable=False`, or `Unmeasured` if it has no retrieval."""
+    """Raise `Unanswerable` for a sample with `answerable=False` and an observed retrieval.
+
+    Raises `Unmeasured` for a sample with `answerable=False` and without a retrieval.
+    """
     if sample.answerable is False:
         require_retrieval(sample)
         raise Unanswerable("answerable=False: nothing answers the question")
