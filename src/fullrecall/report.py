@@ -270,9 +270,9 @@ def evaluate(
     - `output`: the file to which rows are written while they are scored; the returned report reads
       this file. A killed or stopped run leaves its rows, except for the last 20 seconds; the same
       call continues at the first row that the run left unscored. Unless `replace` is True, a file
-      of another run (other samples, scorers, corpus or view) is refused. A complete file is refused
-      too if there is a `retriever`, which may have changed. A name that ends in ".parquet" becomes
-      a directory of Parquet files, for more samples than memory holds; a name that ends in ".jsonl"
+      of another run (other samples, scorers, corpus or view) is refused, and so is a complete file
+      if there is a `retriever`, which may have changed. A name that ends in ".parquet" becomes a
+      directory of Parquet files, for more samples than memory holds; a name that ends in ".jsonl"
       is one file, which is read into memory at the end.
     - `sink`: called with each newly scored sample's `Row`, in order, as soon as the rows before it
       are scored.

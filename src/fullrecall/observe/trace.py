@@ -175,9 +175,9 @@ class Trace:
                 attempt.parent = step.id
 
     def _take_off_repeats(self) -> None:
-        """Remove data from each span that only repeats the data of its caller.
+        """Remove the data that a span has in common with its caller.
 
-        The repeated data are the graph's task, and the lists of a retriever's inner method.
+        These data are the graph's task, and the lists of a retriever's inner method.
         """
         tasks = {own: span.step.task for own, span in self._spans.items()}
         for span in self._spans.values():

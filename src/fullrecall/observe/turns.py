@@ -12,8 +12,9 @@ def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) 
     """Return the steps without those of the turns before the question.
 
     In a model's prompt, the users' messages before the question belong to earlier turns. A run
-    belongs to an earlier turn if its prompt ends with one of these messages and does not have the
-    question. So does a search for one of these messages, if it has the same caller as such a run.
+    belongs to an earlier turn if its prompt ends with one of these messages and does not contain
+    the question. A search for one of these messages also belongs to an earlier turn if it has the
+    same caller as such a run.
     """
     asked = None if question is None else question.strip()
     earlier: dict[str, None] = {}

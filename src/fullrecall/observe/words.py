@@ -104,8 +104,8 @@ class PassageIndex:
           list.
         - The text has fewer windows, and all of their words belong to passages of the first list.
 
-        If the text has not all windows of a passage, and all words of the windows that it has also
-        belong to passages whose windows are all in the text, the passage is in none of the lists.
+        A passage of the first list is left out if the text does not have all of its windows, and
+        all words of its windows in the text belong to passages whose windows are all in the text.
         """
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}

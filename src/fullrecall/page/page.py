@@ -153,8 +153,9 @@ def diagnosed(
 ) -> Diagnosis:
     """Return the diagnosis of a report, at the k of the measure that its page shows first.
 
-    The page first shows the headline of each score if `measures` is empty or has any score's
-    headline, else the first of `measures`. `corpus` and `retriever` are those of `diagnose`.
+    That measure is the first of `measures`. But if `measures` is empty, or has the headline measure
+    of any score, the page first shows the headline measures. `corpus` and `retriever` are those of
+    `diagnose`.
     """
     whole = not measures or any(method.headline in measures for method in report.methods)
     k = None if whole else measures[0].top

@@ -74,7 +74,7 @@ class Subject:
         """Return the choice (index of the measures) that a page shows first.
 
         It is the first choice that has all `diagnosed` labels, such as `id_recall@5`. If there is
-        none, it is the choice of every score's headline measure, or else 0.
+        none, it is the choice that has the headline measure of every score. The default is 0.
         """
         labels, choices = set(diagnosed), self.choices
         for nth in range(len(choices)):

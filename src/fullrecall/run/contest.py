@@ -157,8 +157,8 @@ def choose(
       of `evaluate`, for each retriever and look. Concurrent calls slow each other down, which
       increases their measured seconds: use `max_concurrency=1` to time them one by one.
 
-    An unscored question cannot decide the choice. In the test whether retriever A is better than
-    B, it has the lowest possible value for A, and the highest possible value for B.
+    An unscored question gives no retriever an advantage. In the test whether retriever A is better
+    than B, it has the lowest possible value for A, and the highest possible value for B.
 
     Raises `ParameterError` for arguments out of range and for a retriever, a scorer, or a measure
     that differs from the file's, and `ReportError` for a file that `choose` did not write. An

@@ -65,10 +65,10 @@ class Ledger(ABC):
         """Return the answer to a request; None if there is no answer, or a damaged one."""
 
     def lease(self, key: str) -> tuple[str, Future[bool]]:
-        """Try to lease a request; return the lease's token, and a future that is True if granted.
+        """Try to lease a request; return the lease's token, and a future.
 
-        A lease ends with `put` or `forget`, or some seconds after this process dies. A lost ledger
-        grants every lease.
+        The result of the future is True if the lease is granted. A lease ends with `put` or
+        `forget`, or some seconds after this process dies. A lost ledger grants every lease.
         """
         token = secrets.token_hex(8)
         # Note the lease before it is granted, so that `close` can end it at any time.

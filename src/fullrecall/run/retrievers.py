@@ -279,8 +279,8 @@ def is_thread_bound(error: str | None) -> bool:
 def checked_thread(retrieval: Retrieval) -> Retrieval:
     """Return the retrieval; if a call failed because of its thread, return only its error.
 
-    In the thread that created its objects, the call would have succeeded, and no fallback retriever
-    would have been asked. So the documents of the fallback are not scored.
+    In the thread that created the retriever's objects, the call would have succeeded, and no
+    fallback would have been asked. So the documents of a fallback are not scored.
     """
     errors = [retrieval.error, *(call.error for root in retrieval.calls for call in root.walk())]
     for error in errors:

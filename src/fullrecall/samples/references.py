@@ -110,7 +110,7 @@ def _reference(item: object) -> Reference:
 def _one_or_many(value: object) -> list[object]:
     """Return references as a list; a single text, number, or UUID becomes a list of one.
 
-    Raises `InputError` for a text that may be several IDs: no retrieved ID would equal all of it.
+    Raises `InputError` for a text that may be several IDs: as one ID, it would equal no other ID.
     """
     if isinstance(value, str) and any(mark in value for mark in ",;|\n"):
         text = shown(value)
