@@ -107,7 +107,7 @@ def denied(case: Case) -> Explained | None:
 def other_id(case: Case) -> Explained | None:
     """Return a cause if the item was retrieved, or is indexed, under another ID.
 
-    This includes its exact text under another ID, or without one.
+    This includes the exact text of the item under another ID, or without an ID.
     """
     wanted, alias, indexed = case.wanted, case.alias, case.corpus.by_id
     if alias is not None and alias.explained is not None:
@@ -200,7 +200,7 @@ def split_across_chunks(case: Case) -> Explained | None:
         detail = f"all of it was retrieved, in parts, at ranks {ranks}"
         return Explained(Cause.SPLIT_ACROSS_CHUNKS, detail, max(parts))
     most = max((wanted.share_of([holder.overlap]) for holder in case.holders), default=0.0)
-    # a few common phrases are not parts of the text
+    # Chunks that share only a few common phrases with the text are not parts of it.
     if case.share_in_corpus < NEAR_DUPLICATE or case.share_in_corpus <= most:
         return None
     chunks = [holder.context for holder in case.holders]
@@ -278,7 +278,7 @@ def texts_changed(case: Case) -> Explained | None:
 
 
 def searched(case: Case) -> Explained | None:
-    """Return a cause if the deeper list has the item, or if the retriever failed."""
+    """Return a cause if a search for `deep_k` contexts found the item, or if this search failed."""
     deeper = case.examined.deeper or ()
     rank = case.wanted.rank_in(deeper)
     if rank is not None:
@@ -313,7 +313,7 @@ _ONLY_THE_JUDGE = (
 
 
 def unknown(case: Case) -> Explained:
-    """Return the unknown cause, with the options that would show it."""
+    """Return the cause `UNKNOWN`, with the options of `diagnose` that could show the true cause."""
     wanting = []
     if case.judged:
         return Explained(Cause.UNKNOWN, _ONLY_THE_JUDGE)

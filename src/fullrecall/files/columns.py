@@ -159,7 +159,7 @@ def has_value(value: Any) -> bool:
 
 
 def given_values(values: Sequence[Any]) -> list[Any]:
-    """Return the values that are neither missing nor empty texts; lists in texts are parsed."""
+    """Return the values that are neither missing nor empty texts; parse lists written as texts."""
     given = (value for value in values if not is_missing(value))
     return [opened(value) for value in given if not isinstance(value, str) or value]
 

@@ -248,7 +248,7 @@ class Partition(NamedTuple):
 def partitions(folder: str, kind: str | None) -> tuple[str, list[Partition]]:
     """Return the kind of the files in a folder, and each file with its columns.
 
-    Files of unknown kinds are ignored; with `kind`, so are all files of other kinds. Raises
+    Files of unknown kinds are ignored; with `kind`, only files of that kind are read. Raises
     `InputError` if no file is left, if the files are of several kinds, or if files other than
     Parquet are outside folders that name columns.
     """

@@ -84,7 +84,7 @@ class JudgmentTable(NamedTuple):
         return all(names <= {self.document} for names in varied)
 
     def given(self, given: Given) -> Given:
-        """Return the user's parts of a plan, with the paths of the documents and of a query ID."""
+        """Return `given` with the paths of the documents and of a query ID, if it lacks them."""
         own = {IDS: quoted(self.document)}
         if snake(self.query) in _QUERIES:
             own["id"] = quoted(self.query)

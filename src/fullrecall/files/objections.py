@@ -92,9 +92,9 @@ class _GuessedFields:
     def chosen(
         self, fields: Sequence[str] = (IDS, TEXTS), *, with_proposals: bool = False
     ) -> Iterator[tuple[str, str, ColumnValues]]:
-        """Yield those of `fields` that were guessed, each with its path and its column.
+        """Yield each of `fields` that was guessed, with its path and its column.
 
-        With `with_proposals`, also yield doubted fields that have only one path.
+        With `with_proposals`, also yield each doubted field that has only one path.
         """
         paths = self.proposed if with_proposals else self.fields
         for field in fields:

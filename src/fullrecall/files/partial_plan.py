@@ -67,7 +67,7 @@ class PartialPlan:
         return numbered and bool(re.fullmatch(r"|Unnamed: 0(\.1)*|__index_level_0__", name))
 
     def at(self, path: str) -> list[list[str]]:
-        """Return a list for each of the first rows: the texts and numbers at a path, as texts."""
+        """Return the texts and numbers at a path, as texts, in one list for each first row."""
         return [[*_texts(_value(path, row))] for row in self.rows[:HEAD]]
 
     def put(self, field: str, path: str) -> None:

@@ -88,12 +88,12 @@ class Each:
 
 @dataclass(frozen=True)
 class ListOf:
-    """`[a, b]`: the values of several columns as one list, joined with the lists among them."""
+    """`[a, b]`: the values of several columns as one list; a list among them adds its items."""
 
     paths: tuple[RowPath, ...]
 
     def value(self, row: object) -> Any:
-        """Return the row's values at the paths, without empty ones, as a list; None without any."""
+        """Return the row's values at the paths, without empty values; None if all are empty."""
         values = [value for path in self.paths for value in _listed(path.value(row))]
         return [value for value in values if not is_missing(value) and value != ""] or None
 

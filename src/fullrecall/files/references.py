@@ -172,9 +172,8 @@ class ReferencesPlan(PartialPlan):
     def _context(self, column: ColumnValues) -> None:
         """Use `context` as a reference or a retrieved context; if it may be either, note a doubt.
 
-        It is a reference in generated test sets, if several questions share it, and if answers are
-        given by their places in it. Beside a generated and an expected answer, it is a retrieved
-        context.
+        It is a reference in generated test sets, if several questions share it, and if answers have
+        offsets in it. Beside a generated and an expected answer, it is a retrieved context.
         """
         has_offsets = any(each.name == "answer_start" for each in self.parts)
         if self.is_test_set() or column.path in self.above or has_offsets:
@@ -286,9 +285,8 @@ class ReferencesPlan(PartialPlan):
     def _may_be_remark(self, column: ColumnValues) -> bool:
         """Return whether a column such as `source` may hold remarks ("manual"), not references.
 
-        File names, URLs and objects are never remarks. Neither are lists, values that look like
-        IDs, and the values of a column whose name has a noun for documents, unless the name also
-        has an unknown word.
+        File names, URLs and objects are never remarks. Lists, values that look like IDs, and values
+        of a column named like documents are remarks only if the name also has an unknown word.
         """
         if self._is_sure(column):
             return False
@@ -334,7 +332,7 @@ class ReferencesPlan(PartialPlan):
     def _classify(
         self, column: ColumnValues, ids: list[str], texts: list[str], unclear: list[str]
     ) -> None:
-        """Add the paths of a column to `ids`, `texts` or `unclear`; use those of claims at once."""
+        """Add the paths of a column to `ids`, `texts` or `unclear`; use paths of claims at once."""
         if column.words & usual.CLAIM_WORDS and column.is_all(str):
             self.put(CLAIMS, column.path)
         elif column.are_grades and column.is_gold:

@@ -149,7 +149,7 @@ class PlannedRows:
     def planned(self, records: NumberedRows) -> tuple[ReadPlan, Sequence[RawRow]]:
         """Return the plan of rows, with its doubts if there are any, and the first rows.
 
-        Raises `InputError` if there are no rows, or if no row has a path of the user.
+        Raises `InputError` if there are no rows, or if a path of the user occurs in no row.
         """
         rows, head, stopped, _ = self._read_head(records)
         if not head:
@@ -273,7 +273,10 @@ def _paths_in(name: str, text: str) -> Sequence[RowPath]:
 
 
 def _reaches(row: RawRow, path: RowPath) -> bool:
-    """Return whether a row has a value at a user's path, or the columns of a path without `[]`."""
+    """Return whether a row has a value at a path of the user.
+
+    For a path with neither `[]` nor a template, it is enough that the row has its columns.
+    """
     is_plain = path.template is None and not any(isinstance(step, Each) for step in path.steps)
     if is_plain and path.columns <= row.keys():
         return True
@@ -320,7 +323,7 @@ def _head(
 
 
 def _size(value: object) -> int:
-    """Return roughly how many characters a row has; of a long list, the first items are counted."""
+    """Return roughly how many characters a row has; estimate a long list from its first items."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):

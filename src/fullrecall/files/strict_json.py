@@ -48,7 +48,7 @@ def array_items(text: str) -> Iterator[object]:
 
 
 def _blank(text: str, position: int) -> int:
-    """Return the first position, from `position` on, of a character that is not blank."""
+    """Return the first position, at or after `position`, that has no white space."""
     match = _BLANK.match(text, position)
     return match.end() if match else position
 

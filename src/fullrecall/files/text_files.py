@@ -127,7 +127,7 @@ def whole_text(path: str) -> str:
 
 
 def first_letter(path: str) -> str:
-    """Return the first character of a file that is not blank; "" if there is none."""
+    """Return the first character in a file that is not white space; "" if there is none."""
     with _opened(path) as file:
         while letters := _read(file.read, _PIECE, 1):
             if not letters.isspace():

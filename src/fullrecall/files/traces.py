@@ -75,7 +75,7 @@ class Joined(list[Sample]):
     """Samples with references.
 
     `left_out` counts the samples that were left out, since they have no references; `unasked`
-    counts those of them that have no question.
+    counts how many of these samples have no question.
     """
 
     left_out = 0
@@ -88,9 +88,9 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
     A sample gets the references with the same ID, else with the same question (ignoring white
     space). Samples with the same references are one group, since they are not independent.
     References that match no sample follow at the end, unscored. Samples without references are left
-    out; the list's `left_out` counts them, and `unasked` counts those of them without a question.
-    Raises `InputError` for two references of one ID, and for a sample without the ID of a reference
-    if several references ask its question.
+    out: the list's `left_out` counts them, and `unasked` counts how many of them have no question.
+    Raises `InputError` for two references of one ID, and for a sample whose question several
+    references have, unless the sample has the ID of one of them.
     """
     joined = Joined()
     listed = list(references)
@@ -148,7 +148,7 @@ def _folded(question: str | None) -> str | None:
 
 
 def samples_of_spans(rows: NumberedRows, reading: TraceReading) -> Iterator[Sample]:
-    """Yield one sample per trace of numbered rows; raise `InputError` for a row without a span."""
+    """Yield one sample per trace in numbered rows; raise `InputError` for a row without a span."""
     traces = _traces(rows)
     # Sort by start time, since Phoenix returns the newest trace first.
     order = sorted(traces, key=lambda name: min(step.start for step in traces[name]))

@@ -136,8 +136,8 @@ def roles_of(name: str) -> frozenset[str]:
 def snake(name: str) -> str:
     """Return a column's name in the style of fields: `expected_output`, `gold_chunk`.
 
-    Of the name of a nested value, such as `inputs.question`, only the last part is returned, unless
-    it is nested in metadata.
+    For a nested value, such as `inputs.question`, only the last part of the name is returned,
+    unless the value is nested in metadata.
     """
     before, _, last = name.rpartition(".")
     if before and last and not before.lower().startswith("meta"):

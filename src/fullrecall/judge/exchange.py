@@ -85,7 +85,7 @@ class Matter:
         return ""
 
     def unproven(self, number: int, verdict: Verdict) -> str:
-        """Return the complaint about a verdict that needs and lacks a verified quote, or ""."""
+        """Return the complaint about a supporting verdict without a verified quote, or ""."""
         if not verdict.helps or self.proves(number, verdict):
             return ""
         objections = [

@@ -220,7 +220,10 @@ def _altered(targets: Sequence[str], all_text: str, chance: random.Random) -> tu
 
 
 class _AlteredClaim(NamedTuple):
-    """A changed claim, "" if none is possible, the names it keeps, and whether a number changed."""
+    """A claim with one change ("" if none is possible), and the names that it keeps.
+
+    `has_number` says that a number was changed, not a name.
+    """
 
     text: str
     names: frozenset[str] = frozenset()

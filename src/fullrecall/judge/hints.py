@@ -1,9 +1,9 @@
 """Hints that a text addresses its judge, which do not prove an attack.
 
-Contexts are data. Quotes that must bear on their claims, and canaries (`guard`), protect against
-attacks. A hint only decides for which contexts canaries are used by default, and which contexts are
-judged alone first if canaries fail. Pages about evaluation give hints too, and most new wordings of
-attacks give none.
+Two measures protect against attacks: quotes must prove their claims, and canaries must keep their
+verdicts (`guard`). A hint only decides for which contexts canaries are used by default, and which
+contexts are judged alone first if canaries fail. Pages about evaluation also have hints, and most
+new wordings of attacks have none.
 """
 
 from __future__ import annotations

@@ -256,7 +256,7 @@ class ArrowRows(Part):
     def _cold(self) -> tuple[pa.Table, frozenset[str]]:
         """Return the columns from which samples and results are created, as a table.
 
-        The second item has the names of its columns in which a text may have an escape.
+        Also return the names of those columns in which a text may have an escape.
         """
         ends = ("_reason", "_details")
         names = [*columns.COLD, *self._own]
@@ -295,7 +295,7 @@ class WaitingRows(ArrowRows):
 
     @cached_property
     def filled(self) -> AbstractSet[str]:
-        """The columns that are not null throughout."""
+        """The columns that have at least one value."""
         return {name for name in self.names if self._table[name].null_count < len(self)}
 
 

@@ -141,8 +141,8 @@ class ParquetWriter(RowWriter):
         numbers = range(self._count, self._count + len(part))
         table, start = columns.arrow_table(part, self.methods, numbers, self.default), 0
         while start < len(part):
-            # Split at full groups, so that files do not depend on the batches in which rows came,
-            # unless the limit of bytes or of time ends a file early.
+            # Split at full groups, so that files do not depend on the batches of rows. Only the
+            # limits of bytes and of time end a file early.
             piece = table.slice(start, GROUP_ROWS - self._rows)
             whole = piece.num_rows == len(part)
             self._wait(piece, part if whole else WaitingRows(piece, self.methods))
@@ -226,8 +226,8 @@ def _writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
         compression="zstd",
         use_dictionary=[f"{field.name}{_leaf(field.type)}" for field in repetitive],  # type: ignore[arg-type] # paths, too
         column_encoding={columns.ROW: "DELTA_BINARY_PACKED"},
-        # The types of Parquet suffice. A file with Arrow's schema was rewritten by another program:
-        # see `Files._statistics`.
+        # Do not store Arrow's schema: it is the sign that another program rewrote the file, see
+        # `Files._statistics`.
         store_schema=False,
     )
 

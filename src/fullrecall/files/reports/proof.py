@@ -29,7 +29,7 @@ from fullrecall.table.part import ColumnResults, MemoryPart, Results
 
 
 class Contradiction(ReportError):  # noqa: N818 - caught, and raised again as a `ReportError`
-    """A row's result does not follow from its sample; `row` is its index among those compared."""
+    """A result does not follow from its sample; `row` is the index among the compared rows."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(problem)
@@ -134,7 +134,7 @@ def difference(saved_value: Any, derived: Any, field: str) -> str | None:
 
 
 def _inside(saved_value: Any, derived: Any, field: str) -> Iterator[tuple[str, Any, Any]]:
-    """Yield each pair of values at one key or index of two mappings or lists, with its name."""
+    """Yield the name of each key or index of two mappings or lists, with the two values there."""
     if isinstance(saved_value, dict) and isinstance(derived, dict):
         for name in dict.fromkeys([*derived, *saved_value]):
             below = f"{field}.{name}" if field else name

@@ -173,7 +173,7 @@ def finished(path: str | Path, methods: Sequence[Method], origin: Origin) -> Eva
 
 
 def _finished_rows(report: Evaluation) -> int:
-    """Return the number of rows before the first that was unscored because the run ended."""
+    """Return the number of rows before the first row that is unscored because the run ended."""
     rows = len(report)
     for score in range(len(report.methods)):
         unscored = np.flatnonzero(report.table.status(score) == UNSCORED).tolist()

@@ -30,8 +30,8 @@ _BEGINNING = f'{{"kind": "{KIND}"'.encode()
 def is_report(path: str | Path, error: type[FullrecallError] = ReportError) -> bool:
     """Return whether a file or a directory has the marks of a saved report.
 
-    They are the beginning of the first line, a column of a Parquet file, or a directory's manifest.
-    Raises `error` if an address cannot be reached.
+    The mark is the beginning of the first line, a column of a Parquet file, or the manifest of a
+    directory. Raises `error` if an address cannot be reached.
     """
     address = address_of(path)
     if address is not None:

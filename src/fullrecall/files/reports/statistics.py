@@ -72,7 +72,7 @@ class Statistics(NamedTuple):
     - `rows`: the number of rows.
     - `first`: the number of the first row, or None if the rows are not numbered consecutively.
     - `ids`: the range of the IDs, or None if any repeats.
-    - `has_ties`: whether any run has equal scores, so that ranks are tied.
+    - `has_ties`: whether any sample has ranks that are tied by equal scores.
     - `notes`: for each score, the notes of unscored rows, with the number of rows that have each.
     - `distinct`: for each score, the rows with distinct findings, or None if there are too many.
     - `sums`: the sums over samples and results.

@@ -88,7 +88,7 @@ _ENDED = frozenset("stop end_turn stop_sequence eos tool_calls tool_use function
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A model's answer, or a `failure` with its `detail` in the words of its source.
+    """A model's answer, or a `failure` and its `detail`, often in the words of the endpoint.
 
     A reply that was cut off may still hold whole verdicts in its `text`. `requests` is the number
     of requests sent for it, including failed requests and retries; fullrecall fills it in. `wait`

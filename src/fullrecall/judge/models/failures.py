@@ -21,7 +21,7 @@ _BY_STATUS = {
     403: Failure.DENIED,
     404: Failure.UNKNOWN,
     408: Failure.TIMEOUT,
-    409: Failure.SERVER,  # clients retry it, as a lock that is not available yet
+    409: Failure.SERVER,  # clients retry 409, since a lock may not be available yet
     425: Failure.RATE_LIMIT,
     429: Failure.RATE_LIMIT,
 }
@@ -160,7 +160,7 @@ def _status(error: BaseException) -> int | None:
 
 
 def _wait(error: BaseException) -> float | None:
-    """Return the seconds that `Retry-After`, a number or a date, asks to wait; else None."""
+    """Return the seconds to wait that `Retry-After` gives, as a number or a date, or None."""
     places = (getattr(error, "response", None), error)
     headers: Any = next(filter(None, (getattr(place, "headers", None) for place in places)), {})
     found = {str(name).lower(): headers[name] for name in headers}

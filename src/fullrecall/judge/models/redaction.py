@@ -72,7 +72,8 @@ def _redact_record(record: logging.LogRecord) -> bool:
         import logging
 
         trace = logging.Formatter().formatException(record.exc_info)
-        # logging prints `exc_text` if it is set; other formatters print `exc_info`, with secrets.
+        # logging prints `exc_text` if it is set. Clear `exc_info`: other formatters would print it,
+        # with the secrets.
         record.exc_text, record.exc_info = redacted(trace), None
     return True
 
@@ -170,7 +171,7 @@ def hide_url(url: str) -> None:
 
 
 def _hide_unless_word(value: str, name: str) -> None:
-    """Hide a value; without a value, hide the name, unless it may be an ordinary word."""
+    """Hide a value; without a value, hide the name if it cannot be an ordinary word."""
     if value or not _WORD.fullmatch(name):
         hide(unquote(value or name), value or name)
 

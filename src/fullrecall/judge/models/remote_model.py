@@ -287,7 +287,7 @@ class RemoteModel(ABC):
         return hash(self.name)
 
     def close(self) -> None:
-        """Close the connections of the sync path; the model can be used again."""
+        """Close the connections that `complete` opened; the model can be used again."""
         self._portal.close()
 
     async def aclose(self) -> None:
