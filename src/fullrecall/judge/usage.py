@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fullrecall._util.counts import counted
 
 MOST = 4
-"""The default of `Retries.most`: how often a request is sent again, at most."""
+"""The default of `Retries.most`, the most times that a request is sent again."""
 
 
 class Usage(NamedTuple):

@@ -23,7 +23,7 @@ from fullrecall.lexical.words.tokens import Word, alike, read_words, stem
 
 _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis")
 _LEAST = 4  # the fewest letters of a word that a prefix negates
-_WITHIN = 3  # of this many words on each side of two opposites, one must be equal
+_WITHIN = 3  # opposites count only if an equal word is within this many words of both
 _MOST = 60  # the most words of a claim that are compared
 _SHORT = 15  # the most words of a claim in which one other word decides
 _EQUAL = 2  # the fewest equal words beside a difference, except at the beginning of both texts
@@ -40,7 +40,10 @@ _AMOUNTS = (("of all", "of some"), ("of many", "of few"), ("of few", "of many"))
 
 @remembered_words(65_536)
 def opposite_keys(written: str) -> frozenset[str]:
-    """Return the keys of a word's opposites: listed ones, and the word with or without a prefix."""
+    """Return the keys of a word's opposites: listed ones, and those made by a negating prefix.
+
+    The prefix is added, or removed if the word has it: "stable" for "unstable".
+    """
     keys = set(opposites().get(stem(written), ()))
     if written in word_set("not negated") or len(written) < _LEAST:
         return frozenset(keys)

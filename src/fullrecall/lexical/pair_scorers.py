@@ -17,7 +17,7 @@ from fullrecall.errors import MissingExtraError, ParameterError
 from fullrecall.judge.models.chat import ChatRequest, Completion
 
 _DIGITS = 4
-"""The decimals of a score: few enough that the other pairs of a batch do not change it."""
+"""The decimals of a score, so few that the score does not depend on other pairs of the batch."""
 _PROBES = (
     "The cat is sleeping on the sofa.",
     "The company opened a new office in Paris.",
@@ -28,9 +28,7 @@ _PROBES = (
 support.
 """
 _CLEAR = 0.1
-"""The output that means support must give a sentence at least this much more support by itself than
-by another sentence.
-"""
+"""How much higher the output that means support must be for equal than for different sentences."""
 _READ = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 """The inputs that a model may have, each with the tokenizer's name for it."""
 

@@ -35,9 +35,9 @@ from fullrecall.lexical.words.tokens import Word, may_hold, read_words
 
 _MOSTLY = 0.75
 _FEWEST = 2  # the fewest content words of a claim that a sentence can state word for word
-_SEVERAL = 3  # the fewest content words of a longer claim
+_SEVERAL = 3  # one shared word is too little for a claim with this many content words
 _BESIDE = 400  # characters that are searched for the end of a sentence
-_EQUAL = 2  # the number of equal words beside two names at which their positions are the same
+_EQUAL = 2  # names are at the same place if this many words beside them are equal
 _DENIED = 5  # the most content words beside a denial that it may deny
 _LONGEST = 4_000  # the most characters of a claim, and of a quote, that are compared
 _MOST_NUMBERS = 60
@@ -119,7 +119,10 @@ class _QuotedClaim:
 
 
 def _lacks_number(pair: _QuotedClaim) -> bool:
-    """Return whether a number of the claim is not in or near the quote, which has another one."""
+    """Return whether the quote has another number in place of a number of the claim.
+
+    The claim's number must be neither in the quote nor near it.
+    """
     return any(
         not may_stand_for(number, pair.said_near)
         and any(excludes(number, other) for other in pair.quoted)

@@ -341,7 +341,10 @@ class FoundColumns:
         return ranks
 
     def placed(self, row: int, findings: Findings) -> list[Finding]:
-        """Return a row's findings with these columns' positions as steps and ranks, no evidence."""
+        """Return a row's findings with the steps and ranks of these columns, as positions.
+
+        The evidence is left out.
+        """
         start = int(self.first.offsets[row])
         return [
             finding._replace(

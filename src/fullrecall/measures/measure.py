@@ -86,7 +86,7 @@ class Measure(ValueObject):
 
     @cached_property
     def _hash(self) -> int:
-        # The hash is computed once, because dicts by measure are read very often.
+        # Compute the hash once, because dicts with measures as keys are read very often.
         return super().__hash__()
 
     def __getstate__(self) -> dict[str, Any]:

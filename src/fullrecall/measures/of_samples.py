@@ -23,7 +23,7 @@ class Forbidden(NamedTuple):
     """The forbidden contexts of some rows.
 
     - `forbids`: whether a row forbids a context; an unanswerable question forbids every context.
-    - `at_stake`: whether, in addition, it is known if a forbidden context was returned.
+    - `at_stake`: whether a row forbids a context, and it is known if one was returned.
     - `unanswerable`: whether no document answers the question; `empty`: whether no context was
       returned.
     - `positions`: the 1-based positions of the forbidden contexts that were returned, ascending;

@@ -102,7 +102,7 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
         check_choice(self.gain, "gain", get_args(Gain))
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the discounted gain over that of the ideal order."""
+        """Return the discounted gain, divided by the gain of the ideal order."""
         # The ideal orders contexts, not targets: two targets of one context share one rank.
         row: Any = outcomes
         if isinstance(row, FoundRow):
@@ -149,7 +149,7 @@ class RBPMeasure(GradedMeasure):
         check_share(self.p, "p", whole=False)
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the expected number of relevant contexts read over that of all contexts read."""
+        """Return the expected number of relevant contexts read, divided by that of all contexts."""
         weights = outcomes.rank_weights(self.top, lambda rank: self.p ** (rank - 1))
         return ((1 - self.p) * weights.sums).clip(max=1.0)
 

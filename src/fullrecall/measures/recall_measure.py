@@ -21,9 +21,9 @@ class RecallMeasure(GradedMeasure):
 
     - `weight`: the weight of a target: "equal" (1 each, the default), its "grade", or its "size",
       the number of characters of a passage.
-    - `denominator`: "targets" divides by all targets; "k" divides by at most k, or at most k times
-      the number of lists if several were merged, so that 1.0 can be reached with more than k
-      targets.
+    - `denominator`: "targets" divides by all targets. "k" divides by the targets that the first k
+      ranks can hold, so that 1.0 can be reached with more than k targets. If several lists were
+      merged, each rank holds one context of each list.
 
     Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval" (2008), eq. 8.2,
     generalized from sets of documents to partial credit and weighted targets.

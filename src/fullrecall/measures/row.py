@@ -22,9 +22,10 @@ class Terms(list[float]):
 
 
 class FoundRow:
-    """The positions of a sample's targets of grade and size 1, each found by at most one context.
+    """The positions of a sample's targets. At most one context finds each target.
 
-    It has the attributes of `FoundColumns` that the formulas of `plain` measures read.
+    All targets have the grade 1 and the size 1. The class has the attributes of `FoundColumns` that
+    the formulas of `plain` measures read.
     """
 
     grade = size = None

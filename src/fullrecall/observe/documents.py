@@ -19,7 +19,7 @@ _NO_CHANCE = 16
 """The fewest characters of a contained text; shorter texts are contained in others by chance."""
 
 _LABEL = 4
-"""The most words in a text, for each quote in it, that belong to no document: a number, a tag."""
+"""Beside its quotes, a text may have this many words per quote, such as a number or a tag."""
 
 
 class TrackedDocument:

@@ -7,7 +7,7 @@ Six rules decide. A list is in use until another list replaces it, or until a st
 3. A list made from a step's input lists, or from lists made inside the step, replaces these lists
    (`given` when the step begins, `handing` when it ends).
 4. A replaced list that is sent to a model is in use again (`prompts`).
-5. Lists of failed steps (`failures`) and of a task's attempt that was started again are unused.
+5. Lists of failed steps (`failures`), and of tasks that started again later, are unused.
 6. The lists in use at the end are the contexts of the call (`record`).
 """
 

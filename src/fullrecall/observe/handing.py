@@ -70,7 +70,7 @@ class ListUpdate:
         self._replace(replaced, handed_lists)
 
     def _new_and_passed_on(self) -> tuple[list[TrackedList], set[Signature]]:
-        """Return the new lists in the output, and the signatures of those from an inner step."""
+        """Return the new lists in the output, and the signatures of lists that inner steps made."""
         given = {group.signature for group in self._given}
         inside = {handed.signature for handed in self._inside}
         fresh: dict[Signature, TrackedList] = {}

@@ -112,9 +112,9 @@ class StepLog:
     ) -> Step | None:
         """Record the end of a step, with the lists and texts of its output, or why it failed.
 
-        `given` is the input of a step that received a stream, which is known only now. Such a step
-        counts as begun when its input was complete: just before the first step that it called, or
-        now if it called none. Returns None if no step with this ID is open.
+        `given` is the input of a step that received its input as a stream, so that it is known only
+        at the end. Such a step counts as begun when its input was complete: just before the first
+        step that it called, or now if it called none. Returns None if no step with this ID is open.
         """
         with self._lock:
             step = self._steps.get(id)

@@ -42,7 +42,7 @@ _DEPTH = 100
 def retrieval_of_one_search(
     steps: Sequence[Step], root: Hashable | None, response: str | None, make: ContextMaker
 ) -> Retrieval | None:
-    """Return the retrieval of a call that is one search and returns its list; None for other calls.
+    """Return the retrieval of a call that only searches once and returns the list, else None.
 
     The result equals that of `Record`, at a tenth of the cost. Most calls are of this kind.
     """

@@ -45,7 +45,7 @@ _COLUMNS = {
     "inputs": "weave.inputs",
     "output": "langfuse.observation.output",
 }
-"""The attribute whose value each of these columns of Phoenix, Langfuse or Weave holds."""
+"""Maps columns of Phoenix, Langfuse and Weave to the attributes whose values they hold."""
 
 _LANGFUSE_TYPES = frozenset(
     "agent chain embedding evaluator event generation guardrail retriever span tool".split()
