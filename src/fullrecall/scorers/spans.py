@@ -350,8 +350,8 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         if second.characters.startswith(first.characters[start:]):
             text = f"{first.text}{_after(second.text or '', shared)}"
             union = replace(first, label=text, text=text)
-            # Set the characters here, so that a text that grows by many passages is not converted
-            # each time.
+            # Set the characters here, so that a text to which many passages are joined is not
+            # converted each time.
             vars(union)["characters"] = first.characters + second.characters[shared:]
             return union
         start = first.characters.find(beginning, start + 1)

@@ -151,7 +151,7 @@ class Grid:
             yield Text.assemble(*line.styled, no_wrap=True, overflow="ignore")
 
     def lines(self, width: int) -> Iterator[TextLine]:
-        """Yield the lines of tables that are at most this wide, or have one column each."""
+        """Yield the lines of the tables; each is at most `width` wide, or has only one column."""
         count = len(self._sheet.heads)
         first = last = 0
         while last < max(1, count):

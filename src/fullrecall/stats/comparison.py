@@ -102,7 +102,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         }
 
     def decide(self, scores: Iterable[ScoreComparison]) -> None:
-        """Set the scores to these, which have adjusted p-values.
+        """Set the scores; their p-values are already adjusted.
 
         Outcomes that follow from the retrieved lists alone replace those of the tests.
         """
@@ -118,7 +118,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
         }
 
     def _fact(self, score: ScoreComparison, change: Difference) -> Direction | None:
-        """Return the outcome that follows from the lists alone; None if none follows."""
+        """Return the outcome that follows from the retrieved lists alone; None if none follows."""
         if score.uncompared or change.losses or not change.samples:
             return None
         if not change.wins and self.lists == "same":
@@ -270,8 +270,8 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     def to_markdown(self, path: str | Path | None = None, *, flips: int = 5) -> str:
         """Return the comparison in GitHub's Markdown, and write it to `path` if given.
 
-        It has a table of all differences, the samples that changed most, `flips` of each score,
-        and the basis of the numbers. Raises `ParameterError` for `flips` below 0.
+        It has a table of all differences, the `flips` samples of each score that changed most, and
+        the basis of the numbers. Raises `ParameterError` for `flips` below 0.
         """
         sheet = comparison_sheet(self)
         heading, *sentences = sheet.lead or ["Context recall, before and after"]
@@ -320,7 +320,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
 
 class Comparisons(NoTruth, Shown, ByName[Comparison]):
-    """The comparison of each other report with the baseline: `comparisons["dense"]`.
+    """Comparisons of all other reports with the baseline, by name: `comparisons["dense"]`.
 
     `reports` are all reports by name, the baseline first. Prints as a table. Raises
     `ParameterError` for fewer than two reports and a baseline that is not one of them, and

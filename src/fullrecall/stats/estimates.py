@@ -151,7 +151,7 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
 
     @property
     def coverage(self) -> float | None:
-        """The share of scored samples among those that should have a score; None without these."""
+        """The share of scored samples among those that should have a score; None if none should."""
         due = self.scored + self.unscored
         return self.scored / due if due else None
 
@@ -225,7 +225,7 @@ def _estimate(running: RunningTotals) -> Estimate:
 
 
 def _rewrite(table: Table, score: int) -> Rewrite | None:
-    """Return advice to make IDs match, from the first samples; None if there is none."""
+    """Return advice on how to make IDs match, from the first samples; None if there is none."""
     scored = np.flatnonzero(table.status(score) == SCORED)[:_ROWS_READ].tolist()
     samples = [table.sample(row) for row in scored]
     references = [

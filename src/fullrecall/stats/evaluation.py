@@ -153,7 +153,7 @@ class Evaluation:
         score: str | None = None,
         confidence: float = CONFIDENCE,
     ) -> Slices:
-        """Return the mean of a measure over each kind of samples, the lowest first.
+        """Return the mean of a measure for each value of a field of the samples, lowest first.
 
         `by` is "group", "source" (the documents of the reference contexts), a key of the metadata
         such as "kind" or "testset.kind", or a function of a row that returns one value or a list.
@@ -304,8 +304,8 @@ class Evaluation:
         `ks` are numbers of contexts, or budgets of one unit: `[calls(n) for n in range(1, 9)]`.
         There is one line per score, or for each of `scores`, on `ax` or on new axes if it is None;
         the plot is not shown or saved. `label` names the report if several are drawn. Raises
-        `ReportError` if none has a mean, `KeyError` for another score, `ParameterError` for budgets
-        of several units, `MissingExtraError` without Matplotlib.
+        `ReportError` if no score has a mean, `KeyError` for a score that the report does not have,
+        `ParameterError` for budgets of several units, `MissingExtraError` without Matplotlib.
         """
         from fullrecall.show.plots import PlotLine, drawn
 

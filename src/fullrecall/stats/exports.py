@@ -19,8 +19,8 @@ _OTHER = re.compile(r"[^\w.\-]+")
 def metrics(summary: Summary) -> dict[str, float]:
     """Return a summary's numbers by name; names have letters, digits, `_`, `-`, `.` and one `/`.
 
-    See `Report.metrics`. Each score's names begin with its own name and `/`: MLflow stores names
-    as file paths, so a metric named like the score itself would be in the way.
+    See `Report.metrics`. Each score's names begin with its own name and `/`. MLflow stores names as
+    file paths, so a metric with the score's own name would take the place of this folder.
     """
     values: dict[str, float] = {"samples": float(summary.samples)}
     for score in summary:

@@ -113,7 +113,7 @@ def _log_lower_tail(weights: Floats, shapes: Floats) -> float:
 def _saddle_point(weights: Floats, shapes: Floats) -> float:
     """Return approximately the θ that minimizes the convex κ(-θ) - ln θ, by Newton's method.
 
-    Every θ in the range gives the same integral, so an approximate θ only costs digits.
+    Every θ in the range gives the same integral, so an approximate θ costs only a few digits.
     """
     low, high = 0.0, -1 / float(weights.min())
     theta = high / 2
@@ -176,8 +176,8 @@ def _along(
         turns = np.diff(phase.ravel(), prepend=turned).reshape(u.shape)
         sizes = abs(values)
         grows = (logarithm > 1) | ((sizes > _UNRESOLVED * start) & (abs(turns) > pi))
-        # No fixed end: if one term outweighs the rest, the integrand falls like 1/y², and an end at
-        # u = 4 had an error of 2e-3.
+        # Do not end at a fixed u. If one term outweighs the rest, the integrand falls like 1/y², so
+        # an end at u = 4 caused an error of 2e-3.
         is_end = sizes[:, -1] < _NEGLIGIBLE * start
         if u[0, 0] == 0:
             values[0, 0] /= 2  # The lower half of the path, its mirror image, shares this point.

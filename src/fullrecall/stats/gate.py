@@ -54,10 +54,11 @@ class Outcome(StrEnum):
 class Check(NoTruth):
     """One rule of a gate and its outcome.
 
-    `value` is the mean, or the mean difference from the baseline; `interval` is two-sided, at the
-    gate's confidence; unlike in a summary or a comparison, unscored samples count as 0 at the lower
-    end and as 1 at the upper. `bound` is the one-sided bound that shows PASS or FAIL, at the same
-    confidence; None for CANNOT TELL, and for a PASS that follows from the retrieved lists alone.
+    `value` is the mean, or the mean difference from the baseline. `interval` is two-sided, at the
+    gate's confidence. In it, unlike in a summary or a comparison, unscored samples count as 0 at
+    the lower end and as 1 at the upper. `bound` is the one-sided bound that shows PASS or FAIL, at
+    the same confidence; None for CANNOT TELL, and for a PASS that follows from the retrieved lists
+    alone.
     `p_pass` is the p-value of "the rule does not hold". `p_fail` is that of "the rule holds",
     adjusted by Holm's method for all rules of the gate. `samples` counts the samples with a value,
     `coverage` is their share of those that should have one. `needed` is the number of samples with

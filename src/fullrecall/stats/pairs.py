@@ -317,8 +317,8 @@ def paired(before: Table, after: Table) -> Pairing:
 
     Samples are paired by ID; without IDs, by question if no table repeats one; else by position.
 
-    Raises `ReportError` if that is ambiguous: an ID twice in one report, IDs on some samples
-    only, or lists of different length without IDs.
+    Raises `ReportError` if that is ambiguous: if an ID occurs twice in one report, if only some
+    samples have IDs, or if there are no IDs and the reports differ in length.
     """
     if before.has_distinct_ids and before.same_cells(after, "id"):
         return _joined("id", range(len(before)), range(len(after)))
@@ -350,7 +350,7 @@ def paired(before: Table, after: Table) -> Pairing:
 
 
 def _joined(by: PairedBy, old: Sequence[object], new: Sequence[object]) -> Pairing:
-    """Pair the rows that have the same ID or question, each unique in its table."""
+    """Pair the rows that have the same ID or question, which is unique in each table."""
     if old == new:  # The common case needs no dictionary of a million IDs.
         rows = np.arange(len(old))
         return Pairing(by, rows, rows, rows[:0], rows[:0])
@@ -397,7 +397,7 @@ def check_questions(before: Table, after: Table, pairing: Pairing) -> None:
 
 
 def _identity(method: Method) -> Mapping[str, Any]:
-    """Return a score's headline and parameters as in a loaded report, with lists for tuples."""
+    """Return a score's headline and parameters as a loaded report has them: tuples are lists."""
     # Pass parameters through JSON, as saving does; otherwise a report in memory would differ from
     # the same report after loading.
     parameters = json.loads(json.dumps(dict(method.parameters), default=repr))

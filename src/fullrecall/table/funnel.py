@@ -40,8 +40,8 @@ class Funnel(NamedTuple):
 def funnel_counts(sample: Sample) -> Counter[Any]:
     """Return a sample's counts for the funnel; empty without references or with only one list.
 
-    A key has the names of the sample's lists, and the counted item: "samples", "references", or
-    the name of one of these lists.
+    A key is a pair: the tuple of the names of the sample's lists, and the counted item, which is
+    "samples", "references", or the name of one of these lists.
     """
     record = sample.retrieval
     if record is None or record.error is not None:

@@ -306,7 +306,7 @@ class MemoryPart(Part):
         """Return a digest of the targets of each row; see `Table.target_digests`."""
         columns, kept = self.columns(score), self.kept[score]
         names = _target_names(self.kept_samples)
-        # Names without a target (references of grade 0, unscored rows) need the slower way.
+        # If some names have no target (references of grade 0, unscored rows), use the slower way.
         is_plain = isinstance(kept, ColumnResults) and not kept.notes and columns.grade is None
         if not is_plain or len(names) != len(columns.first.values):
             return super().target_digests(score)
@@ -335,7 +335,7 @@ class Selection(Part):
     """Rows of several parts, in any order."""
 
     def __init__(self, parts: Sequence[Part], rows: Integers) -> None:
-        """Take rows by number, counted over all `parts`."""
+        """Select rows by their numbers, which count the rows of all `parts`."""
         starts = offsets_of(map(len, parts))
         self._parts = parts
         self._owners = np.searchsorted(starts, rows, side="right") - 1

@@ -29,8 +29,8 @@ LABELED = "labeled"
 class Pair(NamedTuple):
     """A claim with contexts, and whether they support it in full.
 
-    `kind` is "labeled", or the detail of a true claim that was made false, such as "number" or
-    "only" (`fullrecall.lexical.falsified`).
+    `kind` is "labeled" or, for a true claim that was made false, the kind of the changed detail,
+    such as "number" or "only" (`fullrecall.lexical.falsified`).
     """
 
     claim: str

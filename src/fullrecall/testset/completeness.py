@@ -106,7 +106,7 @@ _SPREAD = tuple(sqrt(share * (1 - share)) for share in _PLANNED)
 
 
 def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
-    """Return the indices of `n` random pairs; more if ten from each stratum are more than `n`.
+    """Return the indices of `n` random pairs, or of more to have at least ten from each stratum.
 
     `n` is divided among the strata by Neyman's allocation, with the shares of relevant pairs that
     `_PLAN` assumes. A larger draw with the same seed contains the smaller one.
@@ -142,8 +142,8 @@ def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
 
     Each stratum that is not empty needs at least one labeled pair. `error` is the largest share of
     a person's labels that may be wrong; the interval is the union of the intervals for 0 and for
-    `error`. Outside the strata of kind "yes", a "relevant" label counts as confirmed by two people
-    if its stratum is labeled `twice`.
+    `error`. In strata of another kind than "yes", a "relevant" label counts as confirmed by two
+    people if the stratum is labeled `twice`.
     """
     # The user states the error. An estimate from pairs with two labels, of which there are about
     # 22, would be so uncertain that the interval would be wider than this union.
@@ -245,7 +245,8 @@ def _rare(strata: Sequence[Stratum]) -> Figure:
     weights = [s.size / s.labeled - 0.5 for s in strata]
     mean = sum(w * s.relevant for w, s in zip(weights, strata, strict=True))
     variance = sum(w * w * s.relevant for w, s in zip(weights, strata, strict=True))
-    # Fay and Feuer: one more hit of the largest weight gives the upper bound, even with no hit.
+    # The upper bound assumes one more hit, of the largest weight (Fay and Feuer), so it is above 0
+    # even without a hit.
     widest = max(weights)
     fewer, more = _Gamma.of(mean, variance), _Gamma.of(mean + widest, variance + widest**2)
     low, high = (_mid_p_quantile(fewer, more, chance) for chance in (_TAIL, 1 - _TAIL))

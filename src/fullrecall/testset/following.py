@@ -102,7 +102,7 @@ class Followed:
 class _Anchor(NamedTuple):
     """A reference as it was labeled: its ID or document, and its words.
 
-    `name` is the ID or the document, `quote` the words, and `digest` that of the labeled text.
+    `name` is the ID or the document, `quote` the words, `digest` the digest of the labeled text.
     `span` is the reference context; None for a reference by ID.
     """
 
@@ -468,7 +468,7 @@ def _of_source(documents: Sequence[Document], label_anchor: _Anchor) -> list[Doc
 def _by_source(near: Sequence[Document], label_anchor: _Anchor) -> list[list[Document]]:
     """Return the texts grouped by document, the group of the reference's own document first.
 
-    If there are several groups, a last one has all texts.
+    If there are several groups, a further group at the end has all texts.
     """
     groups: defaultdict[str, list[Document]] = defaultdict(list)
     for document in near:

@@ -290,7 +290,7 @@ class _Generation:
         passages = seeds.questioned(self._passages, self.queries, drawn)
         singles = (Seed((passage,)) for passage in passages)
         shares, counts = {**self.shares}, Counter[QuestionKind]()
-        while shares:  # next, the kind that was asked for least, in proportion to its share
+        while shares:  # ask next for the kind that is furthest below its share
             kind = min(shares, key=lambda kind: (counts[kind] + 1) / shares[kind])
             seed = next(pairs if kind == "across_documents" else singles, None)
             if seed is not None:

@@ -66,7 +66,11 @@ class Targets:
 
 
 def _holds(context: Context, folded: Folded | None, reference: Context) -> bool:
-    """Return whether a context has 90 % of a reference's range, or else its words, or its ID."""
+    """Return whether a context contains a reference.
+
+    If both have offsets, the context must cover 90 % of the reference's range. Otherwise it must
+    have the reference's words or, if one of the two has no text, its ID.
+    """
     if reference.source is not None and reference.start is not None and context.start is not None:
         if context.source != reference.source:
             return False
@@ -132,7 +136,7 @@ class Pool:
     ) -> Pool:
         """Return the union of the retrievers' contexts within `depth` ranks.
 
-        Equal texts are one pair.
+        Contexts of one question with equal texts are one pair.
         """
         problems = {
             number: problem
@@ -165,7 +169,7 @@ def _ranked(sample: Sample, depth: int) -> list[tuple[int, Context]]:
     """Return a retriever's contexts within `depth` ranks, with their ranks.
 
     Returns [] if the retrieval failed or was not observed. If the contexts of several calls were
-    merged, two may have the same rank.
+    merged, two contexts may have the same rank.
     """
     contexts = () if _problem(sample) else sample.retrieved_contexts or ()
     ranked_contexts = zip(sample.ranks or count(1), contexts, strict=False)

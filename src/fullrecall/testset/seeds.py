@@ -116,7 +116,7 @@ def _pieces(
 
 
 def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[SeedPassage]:
-    """Read all documents and return a sample of passages: 20 for each of `n`, at least 5,000.
+    """Read all documents, and return a random sample of max(5,000, 20 · `n`) passages.
 
     Every passage has the same chance, and only the sample is kept in memory. Of nearly equal
     passages, the sample has one.
