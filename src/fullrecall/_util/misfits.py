@@ -1,4 +1,4 @@
-"""Find the argument that a failed public call cannot work with, by the types of its signature."""
+"""Find the argument of a failed public call that does not fit the types in its signature."""
 
 from __future__ import annotations
 

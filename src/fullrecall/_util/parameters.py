@@ -167,8 +167,8 @@ def _explain(
 ) -> None:
     """Raise an error that names the wrong argument of a failed call, if there is one.
 
-    Errors of this package and of pydantic name the argument themselves, and those of the system,
-    such as a full disk, are no fault of the arguments.
+    Errors of this package and of pydantic name the argument already. Errors of the system, such as
+    a full disk, are not caused by an argument.
     """
     module = type(error).__module__
     if not (module.startswith(("fullrecall", "pydantic")) or isinstance(error, OSError)):
@@ -202,7 +202,7 @@ def _check_fit(
 
 
 def _name(function: Callable[..., Any], owner: object) -> str:
-    """Return the name by which users call a function: methods by the class of their object."""
+    """Return the name by which users call a function; a method's name includes its class."""
     if owner is None:
         return function.__name__
     kind = owner if isinstance(owner, type) else type(owner)

@@ -16,7 +16,7 @@ def rebuilt(
     has_parts: Callable[[Any], bool],
     around: frozenset[int] = frozenset(),
 ) -> T:
-    """Return `value` with each part replaced for which `exchange` returns another value.
+    """Return `value` with each part replaced by the value that `exchange` returns for it.
 
     Parts are the fields of objects for which `has_parts` is true, and the items of lists, tuples
     and mappings, at any depth. Only objects with changes are copied; without any change, `value`

@@ -38,8 +38,8 @@ def shown_path(path: object) -> str:
     """Return a path as messages show it: an address without its user, password and query."""
     address = address_of(path)
     if address is None:
-        # A URL with a mistake before its scheme may have a password too, so leave out all up to the
-        # "@".
+        # A URL with a mistake before its scheme may have a password too, so leave out everything up
+        # to the "@".
         scheme, slash, rest = os.fsdecode(path).partition(":/")  # type: ignore[arg-type] # a path
         is_url = bool(slash) and len(scheme) > 1
         return scheme + slash + (rest.rpartition("@")[2] if is_url else rest)

@@ -202,7 +202,7 @@ class BatchScorer:
         return plan
 
     def _positions(self, frame: nw.DataFrame[Any]) -> list[int | None]:
-        """Return the number of each row in `position`; None for a row without a number."""
+        """Return each row's number in the column `position`; None for a row without a number."""
         if self.position is None:
             return [None] * len(frame)
         if self.position not in frame.columns:

@@ -22,7 +22,7 @@ _TARGETS_SHOWN = 10
 
 
 def slices_of(report: Report, by: str | None, measures: Sequence[Measure]) -> list[Slices]:
-    """Return each score's slices by the field `by`, for each measure or else its main measure.
+    """Return the slices of each score by the field `by`, for `measures` or its main measure.
 
     The list is empty if `by` is None.
     """

@@ -338,9 +338,9 @@ def check_output(
 ) -> None:
     """Raise `typer.BadParameter` if `path` cannot, or must not, be written.
 
-    It must not be one of the `inputs`; its name must have one of the `endings`, if any are given;
-    its directory must exist; an existing file must be empty or written by fullrecall, and `replace`
-    must be True. Of an address (s3://…), only the ending is checked here.
+    It must not be one of the `inputs`. Its name must have one of the `endings`, if any are given.
+    Its directory must exist. An existing file may be written only if `replace` is True, and if the
+    file is empty or was written by fullrecall. Of an address (s3://…), only the ending is checked.
     """
     is_here = address_of(path) is None
     read_from = [file for file in inputs if file is not None and file.exists()]

@@ -1,4 +1,4 @@
-"""The commands by name, and the help that lists them, which needs no other module."""
+"""The commands by name, and the help that lists them; printing it imports no other module."""
 
 from __future__ import annotations
 

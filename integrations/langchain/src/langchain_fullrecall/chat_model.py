@@ -88,7 +88,7 @@ def _completion(reply: BaseMessage) -> Completion:
     cached = usage.get("total_cost") == 0  # LangChain's cache sets a cost of 0.
     spent = {} if cached else usage
     return Completion.of(
-        text_of(reply.content),  # The text is without thinking and tool calls.
+        text_of(reply.content),  # This leaves out thinking and tool calls.
         tokens=(spent.get("input_tokens", 0), spent.get("output_tokens", 0)),
         stop=about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason"),
         refusal=reply.additional_kwargs.get("refusal"),

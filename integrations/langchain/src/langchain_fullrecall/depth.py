@@ -43,7 +43,7 @@ def deeper(runnable: T, k: int) -> T:
 
 
 def is_runnable(value: object) -> bool:
-    """Return whether a value is a runnable whose fields may hold further runnables."""
+    """Return whether a value is a runnable with fields, which may contain other runnables."""
     return isinstance(value, Runnable) and isinstance(value, BaseModel)
 
 

@@ -367,7 +367,7 @@ class RecallStringEvaluator(RunEvaluator):
         }
 
     def _case_of(self, run: Run, example: Example | None) -> ObservedSample:
-        """Return a run as a sample, with the retrieval in its recorded steps, else in its trace."""
+        """Return a run as a sample; the retrieval is read from its recorded steps or its trace."""
         outputs = (example.outputs if example is not None else None) or {}
         inputs = (example.inputs if example is not None else None) or run.inputs
         fields = example_fields(outputs, self._reference_key, self.scorer, self._reading)

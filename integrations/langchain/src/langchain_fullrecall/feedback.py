@@ -62,9 +62,9 @@ def measured_in(info: object) -> Measured | None:
 
 
 def comment(measured: Measured, measure: Measure) -> str:
-    """Return a text: the score's reason and the missed targets, or why there is no score.
+    """Return the score's reason and the missed targets, or the reason why there is no score.
 
-    The retrieved IDs follow if none was a target, and a hint about IDs if there is one.
+    If no target was found by its ID, the retrieved IDs follow. A hint about IDs comes last.
     """
     result = measured.result
     if result.status is not Status.SCORED:

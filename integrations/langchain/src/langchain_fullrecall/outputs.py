@@ -114,7 +114,7 @@ def checked_key(output: object, documents_key: str | None) -> None:
 def tool_query(arguments: Any) -> str | None:
     """Return a tool's query: the text named query, question or input, else its only text.
 
-    Without either, it is all arguments as text; None without arguments.
+    If there is no such text, all arguments are returned as one text; None without arguments.
     """
     if isinstance(arguments, str):
         try:

@@ -120,7 +120,7 @@ def reason(error: Exception) -> str:
 
 
 def _selected(level: Level, names: Sequence[str], steps: Sequence[Step]) -> list[Step]:
-    """Return the selected calls of retrievers and tools, as steps without a caller or an input.
+    """Return the selected calls of retrievers and tools, as steps without `parent` and `given`.
 
     Failed calls are included, unless a retry or a fallback succeeded. `level` chooses among nested
     calls. `names` are the names of the calls that count; if there are none, all calls count.

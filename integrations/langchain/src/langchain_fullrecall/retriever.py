@@ -214,7 +214,7 @@ def _has_thread(config: RunnableConfig, graph: Any) -> bool:
 
 
 def _is_search(runnable: Runnable[Any, Any]) -> bool:
-    """Return whether a runnable is a retriever whose standard `invoke` reports itself as a step."""
+    """Return whether a runnable is a retriever with the standard `invoke`, which reports a step."""
     own = type(runnable)
     return isinstance(runnable, BaseRetriever) and (
         own.invoke is BaseRetriever.invoke and own.ainvoke is BaseRetriever.ainvoke

@@ -52,7 +52,7 @@ class IdEvidence(NamedTuple):
 
 
 def _alias(origin: IdMatch | str | None, other_id: str | None, rank: int | None = None) -> Alias:
-    """Return the alias of an expected ID that `other_id` is, with the cause that it explains.
+    """Return `other_id` as the alias of an expected ID, with the cause that it explains.
 
     `origin` is that of `Alias`. `rank` is the rank of the context with `other_id` in the retrieved
     list, None for a context of the corpus.

@@ -174,7 +174,7 @@ class Template(NamedTuple):
 
     @classmethod
     def of(cls, ours: Iterable[str], theirs: Iterable[str]) -> Template:
-        """Return the words that all of `ours` have in one place, and at most a tenth of `theirs`.
+        """Return the words in the same place of all of `ours`, and in at most a tenth of `theirs`.
 
         Numbers have a rule of their own. The template is empty if either side has fewer than three
         IDs.

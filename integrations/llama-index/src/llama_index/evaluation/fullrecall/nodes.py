@@ -42,7 +42,7 @@ def contexts(
     - `id_key`: the ID of a context: "node_id"; "ref_doc_id", the ID of the document that the
       node was cut from; "hash", of its text and metadata; any other str, a key of its metadata
       or a dotted path there; several of these, joined by ":"; or a function of the node. A node
-      without it has no ID, and scorers count such nodes.
+      without it becomes a context without an ID; scorers count these.
     - `metadata_mode`: the metadata that the text includes. The default leaves all metadata out, as
       `node.get_content()` does; `MetadataMode.LLM` gives the text that the LLM reads.
     - `expand`: a docstore, such as `storage_context.docstore`. It replaces a node by the smallest

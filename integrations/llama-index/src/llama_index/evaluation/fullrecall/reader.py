@@ -240,7 +240,7 @@ def is_composed(text: str) -> bool:
 
 
 def replaces_documents(item: NodeWithScore) -> bool:
-    """Return whether a recursive retriever made a node that replaces documents."""
+    """Return whether a node was made by a recursive retriever in place of documents."""
     return is_composed(content_of(item.node)) and content_of(item.node).startswith("Query: ")
 
 

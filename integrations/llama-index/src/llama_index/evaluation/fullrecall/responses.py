@@ -46,8 +46,8 @@ _RETRIEVER = "retriever"
 def says_that_nothing_was_retrieved(response: AnyResponse) -> bool:
     """Return whether an empty list of source nodes means an empty retrieval.
 
-    That is so if the answer is LlamaIndex's default answer without nodes, or if a chat engine names
-    its retriever as a source. Any other engine may have an empty list after any retrieval.
+    It does if the answer is the default that LlamaIndex gives without nodes, or if a chat engine
+    names its retriever as a source. Otherwise, the list may be empty after any retrieval.
     """
     if isinstance(response, (AgentChatResponse, StreamingAgentChatResponse)):
         answers = [
