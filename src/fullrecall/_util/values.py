@@ -23,7 +23,7 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def changed_by_json(line: str) -> str | None:
-    """Return the problem of a line of JSON that is read as another text than was written, or None.
+    """Return a problem if JSON would read a line as another text than was written; else None.
 
     A text may have the two halves of a character as two surrogates: JSON reads them as one
     character. A lone surrogate is read unchanged.

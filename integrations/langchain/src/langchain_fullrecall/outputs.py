@@ -86,7 +86,7 @@ def _named(output: Mapping[str, Any]) -> list[Any] | None:
 def separate_lists(output: object, log: StepLog) -> None:
     """Record each list of an output as the result of a separate step.
 
-    Does nothing if the output has a usual name of documents or IDs: the list under it counts alone.
+    Does nothing if the output has a usual name of documents or IDs: only the list under it counts.
     """
     if not isinstance(output, Mapping) or not output.keys().isdisjoint((*DOCUMENT_KEYS, *_ID_KEYS)):
         return

@@ -20,7 +20,7 @@ from langchain_fullrecall.documents import Original, is_document, parts_of
 
 
 class LangChainReader(ValueReader):
-    """Copies documents, with `Document.id` as their ID; the record later applies `id_key`."""
+    """Copies documents with `Document.id` as their ID; `id_key` is applied to the copies later."""
 
     def document(self, value: Any) -> DocumentCopy | None:
         """Return a copy of a `Document`, or of one that was dumped to a mapping; otherwise None."""

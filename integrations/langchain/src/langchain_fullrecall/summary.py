@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class RecallSummary:
     """The mean of an evaluator's scores over an experiment, with the counts of its runs.
 
-    An evaluator's `summary` returns it; pass it to `evaluate(…, summary_evaluators=[…])`.
+    It is the `summary` of an evaluator. Pass it to `evaluate(…, summary_evaluators=[…])`.
     LangSmith passes a summary evaluator the runs without their scores. So this one remembers its
     evaluator's result for each run, and no run is judged twice. It measures the runs that its
     evaluator has not measured.

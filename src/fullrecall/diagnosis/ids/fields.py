@@ -61,7 +61,7 @@ def id_hint(
 
 
 def id_fields(context: Context) -> Iterator[tuple[str, str]]:
-    """Yield the other IDs in a context as (place, ID); `id_key` can name each place.
+    """Yield the other IDs in a context, each as (place, ID); a place is a value of `id_key`.
 
     The places are the context's source and the keys of its metadata; a nested key has a dotted
     path.

@@ -174,10 +174,10 @@ class Template(NamedTuple):
 
     @classmethod
     def of(cls, ours: Iterable[str], theirs: Iterable[str]) -> Template:
-        """Return the words in the same place of all of `ours`, and in at most a tenth of `theirs`.
+        """Return the words that all of `ours` have in the same place, and few of `theirs` have.
 
-        Numbers have a rule of their own. The template is empty if either side has fewer than three
-        IDs.
+        "Few" means at most a tenth; numbers have a rule of their own. The template is empty if
+        either side has fewer than three IDs.
         """
         own = [words_of(own_id).keys for own_id in ours]
         other = [words_of(own_id).keys for own_id in theirs]

@@ -47,7 +47,7 @@ class LlamaIndexChatModel:
         return self._name or _described(self._llm)
 
     def complete(self, request: ChatRequest) -> Completion:
-        """Return the LLM's answer; captures do not record the request as the application's."""
+        """Return the LLM's answer; a capture of the application does not record this request."""
         llm = self._llm
         messages = [ChatMessage(role=role, content=content) for role, content in request.messages]
         with unrecorded():
