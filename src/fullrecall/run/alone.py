@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -10,7 +11,7 @@ from fullrecall._util.parameters import check_choice
 from fullrecall.errors import ParameterError
 from fullrecall.measures.measure import Measure
 from fullrecall.run.evaluate import CorpusLike, check_scorers, corpus_index
-from fullrecall.run.work import ascore_alone, score_alone
+from fullrecall.run.work import raised, score_one, stale_result
 from fullrecall.samples.corpus import CorpusIndex
 from fullrecall.samples.retrieval import View
 from fullrecall.samples.sample import Sample
@@ -55,8 +56,19 @@ class SingleScoring:
 
     def score(self, sample: Sample) -> Result:
         """Return the result of a sample; an exception of the scorer gives an unscored result."""
-        return score_alone(self.scorer, sample, self.corpus)
+        stale = stale_result(self.scorer, sample, self.corpus)
+        return stale or score_one(self.scorer, sample)
 
     async def ascore(self, sample: Sample) -> Result:
         """Return the result of the scorer's `ascore`, or else of its `score` in a thread."""
-        return await ascore_alone(self.scorer, sample, self.corpus)
+        stale = stale_result(self.scorer, sample, self.corpus)
+        if stale is not None:
+            return stale
+        ascore = getattr(self.scorer, "ascore", None)
+        try:
+            # A user's own scorer may have only `score`, which may wait for a model.
+            scoring = ascore(sample) if ascore else asyncio.to_thread(self.scorer.score, sample)
+            result: Result = await scoring
+        except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
+            return raised(self.scorer, error)
+        return result

@@ -179,7 +179,7 @@ class Run:
         work = Work(position, sample, [None] * len(self.scorers))
         for index, scorer in enumerate(self.scorers):
             make = getattr(scorer, "flow", None)
-            stale = _stale(scorer, sample, self.corpus)
+            stale = stale_result(scorer, sample, self.corpus)
             if stale is not None or make is None:
                 work.results[index] = stale or score_one(scorer, sample)
             else:
@@ -187,32 +187,7 @@ class Run:
         return work
 
 
-def score_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
-    """Return the result of a sample outside a run; an exception gives an unscored result."""
-    return _stale(scorer, sample, corpus) or score_one(scorer, sample)
-
-
-async def ascore_alone(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None = None) -> Result:
-    """Return the result of the scorer's `ascore`, else of its `score` in a thread.
-
-    An exception gives an unscored result.
-    """
-    import asyncio
-
-    stale = _stale(scorer, sample, corpus)
-    if stale is not None:
-        return stale
-    ascore = getattr(scorer, "ascore", None)
-    try:
-        # A user's own scorer may have only `score`, which may wait for a model.
-        scoring = ascore(sample) if ascore else asyncio.to_thread(scorer.score, sample)
-        result: Result = await scoring
-    except Exception as error:  # noqa: BLE001 - whatever a user's judge or scorer raises
-        return raised(scorer, error)
-    return result
-
-
-def _stale(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result | None:
+def stale_result(scorer: Scorer, sample: Sample, corpus: CorpusIndex | None) -> Result | None:
     """Return an unscored result if the score depends on a stale label; otherwise None."""
     if corpus is None:
         return None

@@ -176,7 +176,9 @@ class LangChainRecorder(BaseCallbackHandler):
             if text is not None:
                 self.answered[run_id.int] = text
         if _retrieving.get() == run_id.int:
-            _retrieving.set(None if step is None else _open_retriever(self.log, step))
+            above = filter(None, map(self.log.step, self._callers(step)))
+            retrieving = (s.id for s in above if s.kind == "retriever" and s.ended is None)
+            _retrieving.set(next(retrieving, None))
         if self._outer is not None:
             self._outer.ended(run_id, output, error, given)
 
@@ -194,19 +196,15 @@ class LangChainRecorder(BaseCallbackHandler):
             if candidate is None or candidate == caller:
                 continue
             step = self.log.step(candidate)
-            if step is not None and step.ended is None and self._stands_below(step, caller):
+            if step is not None and step.ended is None and caller in self._callers(step):
                 caller = candidate
         return caller
 
-    def _stands_below(self, step: Step, other: Hashable | None) -> bool:
-        while step.parent is not None and step.id != other:
-            if step.parent == other:
-                return True
-            over = self.log.step(step.parent)
-            if over is None:
-                return False
-            step = over
-        return other is None
+    def _callers(self, step: Step | None) -> Iterator[Hashable | None]:
+        """Yield the IDs of a step's caller, of its caller, and so on; None after the outermost."""
+        while step is not None:
+            yield step.parent
+            step = self.log.step(step.parent)
 
 
 def conversation(messages: Sequence[AgentMessage], log: StepLog) -> None:
@@ -220,15 +218,6 @@ def conversation(messages: Sequence[AgentMessage], log: StepLog) -> None:
         log.begin(("message", number), ROOT, "tool", name, query=query, callee=name)
         output = {"content": message.text, "artifact": message.artifact}
         log.end(("message", number), output, error=message.failure)
-
-
-def _open_retriever(log: StepLog, step: Step | None) -> Hashable | None:
-    """Return the nearest retriever above a step, if it is still open."""
-    while step is not None:
-        step = log.step(step.parent)
-        if step is not None and step.kind == "retriever" and step.ended is None:
-            return step.id
-    return None
 
 
 def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:

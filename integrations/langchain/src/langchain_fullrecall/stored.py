@@ -52,12 +52,12 @@ class StoredRun:
         inputs, outputs = run.inputs or {}, run.outputs or {}
         metadata = dict((run.extra or {}).get("metadata") or {})
         tags = tuple(run.tags or ())
-        contents_in = self._reader.read(unwrapped(inputs, "input"))
+        given = unwrapped(inputs, "input")
+        contents_in = self._reader.read(given)
         name = run.name or kind
         group, branch = branch_of(tags, metadata, self._at.get(parent))
-        mapped = unwrapped(inputs, "input")
-        if name.startswith(_MAP) and isinstance(mapped, list):
-            self._inputs[run.id] = len(mapped)
+        if name.startswith(_MAP) and isinstance(given, list):
+            self._inputs[run.id] = len(given)
         step = Step(
             run.id,
             parent,
@@ -122,16 +122,14 @@ class StoredRun:
             if step.parent != caller.parent:
                 continue  # Another caller has adopted the step.
             tags, _ = step.labels
-            if caller.tries and own and set(own) <= set(tags):
+            searches = caller.kind == step.kind == "retriever" and _share(caller, step)
+            if own and set(own) <= set(tags) and (caller.tries or searches):
                 step.parent = caller.id
-            elif caller.kind == step.kind == "retriever" and _share(caller, step):
-                if own and set(own) <= set(tags):
-                    step.parent = caller.id
-                elif not own and not tags:
-                    self.partial = (
-                        f"the trace does not tell whether {caller.name!r} called {step.name!r} "
-                        "or ran beside it: evaluate in the process that runs the application"
-                    )
+            elif searches and not own and not tags:
+                self.partial = (
+                    f"the trace does not tell whether {caller.name!r} called {step.name!r} "
+                    "or ran beside it: evaluate in the process that runs the application"
+                )
 
 
 def unseen_in(run: Run) -> str:
