@@ -91,7 +91,7 @@ class JudgmentTable(NamedTuple):
         return given._replace(fields={**own, **given.fields})
 
     def doubt(self, rows: str | None) -> tuple[str, Doubt]:
-        """Return the path of the rows with one label, and the doubt that this label means relevant.
+        """Return the path of the rows with one label, and a doubt whether it means relevant.
 
         The label is the first one that usually means relevant, or else the first one.
         """

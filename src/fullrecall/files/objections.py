@@ -175,7 +175,7 @@ class _GuessedFields:
                     break
 
     def unread(self) -> Iterator[Doubt]:
-        """Doubt references if an unused column is named like references, but theirs is not."""
+        """Doubt references if an unused column is named like references, and their own not."""
         gold = [
             each.path
             for each in self.leaves
@@ -285,7 +285,7 @@ class _GuessedFields:
                 yield Doubt(field, why, (path, *rivals))
 
     def short_texts(self) -> Iterator[Doubt]:
-        """Doubt reference texts if an unused column is named like documents, but theirs is not."""
+        """Doubt reference texts if an unused column is named like documents, and their own not."""
         named = usual.DOCUMENTS | usual.TEXT_WORDS
         passages = [
             each.path

@@ -171,8 +171,8 @@ class LLMJudge(Exchange, FactByFact):
         )
         verdicts = {n: merged([each[n] for each in by_window]) for n in matter.targets}
         heeded = {n: text for n, text in matter.window.items() if n not in guard.left_out}
-        # A review looks for a context that made the judge deny the claim of another context. A
-        # single context needs no review.
+        # A review finds claims that one context states, but that another context made the judge
+        # deny. A single context needs no review.
         if relation == "claim" and len(contexts) > 1:
             heeding = replace(matter, window=heeded)
             verdicts |= yield from rejudged(verdicts, heeding, self)

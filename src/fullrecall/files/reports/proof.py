@@ -52,9 +52,9 @@ class Proof:
     ) -> MemoryPart:
         """Return the samples with the results that are derived from them.
 
-        `statuses` are the saved statuses, and each function in `saved` reads one saved result. To
-        derive a judge's result, or the result of an unscored sample, the saved result is needed,
-        too. Raises `Contradiction` for the first wrong result.
+        `statuses` are the saved statuses, and each function in `saved` reads one saved result. The
+        saved result is also needed to derive the result of a judge, or of an unscored sample.
+        Raises `Contradiction` for the first wrong result.
         """
         if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(statuses):
             scored = ScoredIds.of(samples)

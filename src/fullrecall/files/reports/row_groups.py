@@ -162,7 +162,7 @@ class RowGroup(ArrowRows):
     def read(self, names: Sequence[str]) -> pa.Table:
         """Return these columns, converted from an engine's types to those of a report.
 
-        If a column occurs only in the names of folders, every row has the value in the name.
+        If a column occurs only in the names of folders, every row gets the value in the name.
         """
         file = self._files.file(self.path)
         with located(f"{self.path} cannot be read"):
