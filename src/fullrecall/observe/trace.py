@@ -124,9 +124,9 @@ class Trace:
 
     @property
     def _root(self) -> Hashable | None:
-        """The ID of the span of the whole call.
+        """The ID of the outermost span, which is that of the whole call.
 
-        It is None if that span is a retriever, a reranker or a tool, or if several are outermost.
+        None if there are several outermost spans, or if it is a retriever, a reranker or a tool.
         """
         if len(self._tops) != 1 or self._tops[0].step.kind in _SEARCHES:
             return None

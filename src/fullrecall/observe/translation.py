@@ -107,7 +107,7 @@ class TraceValueReader(ValueReader):
         return copy_of(contexts_of([value])[0]) if is_document else None
 
     def _document(self, value: object) -> DocumentCopy | None:
-        # Without an identity, since the object was made for this span.
+        # Clear the identity: the object was made for this span, so no other step has it.
         copy = super()._document(value)
         return copy and copy._replace(token=0)
 

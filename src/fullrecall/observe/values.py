@@ -136,8 +136,8 @@ class ValueReader:
     def read_result(self, value: object) -> Contents:
         """Return the contents of a call's output, which may hold rows of any kind.
 
-        If it has no documents, its IDs, tuples or mappings are listed as rows (`ROWS`), which count
-        only if each of them is a known document.
+        If the output has no documents, its IDs, tuples or mappings are read as rows (`ROWS`). The
+        rows count only if each row is a known document.
         """
         contents = self.read(value)
         if any(each.certain for each in contents.lists):

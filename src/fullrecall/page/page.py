@@ -77,7 +77,7 @@ def _mean_verdicts(estimates: Mapping[str, Estimate], turns: Turns) -> list[Line
 
 
 def cost_sentence(subject: Subject, summary: Summary | None) -> str:
-    """Return sentences on the cost of a question, if known, and on changes between two reports."""
+    """Return sentences on a question's cost and on the differences between two reports, if any."""
     comparison, drift = subject.comparison, []
     cost: object = None if summary is None else summary.cost
     if comparison is not None:

@@ -39,7 +39,7 @@ def rendered(blocks: Sequence[tuple[str, Any]], **values: Any) -> str:
 def document(
     template: str, script: str, style: str, blocks: Sequence[tuple[str, Any]], **values: Any
 ) -> str:
-    """Return one HTML file with a script, its data in elements with IDs, and a style.
+    """Return one HTML file with a script, a style, and an element for each block of data.
 
     `template` is the text of a template, which may extend a file of this package. `style` is added
     to the style that all pages share.

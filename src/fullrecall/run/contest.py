@@ -307,8 +307,8 @@ class _Contest:
     @property
     def _at_once(self) -> int:
         """The number of questions between two writes of the file; all of them without a file."""
-        # Each write is of the whole file, so the writes after every 32 of very many questions would
-        # take quadratic time.
+        # Each write is of the whole file, so a write after every 32 questions would take quadratic
+        # time.
         size = len(self.race.plan)
         return max(1, size) if self.path is None else max(_AT_ONCE, ceil(size / _MOST_SAVES))
 

@@ -121,7 +121,7 @@ class Engine:
         return self.room > self._ahead // 2 and len(self._works) < self._most * _AHEAD
 
     async def _change(self) -> None:
-        # A task that failed before this call sets no further event: do not wait for it.
+        # If a task has already failed, raise its exception without waiting for another event.
         if self._error is None:
             self._changed.clear()
             await self._changed.wait()

@@ -63,9 +63,10 @@ def reserve(
 ) -> dict[str, Any]:
     """Reserve room for a request; return {"wait": seconds until its turn} if the request fits.
 
-    Returns {"full": bound, "cost": so far} if it will never fit, and {} if it may fit once requests
-    in flight have settled. `prompt` has the expected, and the largest possible, number of the
-    prompt's tokens. After `seconds`, the owner of the reserve counts as dead or hanging.
+    Returns {"full": name of the bound, "cost": cost so far} if the request will never fit, and {}
+    if it may fit once requests in flight have settled. `prompt` is a pair: the expected and the
+    largest possible number of prompt tokens. After `seconds`, the worker that made the reserve is
+    considered dead or hanging.
     """
     holds: dict[str, tuple[dict[str, int], float]] = state["holds"]
     if name in holds:

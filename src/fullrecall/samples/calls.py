@@ -201,9 +201,9 @@ def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
 
 
 def call_of(value: object, known_contexts: KnownContexts = _NO_CONTEXTS) -> Call:
-    """Convert a call, or a mapping by `plain_call`, to a `Call`.
+    """Return a `Call` unchanged; convert a mapping that `plain_call` made to a `Call`.
 
-    Raise `InputError` for other values.
+    Raises `InputError` for other values.
     """
     if isinstance(value, Call):
         return value

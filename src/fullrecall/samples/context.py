@@ -172,7 +172,7 @@ def as_number(value: object, name: str) -> float:
 
 def finite(score: object) -> float | None:
     """Return a score that is a finite number, else None; a text is not a number."""
-    # Scores are only shown, since the order is the rank: a NaN must not fail the sample.
+    # Scores are only displayed (the order is the rank), so a NaN must not make a sample invalid.
     try:
         number = nan if isinstance(score, str) else float(score)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):

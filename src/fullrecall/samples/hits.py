@@ -208,10 +208,10 @@ def _listed(result: Any) -> Iterable[object] | None:
 
 
 def _named(row: object) -> object:
-    """Return a row in a form whose names are known, if there is one.
+    """Return a row with names of fields that are known, if it has any.
 
-    Names become lower case if only then they are known. A database row without known names becomes
-    a tuple. Other rows are returned unchanged.
+    If only the lower-case names are known, they replace the row's names. A database row without
+    known names becomes a tuple. Other rows are returned unchanged.
     """
     is_mapping = isinstance(row, Mapping)
     if not is_mapping and not (hasattr(row, "keys") and hasattr(row, "__getitem__")):
@@ -232,7 +232,7 @@ _KNOWN = frozenset({*IDS, *TEXTS, *INNER})
 def _are_unnamed(items: Sequence[Any]) -> bool:
     """Return whether all items are rows of texts and numbers, without names."""
     kinds = set(map(type, items))
-    if kinds == {list}:  # tuples that were saved as JSON, with a score
+    if kinds == {list}:  # JSON saves tuples as lists; a score, which is a float, shows this
         return all(any(type(cell) is float for cell in item) for item in items)
     return kinds == {tuple} and all(_is_cell(cell) for item in items for cell in item)
 

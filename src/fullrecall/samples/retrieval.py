@@ -170,8 +170,9 @@ class Retrieval(ValueObject):
     def named(self, wanted: Collection[str]) -> Retrieval:
         """Return the same record, with each context renamed to the wanted ID of its document.
 
-        The wanted IDs are those that references name. A context keeps its own ID if its document
-        has no wanted ID. A merged context becomes one context for each wanted ID of its parts.
+        `wanted` has the sample's reference IDs and forbidden IDs. A context keeps its own ID if its
+        document has no wanted ID. A merged context becomes one context for each wanted ID of its
+        parts.
         """
         names: dict[str | None, tuple[str, ...]] = {}
         for own_id, other_ids in self.other_ids.items():

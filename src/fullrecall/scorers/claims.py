@@ -56,7 +56,7 @@ class ClaimRecall(JudgedScorer):
         return judged._replace(note=note)
 
     def _omitted(self, sample: Sample) -> str:
-        """Return a note on the parts of a reference that are no claims, such as headings, or ""."""
+        """Return a note on parts of the reference that are not claims, such as headings, or ""."""
         is_split_by_form = self.split == "sentences" or self.judge is None
         if sample.reference_claims is not None or not is_split_by_form:
             return ""
@@ -86,7 +86,7 @@ class ClaimRecall(JudgedScorer):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextPrecision(JudgedScorer):
-    """How far relevant contexts rank before irrelevant ones, in [0, 1]: 1.0 if all of them do.
+    """How far relevant contexts rank before irrelevant ones: 1.0 if all of them do, at least 0.0.
 
     A context is relevant if the judge finds that it helps to write the reference answer or, without
     a reference, to answer the question. Targets are the contexts themselves, and `missed` has those

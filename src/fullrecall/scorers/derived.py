@@ -100,7 +100,7 @@ class Derivation:
     """Derives the results of one score from their samples and saved verdicts."""
 
     def __init__(self, method: Method, *, held: bool) -> None:
-        """Derive results of this method; `held` is true if its run compared labels with a corpus.
+        """Derive results of a method; `held` means that its run compared labels with a corpus.
 
         Raises `ReportError` for a method that no scorer of this package has.
         """

@@ -23,7 +23,8 @@ CODES = {status: code for code, status in enumerate(Status)}
 class IdTargets(NamedTuple):
     """The reference IDs of rows; the alternatives of a reference follow each other.
 
-    `grades` has each reference's grade, `sizes` the number of its alternatives; None if all are 1.
+    `grades` has the grade of each reference; None if all grades are 1. `sizes` has the number of
+    alternatives of each reference; None if no reference has several.
     """
 
     ids: Sequence[Sequence[str]]
@@ -50,7 +51,7 @@ class IdTargets(NamedTuple):
 
 
 def listed(references: SingleIds | tuple[Reference, ...]) -> tuple[Reference, ...]:
-    """Return references as objects."""
+    """Return references as a tuple of `Reference`s."""
     return references.references if isinstance(references, SingleIds) else references
 
 
@@ -73,8 +74,9 @@ def score_ids(
 ) -> FoundColumns:
     """Return the results of `IdRecall` as columns: statuses of rows, and positions of references.
 
-    `first` has the positions of `first_ranks`. `lengths` has the number of retrieved IDs of each
-    row, `offsets` the index of its first reference ID. Only references of a grade above 0 count.
+    `first` has the positions that `first_ranks` returns. For each row, `lengths` has the number of
+    retrieved IDs, and `offsets` the index of the first reference ID. Only references of a grade
+    above 0 count.
     """
     positions, supports = Lists(np.array(first, np.int32), offsets), None
     if sizes is not None:

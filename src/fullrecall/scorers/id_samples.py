@@ -35,9 +35,9 @@ _NO_ROWS: Mapping[int, Sample] = {}
 
 
 class IdSamples(Sequence[Sample]):
-    """Samples of retrieved and reference IDs without an object for each row.
+    """Samples that have retrieved and reference IDs, stored as columns; rows are made when read.
 
-    - `references` are distinct within a row; `grades` and `sizes` are those of `IdTargets`.
+    - `references` are distinct within a row. `grades` and `sizes` are described at `IdTargets`.
     - `other_fields`: the other fields, by name.
     - `odd`: the samples, by row, that `IdRecall` must score one by one, such as those of failed
       calls; their rows in the columns have empty lists.

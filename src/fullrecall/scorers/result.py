@@ -102,7 +102,8 @@ class Result(ValueObject):
 
     method: Method
     status: Status
-    # Factories leave no defaults on the class, so that `__getattr__` can create a view's fields.
+    # A default would become a class attribute, which Python finds before it calls `__getattr__`.
+    # A factory does not, so `__getattr__` can create the fields of a view.
     findings: Sequence[Finding] = field(default_factory=tuple)
     retrieved: int = field(default_factory=int)
     note: str = field(default_factory=str)
