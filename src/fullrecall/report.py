@@ -82,10 +82,11 @@ class Report(Evaluation):
         the column `label` with "supported", "not_supported" or "partial", going by the contexts;
         `fullrecall.read.read_labels` and `calibrate` read the file.
 
-        Claims are drawn by verdict, and the file has the chance of each to be drawn. `score` may be
-        left out if only one score is a judge's. The judge's verdicts are hidden, so that they do
-        not sway people, unless `show_verdicts`. Existing `labels` are filled in: the same `seed`
-        with a larger `n` draws nearly all of the same claims again, and more.
+        Claims are drawn by verdict, and the file has the probability with which each claim was
+        drawn. `score` may be left out if only one score is a judge's. The judge's verdicts are
+        hidden, so that they do not sway people, unless `show_verdicts` is True. Existing `labels`
+        are filled in: the same `seed` with a larger `n` draws nearly all of the same claims again,
+        and more.
 
         Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
         `ReportError` for a report without a judge's recall.
@@ -183,10 +184,13 @@ class Report(Evaluation):
         samples each, and a manifest. `load` returns a report equal to this one from either. `path`
         may be an address, such as "s3://bucket/report.parquet".
 
-        Raises `ReportError` for another suffix, for a path that exists unless `replace`, which
-        replaces it when the new report is complete, for a folder that does not exist, for a
-        directory with other files, and for metadata that JSON would change or cannot hold, unless
-        `default`, such as `str`, converts it; `MissingExtraError` without pyarrow.
+        - `replace`: replace an existing report, once the new one is complete.
+        - `default`: a function, such as `str`, that converts metadata that JSON would change or
+          cannot hold.
+
+        Raises `ReportError` for another suffix, for an existing path without `replace`, for a
+        folder that does not exist, for a directory with other files, and for metadata that JSON
+        would change or cannot hold. Raises `MissingExtraError` without pyarrow.
         """
         from fullrecall.files.reports import saved
 

@@ -87,9 +87,10 @@ class Trace:
 
     @property
     def _question(self) -> str | None:
-        """The question of the outermost span, or else the only question of all retrievers.
+        """The question of the outermost span that has one, or else the retrievers' question.
 
-        None if there is neither one such span with a question nor one such question.
+        None if several outermost spans have a question, and the retrievers do not share one
+        question.
         """
         tops = [top.question for top in self._tops if top.question is not None]
         if len(tops) == 1:
@@ -190,7 +191,7 @@ class Trace:
                 step.kind, step.given, step.returned, step.texts = "chain", (), (), ()
 
     def _prompts_are_whole(self) -> bool:
-        """Return whether each model's prompt is known, from its span or a model's span inside."""
+        """Return whether each model's prompt is known, from its span or an inner model's span."""
         models = [span.step for span in self._spans.values() if span.step.kind == "llm"]
         callers = {step.parent for step in models}
         return all(step.prompt is not None or step.id in callers for step in models)

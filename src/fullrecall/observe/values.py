@@ -155,7 +155,7 @@ class ValueReader:
         )
 
     def _with_hits(self, contents: Contents, step: Step) -> Contents:
-        """Return the contents of a tool's result, with its hits as documents.
+        """Return the contents of a tool's result; search hits in the result become documents.
 
         The contents are unchanged if documents with IDs were read already, or if the result has no
         hits and is not an empty search.
@@ -291,11 +291,11 @@ class ValueReader:
         if not documents and all(isinstance(item, str) for item in value):
             perhaps = tuple(DocumentCopy(0, None, text) for text in value)
             lists.append(DocumentList(path, perhaps, certain=False))
-        # Each item may hold one document, beside a score or a note: these form one list.
+        # Each item may hold one document, and a score or a note: join the documents to one list.
         hits = () if documents else _whole(map(self._hit, value))
         if hits:
             lists.append(DocumentList(path, hits, hits=True))
-            lists = []  # all other contents of the hits are texts
+            lists = []  # discard lists inside the hits, and read only their texts
         for item, copy in zip(value, copies, strict=True):
             if copy is None:
                 self._walk(item, (*path, ITEM), lists, texts)

@@ -18,8 +18,8 @@ from fullrecall.show.text import replaced
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# Characters to escape. `<`, `>` and `&` may be markup in HTML; the separators end lines in old
-# scripts; the overrides would reorder the page's source; UTF-8 cannot encode a lone surrogate.
+# Characters to escape. `<`, `>` and `&` may be markup in HTML; U+2028 and U+2029 end lines in old
+# scripts; direction overrides would reorder the source; UTF-8 cannot encode a lone surrogate.
 _UNSAFE_IN_SCRIPT = re.compile(
     "[<>&\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )

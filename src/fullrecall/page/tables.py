@@ -280,9 +280,10 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
 
 
 def _funnel_sheet(summary: Summary) -> Sheet | None:
-    """Return a table of the references found in each list, and of those lost since the list before.
+    """Return a table of the references that each list has, and of those it lost.
 
-    Returns None if no retrieval has two of the lists, or no list lost a reference.
+    A reference is lost if the previous list has it, and this list does not. Returns None if no
+    retrieval has two of the lists, or no list lost a reference.
     """
     if summary.funnel is None:
         return None

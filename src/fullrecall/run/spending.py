@@ -1,12 +1,15 @@
-"""The rules by which an account is charged; each changes its state, which is plain JSON.
+"""The rules by which requests are charged to an account; each changes the account's state.
+
+An account has the sums of a run's or a job's requests; its state is plain JSON.
 
 `batches.redis` has the same rules as a server script; a test checks that they agree.
 
-A request's tokens are known only when its answer has arrived. Until then it holds a reserve of the
-largest amount that it may take. A concurrent request is sent only if the budget has room for its
-reserve, a single one if the budget has room for its expected tokens. So a wrong estimate exceeds
-the budget once, not once for each request in flight. A reserve counts as spent until it is settled.
-The reserve of a dead worker stays counted, but after it expires no request waits for it.
+A request's tokens are known only when its answer has arrived. Until then, a request has a reserve
+of the largest amount that it may take. A concurrent request is sent only if the budget has room for
+its reserve; a single request is sent if the budget has room for its expected tokens. So a wrong
+estimate exceeds the budget once, not once for each request in flight. A reserve counts as spent
+until it is settled. The reserve of a dead worker stays counted, but after it expires no request
+waits for it.
 """
 
 from __future__ import annotations

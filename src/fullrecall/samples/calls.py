@@ -222,8 +222,8 @@ def call_of(value: object, known_contexts: KnownContexts = _NO_CONTEXTS) -> Call
 
 
 def identity(context: Context) -> tuple[str | None, str | None]:
-    """Return the ID and the text, the key of equal contexts.
+    """Return the ID and the text, by which equal contexts are recognized.
 
-    Chunks may share their document's ID.
+    The ID alone is not enough, since chunks may have the ID of their document.
     """
     return context.id, context.text

@@ -77,7 +77,7 @@ class Retrieval(ValueObject):
     - `other_ids`: by the ID of a context, the IDs that the same document had at other steps. A
       reference may name any of them.
     - `part_ids`: by the ID of a context, the IDs of the documents that a step merged into it. A
-      reference may name these, or the whole.
+      reference may name one of these IDs, or the ID of the merged context.
 
     Raises `InputError` for values of another kind.
     """
@@ -90,7 +90,7 @@ class Retrieval(ValueObject):
     error: str | None
     retrieved: tuple[Context, ...] | None
     call_numbers: tuple[int, ...] | None
-    # Runs that retrieved the same are equal, however long they took.
+    # Retrievals of the same contexts are equal, however long they took.
     seconds: tuple[float | None, ...] | None = field(compare=False)
     other_ids: Mapping[str, tuple[str, ...]]
     part_ids: Mapping[str, tuple[str, ...]]

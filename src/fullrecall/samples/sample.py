@@ -263,8 +263,9 @@ class Sample(ValueObject):
     def identified(self, id_key: IdKey) -> Sample:
         """Return this sample with the IDs that its retrieved contexts have at `id_key`.
 
-        If the sample has a `retrieval`, a context without the field gets no ID. If it has none,
-        such a context raises `InputError`, and so does a sample with IDs but without contexts.
+        A context without the field gets no ID if the sample has a `retrieval`. Raises `InputError`
+        for such a context in a sample without a `retrieval`, and for a sample that has IDs but no
+        contexts.
         """
         from fullrecall.samples.id_keys import ids_alone, named_by  # most samples need no `id_key`
 

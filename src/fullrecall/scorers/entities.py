@@ -57,7 +57,7 @@ class EntityRecall(DeterministicScorer):
         named = require(sample.reference_entities, "reference_entities")
         entities = {entity.casefold(): entity for entity in named}
         names_of = {name.casefold(): tuple(group) for group in self.aliases or () for name in group}
-        # Two names of one thing are one target, named as it is first named in the reference.
+        # Two names of one thing are one target; its label is the first name in the reference.
         targets: dict[tuple[str, ...], tuple[str, ...]] = {}
         for key, entity in entities.items():
             group = names_of.get(key, (entity,))

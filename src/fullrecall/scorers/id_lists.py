@@ -133,7 +133,7 @@ class FoundIds(NamedTuple):
 
 
 class PlainLists(NamedTuple):
-    """Lists of texts or of whole numbers, and all their items."""
+    """Lists of texts or of whole numbers; `ids` has the items of all lists."""
 
     lists: Sequence[Sequence[Any]]
     ids: Sequence[Any]

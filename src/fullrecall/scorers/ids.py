@@ -76,7 +76,7 @@ class _IdSource(ResultSource):
         self._scorer, self._sample, self._found = scorer, sample, found
 
     def read(self, measure: Measure) -> Sequence[float | None]:
-        """Return a measure's value, from plain numbers or from the columns of one row."""
+        """Return a measure's value; `plain` measures need only the positions, not the findings."""
         if measure.plain and not isinstance(measure.k, CutBudget):
             value: float | None = measure.values(self._found)  # type: ignore[arg-type, assignment]
             return (value,)

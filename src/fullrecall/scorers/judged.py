@@ -123,7 +123,7 @@ class JudgedScorer(FindingScorer):
     def _asked_judge(self) -> Judge:
         """The judge, by default the built-in one.
 
-        If quotes are required, a given judge is asked again for those that are not verified.
+        If evidence is required, a given judge is asked again for quotes that are not verified.
         """
         if self.judge is None:
             built_in: Callable[[], Judge] | None = plugged("judge")
