@@ -74,8 +74,8 @@ class Windows:
 
 def windows(text: str, size: int) -> set[str]:
     """Return all substrings of a text that have this length."""
-    # One set for all references instead of a search for each: this is linear even if hundreds of
-    # references share a heading (bench/span_growth.py).
+    # All references look up one set, instead of searching the text one by one. So the time is
+    # linear even if hundreds of references share a heading (bench/span_growth.py).
     stretches: set[str] = set()
     for first in range(0, len(text) - size + 1, _TOGETHER):
         pause()
@@ -341,7 +341,7 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         return first
     if first.characters[-min_run:] not in second.characters:
         return None
-    # The first match of this beginning gives the longest overlap.
+    # The earliest match of the beginning of `second` gives the longest overlap.
     beginning = second.characters[:min_run]
     earliest = max(1, len(first.characters) - len(second.characters) + 1)
     start = first.characters.find(beginning, earliest)
@@ -350,8 +350,8 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         if second.characters.startswith(first.characters[start:]):
             text = f"{first.text}{_after(second.text or '', shared)}"
             union = replace(first, label=text, text=text)
-            # Set the characters here, so that a text to which many passages are joined is not
-            # converted each time.
+            # Set the characters here. Otherwise white space would be removed from the whole text
+            # again for each passage that is joined to it.
             vars(union)["characters"] = first.characters + second.characters[shared:]
             return union
         start = first.characters.find(beginning, start + 1)
@@ -491,8 +491,8 @@ class _Listed(NamedTuple):
 def _check_comparable(target: tuple[Passage, ...], retrieved: Sequence[Passage]) -> None:
     """Raise `Unmeasured` if an alternative of the target cannot be compared.
 
-    Such an alternative has neither offsets nor text, or contexts were retrieved and it is
-    comparable with none of them.
+    This is so if the alternative has neither offsets nor text, or if it is comparable with none of
+    the retrieved contexts.
     """
     for passage in target:
         if passage.source is None and not passage.characters:

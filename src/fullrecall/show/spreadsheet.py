@@ -19,9 +19,9 @@ BOM = "\ufeff"
 DELIMITERS = (",", ";", "\t")
 """The delimiters of cells; spreadsheets in half of Europe expect semicolons."""
 
-# A spreadsheet that expects another delimiter splits a text at it and runs the rest as a formula,
-# so each such part is checked like a cell. Only a whole text is kept as a number: in `-1;x`, the
-# `-1` gets an apostrophe, too.
+# A spreadsheet that expects another delimiter splits a text at that delimiter, and may run a part
+# as a formula. So each part is checked like a cell. A text that is only a number stays unchanged;
+# in `-1;x`, the `-1` gets an apostrophe.
 _PARTS = re.compile(r"([;,\t\r\n])")
 
 # East Asian spreadsheets also accept the fullwidth forms.

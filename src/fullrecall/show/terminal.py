@@ -139,7 +139,7 @@ def indented(part: RenderableType, columns: int = 2) -> Padding:
 
 
 class Grid:
-    """A table that moves columns that do not fit to another table below, so no number is cut."""
+    """A table that is split by columns into narrower tables if it is too wide for the terminal."""
 
     def __init__(self, sheet: Sheet) -> None:
         self._sheet = sheet
@@ -168,7 +168,10 @@ class Grid:
 
 
 def _rows(sheet: Sheet, columns: slice) -> list[list[Styled]]:
-    """Return some columns of a sheet beside its labels, with the small parts of cells below."""
+    """Return the rows of a table that has a sheet's labels and some of its columns.
+
+    The small texts of a row's cells are an extra row below it.
+    """
     # Break the name at its first underscore, so that a column is as narrow as its numbers.
     heads = [cell_of(head).text.replace("_", "\n", 1) for head in sheet.heads[columns]]
     rows = [[("", ""), *((printable(head), "bold") for head in heads)]]
@@ -180,7 +183,7 @@ def _rows(sheet: Sheet, columns: slice) -> list[list[Styled]]:
         inset = "  " if section.title else ""
         for line in section.lines:
             cells = list(map(cell_of, line.cells))
-            # Skip a row that has cells only in other columns; the table below has it.
+            # Skip a row that has cells only in other columns; another table shows it.
             if _fills(cells[columns]) or not _fills(cells):
                 label = printable(cell_of(line.label).text)
                 texts = [

@@ -230,7 +230,7 @@ def upper_bound(counts: Counts, alpha: float) -> float:
 def groups_needed(
     counts: Counts, threshold: float, alpha: float, *, least: float = 0.0
 ) -> int | None:
-    """Return how many independent values would show that the mean is above `threshold`, or below.
+    """Return how many independent values would show that the mean is above or below `threshold`.
 
     This is the smallest n at which K <= `alpha`, if the values keep their proportions in `counts`.
     Returns None without values, and if no n up to `MOST_GROUPS` is enough, as when the mean equals

@@ -377,10 +377,10 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
 
 
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
-    """Return comparisons with one error rate over all requested measures, or over the main ones.
+    """Return comparisons with p-values adjusted for all requested measures, or for the main ones.
 
-    By Holm's method, the probability that any of them is wrongly called better or worse is at most
-    1 - confidence, for any dependence between them. The intervals are not adjusted.
+    By Holm's method, the probability that any of these measures is wrongly called better or worse
+    is at most 1 - confidence, for any dependence between them. The intervals are not adjusted.
     """
     tested = [list(score.values()) if all_asked else [score.main] for score in scores]
     every = list(chain(*tested))

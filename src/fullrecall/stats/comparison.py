@@ -60,9 +60,9 @@ _LISTS_READ = 10_000
 class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     """One `ScoreComparison` for each score that both reports have: `comparison["id_recall"]`.
 
-    Prints as a table. `before` and `after` are the reports, `rows` their samples side by side,
-    paired by the key in `paired_by`; `only_before` and `only_after` are the labels of the samples
-    that only one report has, `unmatched` the names of the scores that only one report has.
+    Prints as a table. `before` and `after` are the reports. `rows` has their samples side by side,
+    paired by the key in `paired_by`. `only_before` and `only_after` are the labels of the samples
+    that only one report has. `unmatched` has the names of the scores that only one report has.
     """
 
     def __init__(
@@ -250,7 +250,7 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
             return None
         before, after = self.before.table.cells("group"), self.after.table.cells("group")
         rows = zip(self.pairing.before.tolist(), self.pairing.after.tolist(), strict=True)
-        # Samples that only the first report has keep their groups, since at worst they are losses.
+        # Samples that only the first report has need groups too, for `ScorePairs.worst_and_best`.
         names = [before[row] if before[row] is not None else after[other] for row, other in rows]
         return codes_of(names + [before[row] for row in self.pairing.only_before.tolist()])
 

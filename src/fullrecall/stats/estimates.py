@@ -157,7 +157,7 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The bounds of `main`: all unscored samples at 0.0, and all at 1.0; or None."""
+        """The `bounds` of `main`: the means if each unscored sample counts as 0.0, and as 1.0."""
         return self.main.bounds
 
     def to_dict(self) -> dict[str, Any]:

@@ -278,7 +278,8 @@ class Evaluation:
 
         k counts contexts. With `unit` "calls", "tokens" or "seconds", it is a budget: any number of
         calls, or round numbers of tokens or seconds. `score` may be left out if there is only one.
-        Each k is tested, from the one that holds all retrieved contexts down, until one fails.
+        The search tests the largest k first, which includes all retrieved contexts, and then
+        smaller ones until one fails.
         `confidence` holds over the whole search. If no k reaches the target, the result's `k` is
         None and its `reason` explains why.
 
@@ -302,10 +303,11 @@ class Evaluation:
         """Draw the mean of `measure` at each of `ks` with its 95% intervals; return the axes.
 
         `ks` are numbers of contexts, or budgets of one unit: `[calls(n) for n in range(1, 9)]`.
-        There is one line per score, or for each of `scores`, on `ax` or on new axes if it is None;
-        the plot is not shown or saved. `label` names the report if several are drawn. Raises
-        `ReportError` if no score has a mean, `KeyError` for a score that the report does not have,
-        `ParameterError` for budgets of several units, `MissingExtraError` without Matplotlib.
+        Each score is one line; `scores` selects some of them. `ax` are the axes to draw on; None
+        creates new ones. The plot is not shown or saved. `label` names the report if several are
+        drawn. Raises `ReportError` if no score has a mean, `KeyError` for a score that the report
+        does not have, `ParameterError` for budgets of several units, `MissingExtraError` without
+        Matplotlib.
         """
         from fullrecall.show.plots import PlotLine, drawn
 

@@ -148,7 +148,8 @@ def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
     raise ArithmeticError("the integral of a tail oscillates too fast")
 
 
-# Blocks are computed several at once. Those after a block that grows may overflow; they are unused.
+# Several blocks are computed at once. If the integrand grows in one, later blocks may overflow, but
+# they are not used.
 @np.errstate(over="ignore", invalid="ignore")
 def _along(
     tilted: Floats, shapes: Floats, theta: float, bend: float, *, width: float, step: float

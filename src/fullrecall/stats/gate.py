@@ -55,10 +55,10 @@ class Check(NoTruth):
     """One rule of a gate and its outcome.
 
     `value` is the mean, or the mean difference from the baseline. `interval` is two-sided, at the
-    gate's confidence. In it, unlike in a summary or a comparison, unscored samples count as 0 at
-    the lower end and as 1 at the upper. `bound` is the one-sided bound that shows PASS or FAIL, at
-    the same confidence; None for CANNOT TELL, and for a PASS that follows from the retrieved lists
-    alone.
+    gate's confidence. Its lower end counts unscored samples as 0, and its upper end counts them as
+    1; the intervals of a summary or a comparison leave them out. `bound` is the one-sided bound
+    that shows PASS or FAIL, at the same confidence; None for CANNOT TELL, and for a PASS that
+    follows from the retrieved lists alone.
     `p_pass` is the p-value of "the rule does not hold". `p_fail` is that of "the rule holds",
     adjusted by Holm's method for all rules of the gate. `samples` counts the samples with a value,
     `coverage` is their share of those that should have one. `needed` is the number of samples with
@@ -258,11 +258,13 @@ class Gate:
 
         Raises `ParameterError` for a margin without a baseline and for a baseline without a margin,
         `ReportError` for scores or measures that a report does not have, and for reports that
-        cannot be compared. If the baseline has another corpus, another list (`Report.view`), or
-        other references, each comparison with the baseline notes that, and its outcome is CANNOT
-        TELL in place of FAIL. A threshold's outcome is CANNOT TELL in place of FAIL if no ID
-        matches, but IDs would match after a rewrite. Every outcome is CANNOT TELL if a report lacks
-        samples of its run.
+        cannot be compared.
+
+        A comparison with the baseline gives CANNOT TELL in place of FAIL, with the reason, if the
+        baseline has another corpus or other references, or if another list of its records was
+        scored (`Report.view`). A threshold gives CANNOT TELL in place of FAIL if no ID matches, but
+        IDs would match after a rewrite. Every outcome is CANNOT TELL if a report lacks samples of
+        its run.
         """
         check_evaluation(report, "Gate.check")
         if baseline is not None:
@@ -420,7 +422,10 @@ class Gate:
         )
 
     def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
-        """Return how many samples would settle one of `rules` rules, and a sentence on it."""
+        """Return how many samples would settle a rule, or None, and a sentence on it.
+
+        `rules` is the number of rules of the gate.
+        """
         if question.drift:
             return None, "it does not fail while that is so"
         measured, threshold = question.measured, question.threshold

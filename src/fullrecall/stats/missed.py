@@ -38,7 +38,7 @@ class Missed(NamedTuple):
 class MissedTargets(Sequence[Missed]):
     """All targets that were not found in full within k, sample by sample.
 
-    They are counted at once, for each part of the table; each item is created when it is read.
+    The constructor counts them for each part of the table; an item is created when it is read.
     """
 
     def __init__(self, table: Table, k: Cut | None = None, score: str | None = None) -> None:

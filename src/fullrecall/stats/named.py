@@ -79,7 +79,7 @@ class ByMeasure(Mapping[Measure, T], Generic[T]):
 
     @property
     def main(self) -> T:
-        """The value of the score's headline over all contexts, or else of the first measure."""
+        """The value of the headline measure or, if it was not measured, of the first measure."""
         headline = self.method.headline
         return self.measured[headline if headline in self.measured else next(iter(self.measured))]
 

@@ -51,7 +51,10 @@ _NO_CHANGE = 1e-9
 
 @dataclass(frozen=True)
 class Pairing:
-    """The rows of the same samples, in the first table's order, and the rows of one table only."""
+    """The pairs of rows of two tables that have the same sample, and the rows without a pair.
+
+    `before` and `after` have the two rows of each pair, in the first table's order.
+    """
 
     by: PairedBy
     before: Integers
@@ -77,8 +80,8 @@ class Pairing:
 class ScorePairs:
     """One score in two tables, over paired rows: the pairs that are compared, and their values.
 
-    `scores` are its indices in the tables. `groups` has the group number of each pair, then of each
-    row that only the first table has; it is None if no sample names a group.
+    `scores` has the score's index in each table. `groups` has the group number of each pair, then
+    of each row that only the first table has; it is None if no sample names a group.
     """
 
     before: Table
@@ -156,7 +159,7 @@ class ScorePairs:
         return before, after
 
     def pieces(self, measure: Measure) -> Iterator[tuple[Floats, Floats]]:
-        """Yield `values` by part if both tables have the same parts and no groups, else at once."""
+        """Yield `values` by part if the tables have the same parts and no groups, else together."""
         pairs, end = np.fromiter(self._differing, np.int64), 0
         for before, after in self._own_pieces(measure):
             old, new = before.copy(), after.copy()
@@ -176,9 +179,9 @@ class ScorePairs:
             yield old, new
 
     def totals(self, values: Floats) -> Totals:
-        """Return the totals of values, which are in the order of `groups`.
+        """Return the totals of values; the group of each is at the same position in `groups`.
 
-        Without groups, the values may be one of several `pieces`.
+        Without groups, the values may be those of some pairs only, such as one of the `pieces`.
         """
         return Totals.of(values, groups=None if self.groups is None else self.groups[: len(values)])
 
@@ -199,8 +202,8 @@ class ScorePairs:
         """Return the changes of a measure, with missing values at their worst and at their best.
 
         Changes of the pairs come first, then those of samples that only the report before has. A
-        sample without a score after may have dropped to 0 or risen to 1; one without a score before
-        may have been at 0 or 1; if both are missing, the change may be anything from -1 to 1.
+        missing value, before or after, may be 0 or 1. If both values of a pair are missing, its
+        change may be anything from -1 to 1.
         """
         is_open = ~np.isin(self._gaps, _CLOSED)
         change = changes(*self.values(measure))
@@ -265,7 +268,7 @@ def _over(result: Result, targets: set[Target]) -> Result:
 def gained_and_lost(
     before: Result, after: Result, measure: Measure = Recall
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the labels of the targets gained within a measure's cut, and of those lost."""
+    """Return the labels of the targets gained and of those lost, within a measure's k or budget."""
     old, new = (
         {f.target.label for f in result.paid(measure) if f.found_at(measure.top)}
         for result in (before, after)
@@ -284,8 +287,8 @@ def same_methods(
 ) -> tuple[dict[str, tuple[int, int]], tuple[str, ...]]:
     """Return each common score's index in both reports, and the names of the other scores.
 
-    Raises `ReportError` if they have no score in common, or if one name is that of two different
-    scores.
+    Raises `ReportError` if the reports have no score in common, or if two different scores have
+    the same name.
     """
     old_indices, new_indices = (
         {method.name: index for index, method in enumerate(methods)} for methods in (before, after)

@@ -126,9 +126,10 @@ def _name(by: By) -> str:
 
 
 def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str, Integers], int]:
-    """Return a table's rows by the values of a field, in order, and how many rows have no value.
+    """Return the rows that have each value of a field, and the number of rows without a value.
 
-    Raises `ReportError` if no row has a `required` field.
+    Raises `ReportError` if the field is `required` and no row has it, and `ParameterError` for a
+    `by` that is neither a name nor a function.
     """
     if not isinstance(by, str) and not callable(by):
         raise ParameterError(f"must be a name or a function of a row, got {shown_value(by)}", "by")

@@ -80,7 +80,7 @@ class SmallestK(NoTruth, Shown):
         return plain_of(self)
 
     def __str__(self) -> str:
-        return f"{self.reason}"  # `__str__` must return a str, and `reason` might be another type
+        return f"{self.reason}"  # an f-string is always a `str`, as `__str__` requires
 
     def __repr__(self) -> str:
         return f"SmallestK({self.k}, {self.reason})"

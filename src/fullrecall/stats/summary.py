@@ -76,7 +76,7 @@ class Summary(Shown, ByName[ScoreSummary]):
 
     @cached_property
     def suspicions(self) -> tuple[str, ...]:
-        """Sentences on signs that references were read as retrieval, or reference IDs as texts."""
+        """Sentences on signs of misread data, such as references read as retrieved contexts."""
         return tuple(suspicions(map(self._table.sample, range(len(self._table)))))
 
     def to_dict(self) -> dict[str, Any]:

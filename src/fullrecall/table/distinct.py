@@ -24,7 +24,7 @@ class DistinctRows(NamedTuple):
 
     @classmethod
     def of(cls, columns: FoundColumns) -> DistinctRows | None:
-        """Return the distinct rows; None if over 1 in 16 is distinct, or a row is too long."""
+        """Return the distinct rows; None if they are more than 1/16 of all rows, or too long."""
         numbers = _numbers(columns)
         if numbers is None:
             return None
@@ -62,7 +62,7 @@ def _numbers(columns: FoundColumns) -> Integers | None:
 
 
 def _lists(columns: FoundColumns) -> list[Lists]:
-    """Return the findings of all rows as lists of whole numbers; a float is read by its bits."""
+    """Return the findings of all rows as lists of whole numbers; floats become their bits."""
     targets = columns.first.offsets
     lists = [columns.first]
     given = [weights for weights in (columns.grade, columns.size) if weights is not None]
@@ -79,5 +79,5 @@ def _lists(columns: FoundColumns) -> list[Lists]:
 
 
 def _flat(lists: Lists, targets: Integers) -> list[Lists]:
-    """Return lists of targets as two lists for each row: the lengths, and all values."""
+    """Return two lists for each row: the lengths of its targets' lists, and all their values."""
     return [Lists(lists.counts, targets), Lists(lists.values, lists.offsets[targets])]

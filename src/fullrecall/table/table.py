@@ -109,7 +109,10 @@ class Table(Sequence[Row]):
         return self._parts
 
     def values(self, score: int, measure: Measure) -> Floats:
-        """Return a measure's value for each row, in [0, 1]; NaN for a row without one."""
+        """Return a measure's value for each row; NaN for a row without one.
+
+        Values are in [0, 1], unless the measure is a count.
+        """
         return _joined(self.values_by_part(score, measure))
 
     def values_by_part(self, score: int, measure: Measure) -> Iterator[Floats]:
@@ -230,7 +233,7 @@ class Table(Sequence[Row]):
 
     @property
     def has_distinct_ids(self) -> bool:
-        """Whether it is known that no two samples share an ID, and each has one."""
+        """Whether the ranges of IDs prove that each sample has an ID that no other sample has."""
         ranges = [part.id_range for part in self.parts]
         named = sum(each.ids for each in ranges if each is not None)
         return named == len(self) and are_apart(ranges)
@@ -303,7 +306,8 @@ class Table(Sequence[Row]):
         # Read `_last` once, since another thread may replace it.
         part, last = self._parts[part_index], self._last
         if last is None or last[0] != (part_index, score):
-            # `outcomes` is a copy: values shared by measures are cached on it, and freed with it.
+            # `outcomes` returns a new object, which caches values that several measures need.
+            # These values are freed when the next object replaces it.
             last = self._last = (part_index, score), part.outcomes(score)
         return _measured(last[1], measure)
 

@@ -20,7 +20,7 @@ from fullrecall.testing.scorers import WORDS, expect
 
 
 class AdapterCase(NamedTuple):
-    """An adapter's input, in fullrecall's own terms, to pass through its framework."""
+    """A test case for adapters: a scorer, and its input as fullrecall's own objects."""
 
     name: str
     scorer: FindingScorer

@@ -95,7 +95,7 @@ class Examination:
 
     @property
     def errors(self) -> Mapping[str, tuple[int, int, int]]:
-        """For each kind of false claim: its claims, those found supported, and those unscored."""
+        """For each kind of false claim: the numbers of all, of supported and of unscored claims."""
         verdicts: defaultdict[str, list[bool | None]] = defaultdict(list)
         for judgment in self.judgments:
             if not judgment.pair.supported:

@@ -202,7 +202,7 @@ def within(quote: Letters, near: Sequence[Document], chosen: Sequence[Document])
 
 
 def _needed(chosen: Sequence[Piece], size: int) -> list[Piece]:
-    """Return the pieces without those at the ends, as long as the rest spans 90 % of the quote."""
+    """Drop pieces at both ends while the rest spans 90 % of the quote; return the rest."""
     kept = list(chosen)
     for without_end in (slice(1, None), slice(None, -1)):
         while rest := kept[without_end]:
@@ -216,8 +216,8 @@ def _piece(quote: str, document: Document) -> Piece | None:
     text = letters_of(document.text).text
     if len(text) >= _SHORTEST_PIECE and (at := quote.find(text)) >= 0:
         return Piece(document, at, at + len(text))
-    # Take a piece only at an end of a text; elsewhere, the text's words before and after the piece
-    # would be overlooked.
+    # Accept only the beginning or the end of a text as a piece. If a piece were from its middle, a
+    # word that was inserted before or after the piece would be overlooked.
     longest = min(len(quote), len(text)) - 1
     for size in range(longest, _SHORTEST_PIECE - 1, -1):
         if text.endswith(quote[:size]):

@@ -106,7 +106,7 @@ _SPREAD = tuple(sqrt(share * (1 - share)) for share in _PLANNED)
 
 
 def drawn(strata: Sequence[Sequence[int]], n: int, seed: int) -> list[int]:
-    """Return the indices of `n` random pairs, or of more to have at least ten from each stratum.
+    """Return the indices of `n` random pairs; more if needed for ten from each stratum.
 
     `n` is divided among the strata by Neyman's allocation, with the shares of relevant pairs that
     `_PLAN` assumes. A larger draw with the same seed contains the smaller one.
@@ -172,9 +172,9 @@ def _total(strata: Sequence[Stratum], error: float) -> Figure:
     yeses = sum(s.size for s in strata if s.kind == "yes")
     others = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
     noise = _DEVIATES * sqrt(yeses * error * (1 - error) + 2 * error * others)
-    # A count is a whole number, so round both ends down. At the low end this widens the interval,
-    # as is needed: the totals of nearly fully labeled strata take few values, and without rounding
-    # MOVER would exclude the smallest value, which is not rare.
+    # A count is a whole number, so round both ends down. Rounding the low end down widens the
+    # interval. Nearly fully labeled strata need this: their totals take few values, and MOVER alone
+    # would exclude the smallest one, although it is not rare.
     low = floor(value - sqrt(below) - noise + _ROUNDING)
     high = floor(value + sqrt(above) + noise + _ROUNDING)
     least, most = 0, sum(s.size for s in strata)
@@ -190,9 +190,9 @@ def _is_dense(s: Stratum) -> bool:
 
 
 def _corrected(total: Figure, size: int, s: Stratum, error: float) -> Figure:
-    """Return a labeled total corrected for wrong labels: (p - f) / (g - f) of the size.
+    """Return a total corrected for wrong labels: size · (p - f) / (g - f), in [0, size].
 
-    p is the total's share of the size; f and g are the shares of irrelevant and of relevant pairs
+    p is the total divided by the size; f and g are the shares of irrelevant and of relevant pairs
     that were labeled relevant.
     """
     f, g = error, 1 - error
@@ -230,7 +230,7 @@ def _at_most(s: Stratum, relevant: int) -> float:
 
 def hypergeometric_cdf(hits: int, drawn: int, relevant: int, size: int) -> float:
     """Return the probability of at most `hits` relevant items in a draw of `drawn` from `size`."""
-    # Exact integers are summed, and divided once: only this division rounds, for any set.
+    # Sum exact integers and divide once, so that only the division rounds.
     ways = (comb(relevant, k) * comb(size - relevant, drawn - k) for k in range(hits + 1))
     return sum(ways) / comb(size, drawn)
 

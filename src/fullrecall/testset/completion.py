@@ -158,10 +158,11 @@ class CompletedSet:
 
         `second` has another person's labels of the pairs that the first person found relevant and
         the judge did not; such a pair does not count if the second person finds it not relevant.
-        Without `second`, the interval must allow for `error` in these pairs too, which makes it
-        wide. `error` is the largest share, 0 to 0.3, of one person's labels that may be wrong; the
-        interval holds for all shares up to it. Raises `InputError` for an unknown label, and for
-        labels of another completion, and `ParameterError` for an error that is not from 0 to 0.3.
+        `error` is the largest share, 0 to 0.3, of one person's labels that may be wrong; the
+        interval holds for all shares up to it. Without `second`, the interval must allow for that
+        many wrong labels of these pairs, which makes it wide. Raises `InputError` for an unknown
+        label, and for labels of another completion, and `ParameterError` for an error that is not
+        from 0 to 0.3.
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"must be from 0 to 0.3, got {error!r}", "error")
@@ -212,9 +213,9 @@ class CompletedSet:
         first = self.labels.get(pair.item)
         if not first or pair.relevant:
             return first
-        # Few pairs with the verdict "no" are relevant: if 1 % of them are mislabeled, wrong
-        # "relevant" labels are as many as right ones. So such a label does not count if a second
-        # person disagrees.
+        # So few pairs with the verdict "no" are relevant that, if people mislabel 1 % of them,
+        # half of the "relevant" labels are wrong. Therefore such a label does not count if a
+        # second person disagrees.
         return self.second.get(pair.item, True)
 
     @cached_property
@@ -280,7 +281,7 @@ class CompletedSet:
         return ""
 
     def _lines(self) -> Iterator[str]:
-        """Yield the lines of the summary, each figure with its number of pairs or labels."""
+        """Yield the lines of the summary: counts of judged contexts, failures, and completeness."""
         counts = Counter(pair.kind if pair.is_open else "no text" for pair in self.judged)
         summary = ", ".join(f"{counts[kind]:,} {kind}" for kind in counts)
         yield (

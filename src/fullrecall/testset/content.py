@@ -106,7 +106,7 @@ def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Pr
     """
     if len(words(quote)) < _QUOTED_WORDS or len(quote) > _LONG * _QUOTED_WORDS:
         return
-    # Search for one long word first, so that few texts need be reduced to letters.
+    # Search for one long word first, so that few texts must be converted to letters.
     probe = max(quote.split(), key=len)
     letters = letters_of(quote).text
     for name, text in texts.items():

@@ -80,7 +80,7 @@ def _sum(first: Spent, second: Spent) -> Spent:
 
 @dataclass
 class _Tasks:
-    """Flows as a scorer of numbered samples, the form that the engine runs."""
+    """Flows in the form of a scorer, which the engine can run; a sample's ID is a flow's number."""
 
     flows: Sequence[Flow[Any]]
     judges: tuple[ChatModel, ...] = ()

@@ -53,9 +53,9 @@ class LabelStatus(StrEnum):
 class FollowedLabel(NamedTuple):
     """One reference of the old corpus, its status in the new one, and the evidence.
 
-    `now` are the IDs of the texts that have its words or, if these changed, resemble them.
-    `together` is True if all of these texts are needed. `similarity` is the share of the
-    reference's runs of words in these texts, in [0, 1].
+    `now` has the IDs of the texts with the reference's words or, if there are none, of the texts
+    that resemble it most. `together` is True if all of these texts are needed. `similarity` is the
+    share of the reference's runs of words in these texts, in [0, 1].
     """
 
     status: LabelStatus

@@ -83,10 +83,10 @@ ends without cost.
 class TestSet:
     """The questions that `generate` wrote, accepted or rejected.
 
-    `drafts` are all written questions, in the order of their seeds; `samples` are the accepted
-    ones, with quotes, offsets and how they were made. `stopped` is the reason if there are fewer
-    than requested, else "". `problems` counts the failed requests by reason. `spent` is the run's
-    cost. `texts` are the documents that the references name.
+    `drafts` are all written questions, in the order of their seeds. `samples` are the accepted
+    questions, with quotes and offsets; metadata names the kind, the model and the seed. `stopped`
+    is the reason why there are fewer than requested, else "". `problems` counts the failed requests
+    by reason. `spent` is the run's cost. `texts` are the documents that the references name.
     """
 
     __test__ = False  # This is not a pytest test class.
@@ -182,8 +182,8 @@ def generate(
     if isinstance(queries, str) or not all(isinstance(query, str) for query in queries):
         raise ParameterError(f"queries: expected a list of questions, got {shown(queries)}")
     shares, read = _shares(kinds), documents_of(documents)
-    # Shuffle the queries: frequent topics then come early, and any ten questions show the style of
-    # all.
+    # Shuffle the queries: the first ten, which are shown as examples of style, are then a random
+    # sample, and frequent topics come early.
     order = random.Random(f"{seed}:queries")  # noqa: S311 - a sample, no secret
     shuffled = order.sample(list(queries), len(queries))
     run = _Generation(read, model, checker, n, shares, shuffled, seed)
@@ -332,7 +332,7 @@ class _Generation:
         self.drafts += drafts
 
     def _elsewhere(self) -> Plan[Any, None]:
-        """Ask for each other place of a quote whether it also answers the question."""
+        """Ask whether the other places at which a quote occurs also answer the question."""
         # Equal words do not prove that a place answers the question. 1.9 % of the quotes of
         # CLAPNQ's answers, and 12 % of those from Python's docstrings, occur in several documents,
         # such as the same warranty for another product.

@@ -42,7 +42,7 @@ class Targets:
             self.claims = []
 
     def joined_by(self, pair: PooledPair) -> frozenset[int]:
-        """Return the targets whose any-of group a relevant pair joins.
+        """Return the targets that get a relevant pair's context as a new alternative.
 
         If the targets are claims, these are the claims that the pair supports, or the only claim.
         Otherwise, they are the targets with a nearly equal text; an empty set means a new target.

@@ -92,9 +92,9 @@ def _of_statements(
 
 
 def located(quoted: object, number: object, passages: Sequence[SeedPassage]) -> SeedPassage | None:
-    """Return a quote's place in the passage with a 1-based number; None if it is not there.
+    """Return the part of a passage that a quote matches; None if the passage lacks the quote.
 
-    If there is a single passage, the number is ignored.
+    `number` selects the passage, counted from 1. It is ignored if there is only one passage.
     """
     if not isinstance(quoted, str) or not quoted.strip():
         return None
