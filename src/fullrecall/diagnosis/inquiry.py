@@ -21,7 +21,7 @@ class Inquiry:
 
     def __init__(self, retriever: RetrieverLike, k: int | None = None) -> None:
         self._waiting: deque[Sample] = deque()
-        # Read a sample only when it is asked, never ahead.
+        # `ask` adds samples one by one, so `retrieved` must not read ahead.
         samples = iter(self._waiting.popleft, None)
         self._answered = retrieved(samples, retriever, k, max_concurrency=1, timeout=None)
 

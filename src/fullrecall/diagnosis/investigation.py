@@ -1,6 +1,7 @@
 """`diagnose`: find the changes to make, and a cause for each miss of a report.
 
-Some evidence needs all retrieved lists: documents that the index lacks, and texts that it changed.
+Two kinds of evidence come from all retrieved lists together: documents that no list has, and texts
+that the index changed.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ _REPLACED = frozenset({Cause.NEVER_RETRIEVED, Cause.LOOKALIKE, Cause.NEAR_DUPLIC
 
 
 def change_of_texts(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> str:
-    """Describe how most retrieved texts differ from the corpus texts of their IDs; or return ""."""
+    """Describe how most retrieved texts differ from the texts with the same IDs in the corpus.
+
+    Returns "" unless most retrieved texts differ in the same way.
+    """
     texts: dict[str, set[str]] = {}
     for context in chain.from_iterable(each or () for each in lists):
         if context.id in corpus.by_id and context.text and corpus.by_id[context.id].text:
@@ -131,7 +135,9 @@ def not_searched(corpus: Corpus, lists: Iterable[Sequence[Context] | None]) -> d
 
 
 def with_unsearched(misses: Sequence[Diagnosed], groups: Mapping[str, str]) -> list[Diagnosed]:
-    """Return the misses; `NOT_SEARCHED` replaces some causes of documents in unsearched groups.
+    """Return the misses, with `NOT_SEARCHED` as the cause for documents in unsearched groups.
+
+    It replaces only the causes in `_REPLACED`.
 
     `groups` has the unsearched group of each document; see `not_searched`.
     """
@@ -312,7 +318,7 @@ def _wanted(finding: Finding, examined: Examined, *, judged: bool) -> list[Wante
 
 
 def _by_id(own_id: str, examined: Examined) -> Wanted:
-    """Return the item of an ID, with its text if the references or the corpus have it."""
+    """Return the item with an ID, and its text if the references or the corpus have it."""
     indexed = examined.search.corpus.by_id.get(own_id)
     contexts = examined.references if indexed is None else [*examined.references, indexed]
     passages = [Passage.of(each) for each in contexts if each.id == own_id and each.text]

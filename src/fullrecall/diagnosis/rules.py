@@ -58,7 +58,7 @@ def ranked_too_low(case: Case) -> Explained | None:
 def _behind_copies(case: Case, found: Explained, copies: Collection[int]) -> Explained:
     """Return the cause of an item beyond k: duplicates before it, or otherwise its rank.
 
-    If the item would be within k without the duplicates, they are the cause: to drop duplicates
+    If the item would be within k without the duplicates, they are the cause. Removing duplicates
     loses no context, while a larger k adds contexts to the prompt.
     """
     rank = found.rank or 0
@@ -171,7 +171,7 @@ def near_duplicate(case: Case) -> Explained | None:
 
 
 def _alike(case: Case) -> Explained | None:
-    """Return a cause if a retrieved text is a near duplicate, or differs in a fact."""
+    """Return a cause if a retrieved text is nearly identical, or similar with another fact."""
     if case.alike is None:
         return None
     difference, similarity, rank = case.alike

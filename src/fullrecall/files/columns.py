@@ -46,7 +46,10 @@ def looks_gold(name: str) -> bool:
 
 
 def asks(name: str) -> bool:
-    """Return whether a name means a question: `question`, `Customer query`, `user_prompt`."""
+    """Return whether the words of a column's name mean that the column holds questions.
+
+    Examples of such names: `question`, `Customer query`, `user_prompt`.
+    """
     words = roles_of(name)
     others = usual.OTHERS | usual.DOCUMENTS | {"id", "ids", "has", "is"}
     return snake(name) in usual.QUESTIONS or bool(words & usual.ASKED and not words & others)
@@ -215,10 +218,11 @@ def are_numbered(items: Sequence[Any]) -> bool:
 def with_lists(
     columns: Mapping[str, ColumnValues], rows: Sequence[RawRow]
 ) -> dict[str, ColumnValues]:
-    """Return the columns; each series numbered from 0 or 1 becomes one column of lists.
+    """Return the columns, with each numbered series joined into one column of lists.
 
-    Numbered columns stay separate in three cases: they hold lists (each may come from another run),
-    they are questions or turns, or a column already has their common name.
+    A series is numbered from 0 or 1, such as `context_1` and `context_2`. Its columns stay separate
+    in three cases: they hold lists, since each may come from another run; they hold questions or
+    turns of a conversation; or a column already has their common name.
     """
     found = dict(columns)
     for name, members in _groups(columns).items():

@@ -51,7 +51,7 @@ def kind_of(name: str) -> str | None:
 
 
 def rows_of_file(path: str, kind: str, left_out: AbstractSet[str] = frozenset()) -> FileRows:
-    """Return the rows of a file of a kind; Parquet is read without the columns in `left_out`.
+    """Return the rows of a file, read as `kind`; from Parquet, omit the columns in `left_out`.
 
     Raises `InputError`, with the line but without the path, at the first row that cannot be read,
     after all rows before it.
@@ -249,8 +249,8 @@ def partitions(folder: str, kind: str | None) -> tuple[str, list[Partition]]:
     """Return the kind of the files in a folder, and each file with its columns.
 
     Files of unknown kinds are ignored; with `kind`, only files of that kind are read. Raises
-    `InputError` if no file is left, if the files are of several kinds, or if files other than
-    Parquet are outside folders that name columns.
+    `InputError` if no file is left, or if the files are of several kinds. Also raises it for a file
+    that is neither Parquet nor in a folder such as `kind=faq`, which names a column.
     """
     found = [(name, kind_of(name)) for name in _files(folder)]
     chosen = [(name, own) for name, own in found if own is not None and kind in (None, own)]

@@ -14,10 +14,10 @@ RawRow: TypeAlias = Mapping[str, Any]
 class Format(NamedTuple):
     """The columns in which a tool writes samples.
 
-    - `needs`: the columns by which a row is recognized, separated by blanks; of several names
-      joined by `|`, one is enough.
-    - `fields`: the path of each field; of several paths joined by ` | `, the first at which a row
-      has a value counts.
+    - `needs`: the columns by which a row is recognized, separated by blanks. If names are joined by
+      `|`, one of them is enough.
+    - `fields`: the path of each field. If paths are joined by ` | `, the first path at which a row
+      has a value is used.
     - `left_out`: columns that are not kept as metadata, such as all distractor paragraphs.
     - `writes`: the path at which `write` puts each field; None if `write` does not write the
       format.
@@ -154,7 +154,7 @@ with `:` has another part of `Format`.
 
 
 def _format(needs: str, lines: str) -> Format:
-    """Return the format that a block of the table describes."""
+    """Return the format that some lines of `_TABLE` describe."""
     read: dict[str, str] = {}
     written: dict[str, str] = {}
     others: dict[str, str] = {}

@@ -43,7 +43,7 @@ def from_rows(
 
 
 def _explained(samples: Iterator[T]) -> Iterator[T]:
-    """Yield samples of a Dask frame; an error about a list explains that Dask makes it a text."""
+    """Yield samples of a Dask frame; in an error about a list, explain that Dask made it a text."""
     try:
         yield from samples
     except InputError as error:

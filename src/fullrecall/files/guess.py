@@ -97,7 +97,7 @@ class _Guess(ReferencesPlan):
     def _as_named(self) -> None:
         """Use each column as the field of its name, so that `read` inverts `write_jsonl`.
 
-        A column `reference` that may hold IDs is in doubt.
+        If the column `reference` may hold IDs, note a doubt instead.
         """
         for column in self.columns.values():
             is_open = column.name == "reference" and not {IDS, TEXTS} & self.columns.keys()

@@ -48,7 +48,7 @@ def scored_rows(
 
 
 def _columns_of(plan: ReadPlan) -> dict[str, str]:
-    """Return the column of each field; the key "" means a field whose path is not just a column."""
+    """Return the column of each field; add the key "" if any field's path is not just a column."""
     columns = {}
     for name, path in plan.paths.items():
         is_other = isinstance(path, Condition) and (path.is_negated or path.pattern is not None)

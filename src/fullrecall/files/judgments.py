@@ -91,9 +91,10 @@ class JudgmentTable(NamedTuple):
         return given._replace(fields={**own, **given.fields})
 
     def doubt(self, rows: str | None) -> tuple[str, Doubt]:
-        """Return the path of the rows with one label, and a doubt whether it means relevant.
+        """Return the path of the rows with one label, and a doubt that proposes this path.
 
-        The label is the first one that usually means relevant, or else the first one.
+        The label is the first one that usually means "relevant", or else the first label. The user
+        must decide whether it means this here.
         """
         positive = (each for each in self.labels if each.lower() in POSITIVE)
         label = next(positive, self.labels[0])

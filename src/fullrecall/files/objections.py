@@ -175,7 +175,7 @@ class _GuessedFields:
                     break
 
     def unread(self) -> Iterator[Doubt]:
-        """Doubt references if an unused column is named like references, and their own not."""
+        """Doubt references if only an unused column is named like references."""
         gold = [
             each.path
             for each in self.leaves
@@ -220,7 +220,7 @@ class _GuessedFields:
                 yield Doubt(field, f"{number}: with {path}, each row would be a sample")
 
     def rows_of_the_file(self) -> Iterator[Doubt]:
-        """Doubt reference IDs that identify the rows themselves."""
+        """Doubt reference IDs that are the IDs of the file's own rows."""
         ids = [each for each in self.all_columns if each.name in usual.IDS]
         for field, path, column in self.chosen([IDS]):
             own = set(chain.from_iterable(self.at(path)))
@@ -260,7 +260,7 @@ class _GuessedFields:
                 yield Doubt(field, why, (path,))
 
     def rivals(self) -> Iterator[Doubt]:
-        """Doubt reference IDs if an unused column has the same kind of IDs and fits as well."""
+        """Doubt reference IDs if an unused column has the same kind of IDs, but other values."""
         for field, path, column in self.chosen([IDS]):
             by_row = list(map(set, self.at(path)))
             own = set().union(*by_row)
@@ -285,7 +285,7 @@ class _GuessedFields:
                 yield Doubt(field, why, (path, *rivals))
 
     def short_texts(self) -> Iterator[Doubt]:
-        """Doubt reference texts if an unused column is named like documents, and their own not."""
+        """Doubt reference texts if only an unused column of texts is named like documents."""
         named = usual.DOCUMENTS | usual.TEXT_WORDS
         passages = [
             each.path
@@ -370,7 +370,7 @@ def _leaves(columns: Iterable[ColumnValues], deepest: int = 4) -> Iterator[Colum
 
 
 def _is_same_series(own: set[str], other: set[str]) -> bool:
-    """Return whether two sets have one kind of IDs.
+    """Return whether two sets have the same kind of IDs.
 
     This is so if `own` has at least half, and at least two, of the IDs in `other`, or if the IDs of
     both sets are numbered in one series.

@@ -88,7 +88,7 @@ class Each:
 
 @dataclass(frozen=True)
 class ListOf:
-    """`[a, b]`: the values of several columns as one list; a list among them adds its items."""
+    """`[a, b]`: the values of several columns as one list; the items of a list are added singly."""
 
     paths: tuple[RowPath, ...]
 
@@ -155,7 +155,7 @@ class RowPath:
     def _reaches(self, row: object) -> bool:
         """Return whether a row has the list at the last `[]` of the path, but no value in it.
 
-        The list must be empty, or no item may satisfy the condition in the `[]`.
+        This is so if the list is empty, or if no item satisfies the condition in the `[]`.
         """
         last = max((n for n, step in enumerate(self.steps) if _is_each(step)), default=0)
         lists = list(_walk(row, self.steps[:last]))

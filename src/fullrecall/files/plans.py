@@ -112,7 +112,10 @@ class ReadPlan:
         return f"read({self.file!r}{rows}, fields={dict(self.line)!r})"
 
     def choices(self) -> list[ReadPlan]:
-        """Return a plan for each path of the first doubt with several paths, else this plan."""
+        """Return one plan for each path that the first doubt with several paths proposes.
+
+        Without such a doubt, return only this plan.
+        """
         several = next((each for each in self.doubts if len(each.paths) > 1), None)
         if several is None:
             return [self]
@@ -169,7 +172,7 @@ class ReadPlan:
         contexts = cells.get("retrieved_contexts")
         if id_key is not None and contexts is not None:
             cells["retrieved_contexts"] = contexts_of(contexts, id_key=id_key)
-            cells.pop("retrieved_context_ids", None)  # Drop IDs other than those at `id_key`.
+            cells.pop("retrieved_context_ids", None)  # `id_key` gives the IDs.
         elif id_key is not None and cells.get("retrieved_context_ids") is not None:
             raise ids_alone()
         elif isinstance(contexts, (list, tuple)) and _are_hits(contexts):
@@ -221,7 +224,7 @@ def _are_hits(contexts: Sequence[Any]) -> bool:
 
 
 def _without_plan(typed: Sequence[str]) -> Iterator[str]:
-    """Yield the words of a command without the options that state a plan."""
+    """Yield the words of a command without the options `--rows`, `--field` and `--rename`."""
     words = iter(typed)
     for word in words:
         option, equals, _ = word.partition("=")

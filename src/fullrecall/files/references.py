@@ -295,7 +295,10 @@ class ReferencesPlan(PartialPlan):
         return not ((is_clear or is_like_ids) and column.words <= _KNOWN)
 
     def _widest(self, paths: list[str]) -> list[str]:
-        """Return the paths; leave out a path if another path has all its items in every row."""
+        """Return the paths without those that add no items.
+
+        A path adds no items if another path has all of them in every row.
+        """
         items = {path: list(map(set, self.at(path))) for path in paths}
         for path in reversed(paths):
             others = (items[other] for other in items if other != path)
@@ -332,7 +335,10 @@ class ReferencesPlan(PartialPlan):
     def _classify(
         self, column: ColumnValues, ids: list[str], texts: list[str], unclear: list[str]
     ) -> None:
-        """Add the paths of a column to `ids`, `texts` or `unclear`; use paths of claims at once."""
+        """Add the paths of a column to `ids`, `texts` or `unclear`.
+
+        The path of reference claims is used for the field `reference_claims` instead.
+        """
         if column.words & usual.CLAIM_WORDS and column.is_all(str):
             self.put(CLAIMS, column.path)
         elif column.are_grades and column.is_gold:
@@ -359,10 +365,11 @@ class ReferencesPlan(PartialPlan):
             {"ids": ids, "texts": texts}.get(column.form, unclear).append(column.path)
 
     def add_lists(self, column: ColumnValues, ids: list[str], unclear: list[str]) -> None:
-        """Add the path of a column of lists to `ids` if they are any-of groups, else to `unclear`.
+        """Add the path of a column of nested lists to `ids` or `unclear`.
 
-        Pairs of a document and a number are in doubt, except supporting facts: the number may be a
-        page or something else.
+        Inner lists of IDs are any-of groups, and their path is added to `ids`. If the inner lists
+        are pairs of a document and a number, note a doubt instead: the number may be a page or
+        something else. There is no doubt for supporting facts, whose numbers are sentences.
         """
         inner = [part for item in column.items for part in item]
         if all(map(is_pair, column.items)):
@@ -441,7 +448,7 @@ def _is_like_id(item: object) -> bool:
 
 
 def _are_labels(column: ColumnValues) -> bool:
-    """Return whether a column named `label` or `labels` holds IDs."""
+    """Return whether a column is named `label` or `labels` and holds only IDs."""
     is_named = column.name in ("label", "labels") and column.is_all(str)
     return is_named and all(has_mark(item) or is_id_like(item) for item in column.items)
 

@@ -35,7 +35,7 @@ class RowBelow(dict[str, Any]):
         self.above = above.keys() - own.keys()
 
     def with_cells(self, cells: Mapping[str, Any]) -> RowBelow:
-        """Return the row with other cells; the columns in `above` stay the same."""
+        """Return a row with these cells; `above` has the same columns as before."""
         above = {name: cell for name, cell in cells.items() if name in self.above}
         return RowBelow(above, {name: cells[name] for name in cells if name not in above})
 
@@ -67,9 +67,9 @@ def rows_in(records: Sequence[Any]) -> str | None:
 def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
     """Return the path of the outermost lists with questions; `whole` is a file's only record.
 
-    If `whole` has several such lists side by side, or the same list below each key, it is a mapping
-    whose values have the rows, and the path begins with `*`. Raises `InputError` for several lists
-    elsewhere.
+    If `whole` has several such lists side by side, or the same list below each key, its values have
+    the rows, and the path begins with `*`. Raises `InputError` if there are several such lists in
+    other places.
     """
     found = asked[0]
     same = [each.path for each in asked if each.depth == found.depth and each.name == found.name]

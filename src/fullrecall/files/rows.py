@@ -64,8 +64,8 @@ _LONGEST_LIST = 1000
 class PlannedRows:
     """Converts rows to samples, each by the plan of its columns.
 
-    The plan is made from the first rows. A row with other columns, or without the question or the
-    references of the plan, gets its own plan.
+    The plan is made from the first rows. A row gets its own plan if it has other columns, or if it
+    lacks a field of the plan that another of its columns may hold.
 
     - `given`: the parts of the plan that the user gives.
     - `id_key`: the place of a retrieved context's ID: a dotted path, a template, or a function.
@@ -339,7 +339,7 @@ def _is_ours(row: object) -> bool:
     if not isinstance(row, Mapping):
         return isinstance(row, Sample)
     has_sides = any(str(FIELDS.get(name)).startswith(("retriev", "refer")) for name in row)
-    # The column reference may hold IDs, not an answer, so its values must be looked at.
+    # The column `reference` may hold IDs, not an answer: only the values of more rows show which.
     if "reference" in row and row.keys().isdisjoint(REFERENCES[:2]):
         return False
     return row.keys() <= FIELDS.keys() and (has_sides or "answer" not in row)

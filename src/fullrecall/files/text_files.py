@@ -207,7 +207,7 @@ def _standard_input() -> Iterator[BufferedReader]:
     """Yield standard input as bytes, and leave it open."""
     if sys.stdin is None:  # closed by the process that started this one
         raise InputError("is closed", path=STANDARD_INPUT)
-    bytes_of_it: Any = sys.stdin.buffer  # This may be any object that reads into a buffer.
+    bytes_of_it: Any = sys.stdin.buffer  # A replaced `sys.stdin` may use any kind of buffer.
     raw = BufferedReader(bytes_of_it)
     try:
         yield raw

@@ -89,8 +89,8 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
     space). Samples with the same references are one group, since they are not independent.
     References that match no sample follow at the end, unscored. Samples without references are left
     out: the list's `left_out` counts them, and `unasked` counts how many of them have no question.
-    Raises `InputError` for two references of one ID, and for a sample whose question several
-    references have, unless the sample has the ID of one of them.
+    Raises `InputError` if two references have the same ID. Also raises it if no reference has the
+    ID of a sample, and several references have its question.
     """
     joined = Joined()
     listed = list(references)

@@ -55,9 +55,9 @@ def read_trec(qrels: FilePath, run: FilePath, *, ties: Ties = "trec") -> Iterato
     Lines that begin with `#` are comments; both files may be gzipped. All judgments are read into
     memory, but only one query's lines of the run at a time.
 
-    A query that the run lacks gets a retrieval with an error, so it counts as unscored. Queries
-    that only the run has come last; they are unjudged, and left out of means. (trec_eval leaves out
-    both kinds; with `-c` it counts the queries that the run lacks as 0.)
+    A query that occurs only in `qrels` gets a retrieval with an error, so it counts as unscored.
+    Queries that occur only in `run` come last; they are unjudged, and left out of means. (trec_eval
+    leaves out both kinds; with `-c` it counts queries that occur only in `qrels` as 0.)
 
     Raises `InputError` for a line of another form, a document judged twice with different grades,
     and an empty file; `ParameterError` for other `ties`.
@@ -103,8 +103,8 @@ def _from_files(qrels: str, run: str, ties: Ties) -> Iterator[Sample]:
 class _RunLines:
     """The lines of a run, read query by query.
 
-    `ranges` has, for each query, the offset, the length and the first line of each block of its
-    lines.
+    The lines of a query may be in several blocks. `ranges` has the offset, the length and the first
+    line number of each block, by query.
     """
 
     def __init__(self, path: str, file: BinaryIO) -> None:
@@ -226,7 +226,7 @@ def _joined(
     ties: Ties,
     run: str,
 ) -> Iterator[Sample]:
-    """Yield the sample of each judged query, then those of queries that only the run has."""
+    """Yield the sample of each judged query, then those of queries that occur only in the run."""
     for query in dict.fromkeys((*judged, *results)):
         fields: dict[str, Any] = {"judged": False}
         if query in judged:

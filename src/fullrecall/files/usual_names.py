@@ -123,7 +123,7 @@ usual = SimpleNamespace(
 
 
 def words_of(name: str) -> list[str]:
-    """Split a column's name into lower-case English words: `expectedOutput`, `Gold Chunk`."""
+    """Return the lower-case English words of a column's name: "gold", "chunk" for `goldChunk`."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return english_words(apart)
 

@@ -64,10 +64,11 @@ def write(
     - "mteb": rows of judgments; "qrels": `{query: {document: grade}}` as ranx and pytrec_eval
       have it; "llama_index_pairs": questions, corpus and relevant documents.
 
-    By the path's ending, rows are written as JSON Lines, as Parquet, or else as JSON, which is also
-    YAML. `documents` are the corpus of BEIR and LlamaIndex. The notes name the data that a format
-    cannot keep: only LangSmith, Langfuse and AutoRAG keep any-of groups; elsewhere each alternative
-    becomes a separate reference. Raises `ParameterError` for an unknown format.
+    The path's ending decides whether rows are written as JSON Lines or as Parquet. With any other
+    ending they are written as JSON, which YAML readers can read too. `documents` are the corpus of
+    BEIR and LlamaIndex. The notes name the data that a format cannot keep: only LangSmith, Langfuse
+    and AutoRAG keep any-of groups; elsewhere each alternative becomes a separate reference. Raises
+    `ParameterError` for an unknown format.
     """
     if format not in WRITTEN:
         raise ParameterError(f"unknown format {format!r}: choose one of {', '.join(WRITTEN)}")

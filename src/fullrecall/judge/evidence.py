@@ -136,7 +136,7 @@ def locate_parts(quote: str, context: str | Folded) -> tuple[Location, ...]:
     """
     folded = Folded(context) if isinstance(context, str) else context
     # Compare word for word, without an edit distance: one letter turns "uniformed" into
-    # "uninformed". Of 10,860 quotes of a measurement, this rejects 18.
+    # "uninformed". In a measurement, this rejected 18 of 10,860 quotes.
     parts = [part.strip() for part in _ELLIPSIS.split(quote) if _WORD.search(part)]
     if len(parts) > _FEWEST_WORDS and any(len(part.split()) < _FEWEST_WORDS for part in parts):
         return ()

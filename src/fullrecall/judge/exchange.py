@@ -29,9 +29,9 @@ _TELLS = 3
 class Matter:
     """The content of one request: numbered `targets`, and numbered contexts as `window`.
 
-    `request` returns the request to the model from some of the targets and the window. With the
-    aim "context", the targets are contexts, and each verdict may cite only its own context. A
-    request without contexts has verdicts without citations.
+    `request` takes some of the targets and the window, and returns the request to the model. With
+    the aim "context", the targets are contexts, and each verdict may cite only its own context. If
+    a request has no contexts, its verdicts have no citations.
     """
 
     targets: Mapping[int, str]
@@ -74,7 +74,8 @@ class Matter:
             return ""
         for citation in verdict.citations:
             index, quote = citation
-            # Most quotes are exact copies: then they are found without folding the contexts.
+            # Search for an exact copy first: most quotes are exact copies, and this search does not
+            # fold the contexts.
             is_short = len(quote.split()) < _TELLS
             if is_short or quote in quotes.contexts[index] or quotes.located(citation):
                 continue
@@ -126,7 +127,7 @@ class Exchange:
         problems = dict.fromkeys(matter.targets, "")
         requoted: set[int] = set()
         requotes = self.requote and self.verify == "rules"
-        # `requote` is a separate option: it asks once more for a quote even with no re-asks.
+        # `requote` is a separate option: it asks once more for a quote even if `reasks` is 0.
         for again in range(max(self.reasks, int(requotes)) + 1):
             groups = groups_of(list(problems), self.claims_per_call)
             # Read each reply once, both to accept it and to get its verdicts.

@@ -59,7 +59,7 @@ class Guard:
         self._matter = matter
         self._apart = apart
         self.left_out: set[int] = set()
-        """The numbers of the contexts that changed a canary, or that no request was left for."""
+        """The numbers of the contexts that changed a canary's verdict, or that were not judged."""
 
     @cached_property
     def _with_canaries(self) -> Exchange:
@@ -68,7 +68,7 @@ class Guard:
         return replace(self._exchange, claims_per_call=room)
 
     def verdicts(self, window: Mapping[int, str]) -> Flow[dict[int, Verdict]]:
-        """Return a verdict for each target, from contexts that change no canary."""
+        """Return a verdict for each target, from the contexts that change no canary's verdict."""
         targets = self._matter.targets
         groups = groups_of(list(targets), self._size)
         judged = yield from side_by_side(
@@ -136,7 +136,7 @@ class Guard:
 
         matter = replace(self._matter, targets=shuffled, window=window)
         judged = yield from self._with_canaries.verdicts(matter, are_changed)
-        # Without any label the request failed, which says nothing about the contexts.
+        # If no verdict has a label, the request failed, and this shows nothing about the contexts.
         is_answered = any(verdict.label for verdict in judged.values())
         if is_answered and (are_changed(judged) or not all(judged[n].label for n in copy_numbers)):
             return None

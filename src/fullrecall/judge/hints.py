@@ -44,7 +44,8 @@ def seems_to_instruct(text: str) -> bool:
         # Fullwidth letters and zero-width marks would hide words from this search, but not from a
         # model.
         folded = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()
-    # Most texts contain no pair of words, and their sentences need no check.
+    # Search the whole text for each pair of words first: most texts contain no pair, and their
+    # sentences need no check.
     return _has(folded, _MARKS) or any(
         _has(segment, kind) and _has(segment, other)
         for kind, other in _TOGETHER

@@ -60,9 +60,9 @@ class Verdict(NoTruth):
     single judge. `others` are further supporting verdicts on the same target, from other parts of
     the contexts. `votes` are the verdicts of a panel, one for each judge: the credit at a rank is
     then their median. `contested` says that contexts may have manipulated the verdict, or that
-    suspect contexts were left out; it is empty otherwise. `verified` is the model's answer, from
-    the quotes and the target alone, whether the quotes support the target; None if the model was
-    not asked.
+    suspect contexts were left out; it is empty otherwise. `verified` says whether the quotes
+    support the target; the model answers this from the quotes and the target alone. It is None if
+    the model was not asked.
     `facts` are the verdicts on the facts of a compound claim, each with its text as `fact`; the
     credit is then the share of supported facts. `support` is the probability that the contexts
     support the target, None from judges that do not estimate it. `referred` is True if the second

@@ -74,7 +74,7 @@ class Language:
         yield from ()
 
     def stand_alone(self, claim: str, contexts: Sequence[str]) -> list[bool]:  # noqa: ARG002
-        """Return for each context whether it states as much of the claim as all contexts do."""
+        """Return for each context whether it alone states as much of the claim as all together."""
         return [False] * len(contexts)
 
 

@@ -60,8 +60,8 @@ class ReadColumns:
 class ArrowRows(Part):
     """Rows in Arrow columns; subclasses read the columns.
 
-    `name` identifies the rows in messages and in the caches of `read`, which all row groups of a
-    report share.
+    `name` identifies the rows in messages and in the caches of `read`. All row groups of a report
+    share these caches.
     """
 
     def __init__(self, read: ReadColumns, name: str, methods: Sequence[Method]) -> None:
@@ -317,7 +317,7 @@ def statistics_of(rows: ArrowRows, head: str, sums: SampleSums, scores: int) -> 
 
 
 def score_columns(group: ArrowRows, name: str) -> FoundColumns:
-    """Return the columns of a score for measures; the support of targets is read on demand."""
+    """Return the columns of a score that measures need; read the targets' support on demand."""
     names = [f"{name}{end}" for end in _RANKED]
     table = group.read([each for each in names if not group.is_null(each)])
 
@@ -389,7 +389,7 @@ def as_numbers(column: Any) -> Any:
 
 
 def size_of(value: Any) -> int:
-    """Return the size in bytes of a table, of an array, or of all in a tuple or a data class.
+    """Return the size in bytes of a table or an array, or of all those in a tuple or a data class.
 
     Any other value counts as 0 bytes.
     """

@@ -264,7 +264,7 @@ def _read_escape(match: re.Match[str]) -> str:
 
 
 def _id_samples(samples: IdSamples, default: Default) -> dict[str, Any]:
-    """Return the sample columns of `IdSamples`, except the values of its `odd` samples."""
+    """Return the sample columns of `IdSamples`; `_with_odd` sets the rows in `odd` later."""
     columns = {
         name: _array(cells, name)
         for name, cells in samples.other_fields.items()
@@ -367,7 +367,7 @@ def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
 
 
 def _of_targets(outcomes: FoundColumns, end: str) -> Any:
-    """Return a column of `FOLLOWING` with all values, even those that may be left null."""
+    """Return all values of a column of `FOLLOWING`, including those that a file leaves null."""
     column_type: Any = SCORE_COLUMNS[end]
     kind = column_type.value_type
     if end in _WEIGHTS:

@@ -94,7 +94,7 @@ def _repeated(numbers: Integers) -> NDArray[np.bool_]:
 
 
 def _digests(groups: Sequence[RowGroup], rows: Integers) -> Iterable[tuple[int, str]]:
-    """Yield each row with a digest of its content without token usage and seconds.
+    """Yield each index in `rows` with a digest of the row, which ignores token usage and seconds.
 
     `rows` are sorted indices over all groups.
     """

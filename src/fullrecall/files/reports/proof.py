@@ -40,7 +40,7 @@ class Proof:
     """Checks the saved results of one score against their samples."""
 
     def __init__(self, method: Method, *, held: bool) -> None:
-        """Check results of this method; `held` says that the run compared labels with a corpus."""
+        """Check results of this method; `held`: whether the run compared labels with a corpus."""
         self._method = method
         self._derivation = Derivation(method, held=held)
 

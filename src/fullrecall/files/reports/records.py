@@ -128,7 +128,7 @@ class FindingRecord(BaseRecord):
     def _possible(self) -> Self:
         steps, ranks = self.steps, self.ranks
         for rank, credit in steps:
-            # pydantic accepts 2.0 as a float here, but a rank is not a float.
+            # `RiseField` also accepts a float such as 2.0 as the rank: refuse it.
             if type(rank) is not int or rank not in ranks or not 0 < credit <= 1:
                 raise ValueError(
                     "each step must have a rank among ranks and a credit above 0 and at most 1, "
@@ -295,14 +295,17 @@ def plain_method(method: Method) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert tuples to lists, and named tuples to mappings of the fields that are not default."""
+    """Convert tuples to lists, named tuples to mappings; leave out fields with default values."""
     if isinstance(value, (Evidence, VerdictPart, Usage)):
         return _fields(value)
     return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
 def _fields(value: Any, skipped: int = 0) -> dict[str, Any]:
-    """Return the fields of a named tuple that are not default, without the first `skipped`."""
+    """Return the fields of a named tuple whose values are not the defaults.
+
+    The first `skipped` fields are left out.
+    """
     defaults = value._field_defaults
     return {
         name: _plain(item)

@@ -95,7 +95,7 @@ def _put_in_place(part: Path, path: Path) -> None:
     if not path.is_dir() and not (part.is_dir() and path.exists()):
         part.replace(path)
         return
-    old = temporary_path(path)  # move the old report away: no step replaces a folder
+    old = temporary_path(path)  # move the old report away: a move cannot replace a folder
     path.replace(old)
     try:
         part.replace(path)
@@ -133,10 +133,10 @@ def writer(
 ) -> RowWriter:
     """Return a writer for the rows of a run; with `after`, it keeps that many rows of the report.
 
-    Without `after`, the path must not exist. A name that ends in ".parquet" becomes a directory of
-    complete files. `origin` has the corpus with which labels were compared, and the name of the
-    scored list. Raises `ReportError` for another suffix, for a path that exists (with `after`, only
-    if the path has other files than a report's), and while another run writes there.
+    A name that ends in ".parquet" becomes a directory of complete files. `origin` has the corpus
+    with which labels were compared, and the name of the scored list. Raises `ReportError` for
+    another suffix, while another run writes there, and for a path that exists. With `after`, the
+    path may exist, unless it has files that do not belong to a report.
     """
     address = address_of(path)
     if address is None:
@@ -180,7 +180,7 @@ def _finished_rows(report: Evaluation) -> int:
         notes = {row: report.table.result(row, score).note for row in unscored}
         ended = (row for row in unscored if any(why in notes[row] for why in _ENDINGS))
         rows = min(rows, next(ended, rows))
-        # Drop the last rows of a stopped run that were not judged: its model no longer answered.
+        # The model of a stopped run no longer answered: drop the last rows, which were not judged.
         while report.stopped is not None and NOT_JUDGED in notes.get(rows - 1, ""):
             rows -= 1
     return rows

@@ -136,7 +136,10 @@ def failed_grammar(error: BaseException) -> bool:
 
 
 def is_server_error(error: BaseException) -> bool:
-    """Return whether a server failed with status 500, unlike one that is overloaded or starting."""
+    """Return whether a server failed with status 500.
+
+    A server that is overloaded or still starting answers with another status.
+    """
     return any(_status(link) == 500 for link in links(error))  # noqa: PLR2004 - HTTP's own
 
 

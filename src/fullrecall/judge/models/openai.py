@@ -24,9 +24,9 @@ class OpenAIChatModel(RemoteModel):
     - `options`: more fields of the request, such as `max_tokens` or `seed`, and the client's own
       `extra_headers` and `extra_query`. A field that the endpoint rejects by name (`temperature`,
       `response_format`, …) is left out from then on; a rejected `max_tokens` is first sent as
-      `max_completion_tokens`. `adjustments` reports these. A request that is rejected without
-      naming a field, or that fails because of the schema's grammar, is sent again without the
-      schema.
+      `max_completion_tokens`. `adjustments` reports these changes. If the endpoint rejects a
+      request but names no field, or fails because of the schema's grammar, the request is sent
+      again without the schema.
     - `timeout`: seconds for one request, from the first byte sent to the last byte read. The
       client's own retries are off: fullrecall retries and counts the requests.
 

@@ -127,7 +127,7 @@ def hide_values(value: object, *, is_secret: bool = False) -> None:
     elif isinstance(value, bytes):
         hide_values(value.decode(errors="replace"), is_secret=is_secret)
     elif isinstance(value, str) and is_secret:
-        hide(value, value.split(" ")[-1])  # the scheme in "Bearer …" is not secret
+        hide(value, value.split(" ")[-1])  # hide the token of "Bearer …" also without its scheme
     elif isinstance(value, str) and "://" in value:
         hide_url(value)
 

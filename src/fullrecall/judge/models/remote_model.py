@@ -150,7 +150,7 @@ class RemoteModel(ABC):
     def _read(self, reply: Any) -> Completion:
         """Return the answer in the JSON of a reply.
 
-        Raises `TypeError`, `KeyError`, `IndexError` or `AttributeError` without an answer.
+        Raises `TypeError`, `KeyError`, `IndexError` or `AttributeError` if it has no answer.
         """
 
     @property
@@ -291,7 +291,7 @@ class RemoteModel(ABC):
         self._portal.close()
 
     async def aclose(self) -> None:
-        """Close the connections that this event loop opened, for up to a second."""
+        """Close the connections that this event loop opened; give up after a second."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await closed([client.close])

@@ -85,7 +85,7 @@ def _wait(seconds: object) -> float | None:
 class Retries:
     """How requests with a temporary failure are sent again.
 
-    - `most`: how often at most; a request that timed out is sent again once.
+    - `most`: the most retries of a request; a request that timed out is sent again only once.
     - `first_wait`: seconds before the first retry; each further wait is twice as long, and all
       are shortened at random by up to a half, so that clients do not retry in step.
     - `longest_wait`: the longest wait in seconds. If an endpoint's `Retry-After` asks for more,

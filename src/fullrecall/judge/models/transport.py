@@ -215,7 +215,7 @@ def _end(loop: asyncio.AbstractEventLoop, closing: Sequence[Closing], pid: int) 
 
 
 async def closed(closing: Iterable[Closing]) -> None:
-    """Close connections concurrently, for up to a second; the rest are abandoned."""
+    """Close connections concurrently; after a second, abandon those that are still open."""
     with suppress(Exception):
         async with asyncio.timeout(_CLOSING_SECONDS):
             await asyncio.gather(*(close() for close in closing), return_exceptions=True)
