@@ -51,7 +51,7 @@ _PLACEHOLDERS = ("…", "...")
 _WRAPPERS = 3  # the most objects around an answer
 _MOST_KEYS = 20  # the most keys of an object around an answer
 _MOST_VERDICTS = 4_000
-"""The most verdicts that are read from a reply, more than 200,000 characters can usefully hold."""
+"""The most verdicts that are read from a reply; a reply has at most 200,000 characters."""
 
 
 def verdict_objects(text: str) -> list[dict[str, Any]]:
@@ -115,7 +115,10 @@ def _is_keyed(item: tuple[str, Any]) -> bool:
 
 
 def _named(value: object, name: str, depth: int = 0) -> object:
-    """Return the value of a key in an object, or in an object that is its only value, or None."""
+    """Return the value of a key of an object; None if the object does not have the key.
+
+    Wrappers are removed: objects with a single value, such as `{"result": {…}}`.
+    """
     if not isinstance(value, dict):
         return None
     if name in value or len(value) != 1 or depth == _WRAPPERS:
@@ -163,8 +166,8 @@ def _unquoted(text: str) -> str:
 def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
     """Yield each complete JSON object or array in `text` as (start, end, value).
 
-    Values inside another value are not yielded. The time is linear in the length of any text: all
-    attempts share a budget of a few readings of the whole text.
+    Values inside another value are not yielded. The time is linear in the length of the text,
+    since all attempts to read a value share a budget of characters (`_READINGS` and `_SPARE`).
     """
     # Read the whole reply first: most replies are one object.
     with suppress(ValueError, RecursionError):
@@ -172,7 +175,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
         if isinstance(value, (dict, list)) and not text[end:].strip():
             yield 0, end, value
             return
-    # Replace commas by blanks, so that offsets stay the same.
+    # Blank out commas before closing brackets, which JSON does not allow; offsets stay the same.
     text = _STRINGS_OR_COMMA.sub(lambda strings: strings[1] or " ", text)
     budget = _READINGS * len(text) + _SPARE
     position = 0

@@ -1,4 +1,4 @@
-"""Judge again the denied claims that a context states, and quotes without their contexts.
+"""Review verdicts: judge denied claims again, and check quotes without their contexts.
 
 If a verdict denies a claim that a context states word for word, the claim is judged again with each
 such context alone, at most three. With `verify="model"` each quote that earns credit is also shown
@@ -21,7 +21,7 @@ from fullrecall.judge.verdicts import merged
 
 DENIED = "denied beside the other contexts, supported by one alone"
 
-_MOST_ALONE = 3  # judge a claim again with only the first few contexts that state it
+_MOST_ALONE = 3  # the most contexts with which a claim is judged again, each alone
 _LONGEST_QUOTE = 1_000  # the most characters of a quote that is shown without its context
 
 

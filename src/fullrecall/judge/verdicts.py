@@ -91,10 +91,10 @@ def checked(
 
 
 def merged(verdicts: Sequence[Verdict]) -> Verdict:
-    """Return a target's best verdict from several windows; `others` are further helpful verdicts.
+    """Return a target's best verdict from several windows, with other helpful ones in `others`.
 
-    A later check of the quotes decides which of these verdicts count, and from which rank on. If a
-    window gave no verdict, the label is None, unless another window fully supports the target.
+    A later check of the quotes decides which of these verdicts count. If a window gave no verdict,
+    the label is None, unless another window fully supports the target.
     """
     if len(verdicts) == 1:
         return verdicts[0]
@@ -118,7 +118,10 @@ def merged(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 class _Answer(NamedTuple):
-    """A judge's verdict: its fields, the repeated beginning with its letters, and the citations."""
+    """A judge's verdict before it is checked.
+
+    `echo` is the beginning of the target as the judge repeats it, `echoed` its letters and digits.
+    """
 
     fields: Mapping[str, Any]
     echo: object

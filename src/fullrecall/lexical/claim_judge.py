@@ -35,7 +35,8 @@ class Judged(NamedTuple):
     def verdict(self, threshold: float) -> Verdict:
         """Return a verdict that cites each context whose support reaches `threshold`.
 
-        If no context's support does, but the pair's does, the verdict cites the pair.
+        If no single context reaches it, but the two contexts of `pair` do together, the verdict
+        cites both.
         """
 
         def cited(indices: Iterable[int]) -> tuple[Citation, ...]:

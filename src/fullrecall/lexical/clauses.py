@@ -340,7 +340,7 @@ def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | No
 
 
 def _auxiliary(words: Sequence[str]) -> str:
-    """Return the auxiliary of a passive verb: "was" of "was built", "has been"; "" if active."""
+    """Return the auxiliary of a passive verb ("was" of "was built"); "" if the verb is active."""
     if words[1:2] in (["been"], ["be"]):
         return " ".join(words[:2])
     return words[0] if words[0] in _BE and words[1:2] != ["born"] else ""
@@ -375,7 +375,10 @@ def _subject(words: Sequence[str], verb: int) -> str:
 
 
 def _items(body: str) -> list[str]:
-    """Return the facts of a list of subjects, objects or adjectives that "and" ends, or []."""
+    """Split a list of subjects, objects or adjectives ("a, b and c") into one fact for each item.
+
+    Returns [] if the sentence has no such list.
+    """
     governed = _UNSURE | word_set("governing")
     head, joined, last = body.rpartition(" and ")
     chunks = head.rstrip(",").split(", ")

@@ -25,7 +25,7 @@ _PREFIXES = ("un", "in", "im", "ir", "il", "non", "dis")
 _LEAST = 4  # the fewest letters of a word that a prefix negates
 _WITHIN = 3  # opposites count only if an equal word is within this many words of both
 _MOST = 60  # the most words of a claim that are compared
-_SHORT = 15  # the most words of a claim in which one other word decides
+_SHORT = 15  # in a claim of at most this many words, one differing word counts
 _EQUAL = 2  # the fewest equal words beside a difference, except at the beginning of both texts
 _LONGEST_NAME = 4  # the most words that are compared as one name
 _CODE = re.compile("`[^`]++(?:`|$)")
@@ -131,8 +131,8 @@ def _replaced(
 ) -> Iterator[tuple[Sequence[Word], Sequence[Word]]]:
     """Yield each part of a claim between equal blocks, with the text's part between these blocks.
 
-    The two equal blocks beside the parts need at least two words in all, or one if both parts begin
-    their texts. If they have fewer, the text's part is empty.
+    The text's part is empty if the two equal blocks have fewer than two words in all. If both parts
+    are at the beginning of their texts, one equal word is enough.
     """
     end = other_end = before = 0
     for block in blocks:

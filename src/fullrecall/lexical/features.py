@@ -88,7 +88,10 @@ def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
 
 
 def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: ClaimMatch) -> bool:
-    """Return whether a detail of the claim differs from the contexts, by the rules listed above."""
+    """Return whether a detail of the claim differs from the contexts.
+
+    The docstring of this module lists the details that are compared.
+    """
     coded = {word.key for code in _CODE.findall(claim.text) for word in read_words(code)}
     if not all(any(key in passage.places for passage in contexts) for key in coded):
         return True
@@ -106,9 +109,9 @@ def differing_detail(claim: ParsedText, contexts: Sequence[ParsedText], match: C
 
 
 def _closest(claim: ParsedText, contexts: Sequence[ParsedText]) -> list[str]:
-    """Return the clauses that have the most of a claim's predicate, by the weight of words.
+    """Return the clauses that are closest to a claim's predicate, by the weight of shared words.
 
-    Find the sentences that have the most of it, and return the best clause of each.
+    Only the sentences with the largest shared weight count; each gives its closest clause.
     """
     said = {word.key for word in read_words(predicate_of(claim.text))}
     # Add weights in the claim's order: the order of a set, and with it the last bits of a sum,

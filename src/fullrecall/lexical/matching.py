@@ -96,7 +96,7 @@ def read_for(claim: ParsedText, text: str) -> ParsedText:
         return read_passage(text)
 
     def shared(row: int) -> tuple[float, int]:
-        """Return the weight of the claim's words in a row, and the number of its numbers there."""
+        """Return the weight of the words, and the count of the numbers, shared by claim and row."""
         stated = claim.places.keys() & read_passage(lines[row]).places.keys()
         words = [claim.words[claim.places[key][0]] for key in stated]
         worth = [word.weight for word in words if not word.is_number]

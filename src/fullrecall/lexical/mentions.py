@@ -21,10 +21,10 @@ _DATE = re.compile(
 
 
 def mentions(entity: str, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the half-open offsets at which a text has a number or date, `entity`, in any notation.
+    """Yield the half-open offsets of each mention of a number or a date, in any notation.
 
-    It yields none if `entity` is neither a number nor a date. `10 km` equals 10km, `$4.2B` equals
-    $4.2 billion, and `4 March 2023` equals March 4, 2023.
+    It yields nothing if `entity` is neither a number nor a date. `10 km` equals 10km, `$4.2B`
+    equals $4.2 billion, and `4 March 2023` equals March 4, 2023.
     """
     entity = entity.strip()
     dates = _dates(entity)

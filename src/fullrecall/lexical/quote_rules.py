@@ -56,9 +56,9 @@ def objection(
 ) -> str:
     """Return the reason, as a clause, why a quote cannot prove its target; "" if it may.
 
-    `parts` are the locations of the quote in the context. `aim` is the kind of target: only a quote
-    for a claim must share a word with its target, and pass the rules. `beside` are other quotes for
-    the target if it needs several together.
+    `parts` are the locations of the quote in the context. `aim` is the kind of target. Every
+    quote needs a content word; a quote for a claim must also share a word with the claim and pass
+    the rules. `beside` are the other quotes, if several prove the target only together.
     """
     quoted_keys = {
         word.key for part in parts for word in content_words(context[part.start : part.end])
@@ -176,9 +176,10 @@ def _beside(words: Sequence[Word], name: Name) -> tuple[list[str], list[str]]:
 
 
 def _denies_more(pair: _QuotedClaim) -> bool:
-    """Return whether the claim has a denial and the quote none.
+    """Return whether the claim has a denial, and the quote has none.
 
-    A quote with an opposite may state a plain denial in other words: "closed" for "not open".
+    If all denials of the claim are plain ("not open"), a quote with an opposite of a word of the
+    claim ("closed") is allowed.
     """
     if denials(pair.quote, "en") or not denials(pair.claim, "en"):
         return False
@@ -286,14 +287,17 @@ def _near(context: str, parts: Sequence[Location]) -> str:
 
 
 def _begin(context: str, at: int, nth: int) -> int:
-    """Return the start of the nth sentence before an offset, at most `nth` times 400 characters."""
+    """Return the start of the sentence at an offset (`nth` = 1), or of the one before it (2).
+
+    The start is at most `nth` times 400 characters before the offset.
+    """
     start = max(0, at - nth * _BESIDE)
     stops = [match.end() for match in _SENTENCE_END.finditer(context, start, at)]
     return stops[-nth] if len(stops) >= nth else start
 
 
 def _end(context: str, at: int) -> int:
-    """Return the end of the sentence at an offset, at most 400 characters after it."""
+    """Return the end of the sentence at an offset, at most 400 characters after the offset."""
     stop = _SENTENCE_END.search(context, at, at + _BESIDE)
     return stop.end() if stop else at + _BESIDE
 
@@ -311,7 +315,7 @@ def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
 
 
 def _longest(claim: str) -> tuple[str, ...]:
-    """Return the key of a claim's longest ASCII word, without the function words of any language.
+    """Return the key of a claim's longest ASCII word that is not a function word in any language.
 
     The key is the only item of the result, which is () if there is no such word.
     """
@@ -342,8 +346,8 @@ def _states(context: str, claim: str) -> bool:
 def stand_alone(claim: str, contexts: Sequence[str]) -> list[bool]:
     """Return, for each cited context, whether it alone may prove as much as all of them together.
 
-    Count only words of the claim that a cited context has. The context must have all numbers and
-    capitalized words among them, and at least three quarters of the content words.
+    Words of the claim that are in no cited context are ignored. Of the other words, the context
+    must have all numbers and capitalized words, and at least three quarters of all content words.
     """
     word_of = {word.key: word for word in content_words(claim)}
     shares = [word_of.keys() & content_keys(context) for context in contexts]

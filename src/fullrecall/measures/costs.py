@@ -149,8 +149,8 @@ def _calls_made(sample: Sample, numbers: Sequence[float]) -> int:
 def _tokens(sample: Sample, numbers: Sequence[float], own: Sequence[float]) -> Sequence[float]:
     """Return the number of tokens read up to and including each context.
 
-    The lists of several calls that no later step merged are read call by call, so a context that
-    two calls returned is read twice. Any other list is read from the top.
+    If several calls returned lists, and no later step merged them, the lists are read call by call,
+    so a context that two calls returned is read twice. Any other list is read from the top.
     """
     if sample.ranks is None:
         return list(accumulate(own))

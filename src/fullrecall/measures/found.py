@@ -341,9 +341,9 @@ class FoundColumns:
         return ranks
 
     def placed(self, row: int, findings: Findings) -> list[Finding]:
-        """Return a row's findings with the steps and ranks of these columns, as positions.
+        """Return a row's findings with the credit steps and the support in these columns.
 
-        The evidence is left out.
+        The findings have positions in place of ranks, and no evidence.
         """
         start = int(self.first.offsets[row])
         return [

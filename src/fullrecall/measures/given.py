@@ -27,9 +27,9 @@ def as_measures(values: Iterable[object]) -> tuple[Measure, ...]:
 
 
 def as_shares(values: Iterable[object]) -> tuple[Measure, ...]:
-    """Return measures with values in [0, 1], parsed if given as text.
+    """Return measures with values in [0, 1], after parsing those given as text.
 
-    Raises `ParameterError` for counts, and as `as_measures` does.
+    Raises `ParameterError` for a count, a value of another kind, or a text that is not a measure.
     """
     measures = as_measures(values)
     for measure in measures:

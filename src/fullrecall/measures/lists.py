@@ -192,7 +192,7 @@ def powers(exponents: Floats) -> Floats:
 
 
 def rises_of(targets: Integers, credits_: Floats) -> Floats:
-    """Return how far each credit is above the previous one of its target (0 for the first)."""
+    """Return the rise of each credit over the target's previous credit; the first rises from 0."""
     rises = credits_.copy()
     same = targets[1:] == targets[:-1]
     rises[1:][same] -= credits_[:-1][same]

@@ -183,12 +183,12 @@ class Measure(ValueObject):
 
     @cached_property
     def top(self) -> int | None:
-        """The `k` of a cut by rank; None for a budget, and without a cut."""
+        """The number of ranks within which targets count; None for a budget or for all ranks."""
         return self.k if isinstance(self.k, int) else None
 
     @property
     def unit(self) -> Unit | None:
-        """The unit of a budget; None for a cut by rank, and without a cut."""
+        """The unit of the budget; None if the measure has no budget."""
         return self.k.unit if isinstance(self.k, CutBudget) else None
 
     @property

@@ -23,7 +23,7 @@ class Forbidden(NamedTuple):
     """The forbidden contexts of some rows.
 
     - `forbids`: whether a row forbids a context; an unanswerable question forbids every context.
-    - `at_stake`: whether a row forbids a context, and it is known if one was returned.
+    - `at_stake`: true if a row forbids a context and it is known whether one was returned.
     - `unanswerable`: whether no document answers the question; `empty`: whether no context was
       returned.
     - `positions`: the 1-based positions of the forbidden contexts that were returned, ascending;
@@ -118,7 +118,7 @@ def rank_at(sample: Sample, position: int) -> int:
 
 
 class SampleColumns:
-    """The columns of some samples that measures read, besides a scorer's findings."""
+    """Data of some samples, for measures that read more than a scorer's findings."""
 
     def samples(self) -> Iterable[Sample]:
         """Return all samples."""

@@ -149,7 +149,7 @@ class RBPMeasure(GradedMeasure):
         check_share(self.p, "p", whole=False)
 
     def formula(self, outcomes: FoundColumns) -> Floats:
-        """Return the expected number of relevant contexts read, divided by that of all contexts."""
+        """Return the share of relevant contexts among those that a reader is expected to read."""
         weights = outcomes.rank_weights(self.top, lambda rank: self.p ** (rank - 1))
         return ((1 - self.p) * weights.sums).clip(max=1.0)
 
@@ -191,8 +191,9 @@ class ERRMeasure(Measure):
 class InterpolatedPrecisionMeasure(GradedMeasure):
     """The highest precision at any rank within k at which recall is at least the given share.
 
-    - `recall`: the share, as relevant contexts so far over targets; it is rounded to a whole number
-      of targets as trec_eval's iprec_at_recall does.
+    - `recall`: the share. The recall at a rank is the number of relevant contexts up to that rank,
+      divided by the number of targets. The share is rounded to a whole number of targets, as in
+      trec_eval's iprec_at_recall.
     """
 
     recall: float = 0.0

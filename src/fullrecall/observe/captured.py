@@ -1,4 +1,4 @@
-"""The record of a block of code or of one call, as a sample, for every framework."""
+"""The base class of records of a block of code or a call, which can be turned into samples."""
 
 from __future__ import annotations
 

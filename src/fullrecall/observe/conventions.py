@@ -1,7 +1,8 @@
-"""The attribute names of each tracing tool for a span's data; the first with a value counts.
+"""The names that tracing tools give to the attributes of a span.
 
-OpenInference (Arize's, which Phoenix reads), MLflow, Langfuse, Weave, and the GenAI conventions of
-OpenTelemetry, in this order.
+If tools have different names for one attribute, a tuple lists them, and the first name with a value
+counts. The order of tools is: OpenInference (Arize's, which Phoenix reads), MLflow, Langfuse,
+Weave, and the GenAI conventions of OpenTelemetry.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ KINDS: Mapping[str, StepKind] = {
     "agent": "agent",
     "invoke_agent": "agent",
 }
-"""The kind of a step by the value, in lower case, of an attribute in `KIND`; else "chain"."""
+"""The kind of a step for each value of an attribute in `KIND`, in lower case; default: "chain"."""
 
 INPUT = (
     "input.value",

@@ -25,12 +25,13 @@ _LABEL = 4
 class TrackedDocument:
     """One document with all its copies; `origin` is the step that retrieved it.
 
-    - `sources`: the origin, and the other retrievers and tools that returned the document without
-      having it in their input or from an inner step.
-    - `pieces`: the documents that were merged into it, with the words that it has of each.
+    - `sources`: the origin, and each other retriever or tool that returned the document, unless
+      the document was in its input or came from one of its inner steps.
+    - `pieces`: the documents that were merged into this one, each with its words in the merged
+      text.
     - `parts`: the documents in `pieces` and their own parts. A list that has this document counts
       as having its parts, too.
-    - `from_outside`: whether a step was given it before any step returned it.
+    - `from_outside`: whether a step received the document before any step had returned it.
     - `read_in`: the pieces of models' prompts that contain it.
     """
 
@@ -88,7 +89,7 @@ class DocumentText:
 
 
 def is_made(copy: DocumentCopy) -> bool:
-    """Return whether a copy's ID may be new: it has none, or one that a framework generated."""
+    """Return whether a copy has no ID, or an ID that a framework generated."""
     return copy.id is None or _MADE.fullmatch(copy.id) is not None
 
 
@@ -138,7 +139,7 @@ class TrackedDocuments:
             return cached[1]
         named = None if copy.text or copy.id is None else view.with_id(copy.id)
         if named is not None:
-            return named  # A copy without a text has the text known for its ID.
+            return named  # The copy has only an ID: use the known text.
         document = self._known(copy, view, nth)
         pieces = view.pieces(copy.text) if document is None else []
         if document is None and len(pieces) < 2:  # noqa: PLR2004 - one is no merging
@@ -169,9 +170,11 @@ class TrackedDocuments:
     ) -> tuple[DocumentText, ...]:
         """Return the passage of a copy, or the passages of the documents that were merged into it.
 
-        The merged documents' passages are returned only if the copy has the whole merged text. The
-        copy must also have no ID, or an ID that some but not all of the merged documents have. If
-        all have its ID, they are chunks of one document.
+        The merged documents' passages are returned if both conditions hold:
+
+        - The copy has the whole merged text.
+        - The copy has no ID, or the ID of some merged documents, but not of all: documents that all
+          have one ID are chunks of one document.
         """
         passage = self.passage(copy, view, nth)
         parts = [part for part in passage.document.parts if not part.parts]
@@ -194,9 +197,10 @@ class TrackedDocuments:
         return self._by_text.get(text)
 
     def _made_of(self, pieces: Sequence[_Variant], copy: DocumentCopy) -> TrackedDocument | None:
-        """Return the document with this text that was merged from these pieces before, or None.
+        """Return the known document that was merged from these pieces into this text, or None.
 
-        An earlier attempt may have merged them. A copy with a store's ID is a document of its own.
+        A repeated attempt merges the same pieces again. Returns None if a store gave the copy its
+        ID: such a copy is a new document.
         """
         merged = self._by_text.get(copy.text)
         if merged is None or not is_made(copy):
@@ -323,10 +327,10 @@ class StepDocuments:
     def _quoted(self, sharing: Sequence[_Variant], words: str) -> list[_Variant]:
         """Return the documents that a text quotes, each with the quoted words.
 
-        A text quotes a document if it has the whole document, or a run of words that it has from no
-        other document. If the text has no whole document, and on average more than `_LABEL` words
-        beside each quote belong to no document, the result is empty. In a `whole` view, only whole
-        documents count, and at least two are needed.
+        A quote is a whole document or a long run of its words; a run inside a longer quote does not
+        count (`quotes_in`). The result is empty if the text contains no whole document, and has
+        more than `_LABEL` other words for each quote. In a `whole` view, only whole documents
+        count, and at least two are needed.
         """
         text = words.split(" ")
         quotes = quotes_in(text, [own.split(" ") for own, _ in sharing])
@@ -347,7 +351,7 @@ class StepDocuments:
         return [(own, document) for document, own in pieces.items()]
 
     def _alike(self, text: str) -> list[_Variant]:
-        """Return words and document of each passage in view that may share words with a text."""
+        """Return each passage in view that may share words with a text, as (words, document)."""
         if not (text and self.passages):
             return []
         sharing = sorted(self._numbers.intersection(self._known.index.sharing(text)))
@@ -369,7 +373,7 @@ _Variant: TypeAlias = tuple[str, TrackedDocument]
 
 
 def _parts_in(words: str, own: str, document: TrackedDocument) -> Iterator[_Variant]:
-    """Yield a document; if it was merged and is not whole in `words`, yield its parts."""
+    """Yield a document with its words, or its pieces if it was merged and `words` lack a part."""
     if not document.pieces or own in words:
         yield own, document
     else:

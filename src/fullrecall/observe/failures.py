@@ -94,8 +94,8 @@ class _Successes:
         if parent is not None and parent.error is None:
             if parent.tries:
                 keys.append(("caller", parent))
-            # Compare the identity of the object: a loop that builds a new list does not show a
-            # recovery.
+            # Outputs are compared by identity: the caller must return the very object that the
+            # later call returned. A new list, which a loop may build, does not show a recovery.
             keys += (("output", parent, own) for own in parent.outputs)
         ended = step.began if step.ended is None else step.ended
         return any(self._last.get(key, 0) > ended for key in keys)

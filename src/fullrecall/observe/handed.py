@@ -153,7 +153,7 @@ class Scope:
         self._known = known
 
     def lists(self) -> Iterator[HandedList]:
-        """Yield every list in reach."""
+        """Yield every list that the step can reach."""
         return (handed for holder in self._holders for handed in holder.lists)
 
     def put(self, handed: HandedList, holder: OpenStep | None = None) -> None:
@@ -163,7 +163,10 @@ class Scope:
         self._known.add(handed)
 
     def nearest(self, document: TrackedDocument) -> list[HandedList]:
-        """Return the lists in use with this document, of the nearest caller that has any."""
+        """Return the lists in use with this document that one caller holds.
+
+        Of the callers that hold such lists, the nearest one counts.
+        """
         in_use = self._known.in_use(document)
         for holder in self._holders if in_use else ():
             lists = [handed for handed in in_use if handed.holder is holder]
@@ -172,7 +175,7 @@ class Scope:
         return []
 
     def replaced(self, document: TrackedDocument) -> list[HandedList]:
-        """Return the lists in reach with this document that another list has replaced."""
+        """Return the replaced lists with this document that the step can reach."""
         lists = self._known.replaced(document)
         return [each for holder in self._holders for each in lists if each.holder is holder]
 

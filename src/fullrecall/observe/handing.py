@@ -107,8 +107,10 @@ class ListUpdate:
         return any(handed.signature == group.signature for handed in in_use)
 
     def _is_a_result(self, empty: TrackedList) -> bool:
-        """Return whether an empty list means that a step dropped all documents at its key."""
-        # LangGraph fills keys of the first state with empty lists, which drop no documents.
+        """Return whether an empty output list means that the step dropped or found no documents.
+
+        LangGraph also fills unused keys of the first state with empty lists, which mean nothing.
+        """
         return (
             self._step.retrieves
             or (self._step.kind == "tool" and empty.path in (HITS, ARTIFACT))
@@ -142,11 +144,11 @@ class ListUpdate:
         return replaced
 
     def _refuse_single(self) -> None:
-        """Mark a document as refused if a task of LangGraph's `Send` got it and did not return it.
+        """Mark a document as refused if a LangGraph `Send` task received but did not return it.
 
-        An empty list replaces the document's list once tasks have refused all documents in it. A
-        task that returned nothing at all may have had another purpose, so the empty list is marked
-        `unsaid`: a later prompt decides.
+        Once tasks have refused all documents of a list, an empty list replaces it. A task that
+        returned nothing at all, not even an empty list, may have had another purpose. The empty
+        list is then marked `unsaid`, and counts only if a prompt is sent later.
         """
         is_sent = self._step.task is not None and bool(self._step.branch)
         if not is_sent or self._inside or any(group.passages for group in self._groups):

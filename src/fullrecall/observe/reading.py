@@ -1,4 +1,4 @@
-"""How recorded steps are read: the options that all entry points of an adapter share."""
+"""The options for reading recorded steps, which all entry points of an adapter share."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ ToolDocuments: TypeAlias = Mapping[str, Callable[[Any], object]] | None
 
 @dataclass(frozen=True, kw_only=True)
 class StepReading:
-    """How recorded steps are read.
+    """The options for reading recorded steps.
 
-    This class leaves documents unchanged; adapters may override that.
+    An adapter may override `documents_of` and `context_of`.
 
     - `failed_calls`: "unscored" (default) leaves a sample unscored where a call failed and no
       retry or fallback succeeded; "score" scores the contexts of the other calls, with a note.
@@ -35,7 +35,7 @@ class StepReading:
     - `tool_documents`: by the name of a tool, a function that returns the documents in its result,
       in any form that a retriever function may return.
 
-    Raises `ParameterError`, naming the option, for a wrong one.
+    Raises `ParameterError`, which names the option, for an invalid value.
     """
 
     failed_calls: FailedCalls = "unscored"

@@ -194,9 +194,10 @@ class Record:
         return None
 
     def _parts_of(self, whole: HandedList) -> Iterator[HandedList]:
-        """Yield the lists that have only a part of a list's documents and may count instead of it.
+        """Yield the kept lists that have only some documents of `whole`.
 
-        The same step returned them, or a step made them from lists that are not in the record.
+        It is unclear whether they replace `whole`: the same step returned them beside it, or a step
+        made them from lists that are not in the record.
         """
         for beside in (whole.step.id, _ANYWHERE) if self._parts else ():
             for part in self._parts.get(beside, ()):
@@ -204,7 +205,7 @@ class Record:
                     yield part
 
     def _is_unread(self, whole: HandedList) -> bool:
-        """Return whether prompts had documents of a part of a list, but none of the rest."""
+        """Return whether models read documents of a part of a list (`_parts_of`), but no others."""
         return any(
             any(document.read_in for document in part.documents)
             and not any(document.read_in for document in whole.documents - part.documents)
@@ -316,7 +317,7 @@ class _Calls:
         steps = [*sources, *retrievers, *searches, *failures.counting, *failures.recovered]
         calls = {call.id: call for call in map(self._call, steps)}
         searching = {call.name for call in calls.values() if call.kind == "tool"}
-        # Add the calls of these tools without results, or with unreadable ones: they cost too.
+        # Add the other calls of these tools: they had no readable results, but they cost too.
         calls |= {
             call.id: call
             for call in (self._call(step) for step in tree.steps if step.kind == "tool")
@@ -358,7 +359,10 @@ class _Calls:
 
 
 def _empty_call(step: Step) -> Call:
-    """Return an empty search as a `Call`: with an empty list if it returned one, else with None."""
+    """Return a search without documents as a `Call`.
+
+    Its contexts are () if the search returned an empty list, else None.
+    """
     lists = [listed.documents for listed in step.returned]
     has_list = is_empty_list(step.result) or not all(lists)
     return Call(step.name, step.query, () if has_list else None)

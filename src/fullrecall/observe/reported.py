@@ -31,9 +31,9 @@ def record(documents: Documents, *, query: str | None = None) -> Documents:
 
 
 def on_record(take: TakeReport) -> TakeReport:
-    """Register a function that adds the arguments of `record` to the open records it knows.
+    """Register a function that `record` calls with its arguments, to add them to open records.
 
-    Raises `ParameterError` unless it can be called.
+    Raises `ParameterError` if `take` cannot be called.
     """
     if not callable(take):
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""The state of a record while its steps are followed, shared by the modules that follow them."""
+"""The state that several modules share while they follow documents through a record's steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class FlowState:
     - `doubt`: why it is unknown which documents a step had; None if it is known.
     - `stores`: whether texts were cut for a new store, which returns them under new IDs.
     - `resumed`: the IDs of the steps that began again, after an attempt had stopped to ask a human.
-    - `united`: the signatures of the input lists that `given` has checked for lists joined in them.
+    - `united`: the signatures of the input lists that `given` has checked; it looks for lists that
+      code outside any step has joined, sorted or copied.
     - `read_lists`: each input list of a step with its passages, by the list's identity.
     """
 

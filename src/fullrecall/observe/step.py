@@ -73,8 +73,8 @@ class Step:
     - `query`: the query that it was called with.
     - `result`: a tool's result, for the user's function that reads it.
     - `error`: why the step failed; a tool that reports a failure instead of raising failed too.
-    - `outputs`: the identities of the object that it returned and of the one that its inner method
-      returned, both kept alive; empty for plain values, such as a string.
+    - `outputs`: the `id()` of the object that it returned, and of the object that the method inside
+      it returned, if that differs. Both are kept alive. Empty for plain values, such as strings.
     - `callee`: the called object or tool, by identity or name, if the framework reports it.
     - `task`: the unit of work that this step is an attempt of, if the framework names it.
     - `closed`: whether its input comes from this run alone, and not from a state that an earlier
@@ -84,7 +84,8 @@ class Step:
     - `stores`: whether it cuts texts for a new store, which returns them under new IDs.
     - `group`, `branch`: steps with the same caller and group count as parallel, even if their
       recorded times differ; they are ordered by `branch`, such as "map:key:x" or "000000001".
-    - `reorders`: whether its order serves the model's attention, and is not a ranking.
+    - `reorders`: whether it orders documents for the model's attention, so that their order is not
+      a ranking.
     - `labels`: the framework's tags and metadata, by which adapters select steps.
     - `seconds`: when it ended, in seconds since the call began; None if that is unknown.
     """
@@ -123,9 +124,10 @@ class Step:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the step is an ended chain that has no contents, error, task or special role.
+        """Whether the step is a chain that has ended without documents, texts, error or task.
 
-        The roles are `tries`, `answers` and `stores`. An embedding, for example, is empty.
+        A chain with `tries`, `answers` or `stores` is never empty. The step of an embedding model,
+        for example, is empty.
         """
         contents = (self.given, self.returned, self.texts, self.prompt, self.error, self.task)
         plays_a_part = self.kind != "chain" or self.tries or self.answers or self.stores

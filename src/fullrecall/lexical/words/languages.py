@@ -78,8 +78,9 @@ def language_among(text: str, around: Iterable[str]) -> str | None:
 def judged_language(text: str, around: Sequence[str]) -> str:
     """Return the code of the language in which to judge a text.
 
-    If the text alone is unclear, the texts `around` it decide, and then English is assumed. The
-    result is `UNDETERMINED` if this gives English, but the text does not read as English.
+    If the text alone is unclear, the texts `around` it decide; if they are unclear too, English is
+    assumed. If the result would be English, but the text does not read as English, the result is
+    `UNDETERMINED`.
     """
     language = language_among(text, around) or "en"
     return UNDETERMINED if language == "en" and not reads_as_english(text, around) else language
