@@ -1,4 +1,6 @@
-"""Build every request to a model, with a version for store keys; `prompts.toml` has the words.
+"""Build every request to a model from the texts in `prompts.toml`.
+
+Store keys contain the version of the texts, so that answers to other texts are not reused.
 
 Contexts and texts are sent as JSON strings: their quotation marks are escaped, so that no text can
 pass for a part of the prompt. Contexts come first and claims last, so that a provider's prompt
@@ -22,7 +24,7 @@ from fullrecall.judge.models.chat import ChatRequest, Message
 
 VERSION = "3"
 
-# Escape these characters, which JSON leaves: some readers treat them as line ends, and UTF-8 cannot
+# JSON does not escape these characters, but some readers treat them as line ends, and UTF-8 cannot
 # encode a lone surrogate.
 _LINE_BREAKS = re.compile("[\\x7f\\x85\\u2028\\u2029\\ud800-\\udfff]")
 
@@ -39,8 +41,8 @@ RELATIONS: Mapping[Relation, Mapping[str, str]] = _TEXTS["relations"]
 class Prompts:
     """The instructions to the model.
 
-    Replace any of them, with a new `version`, to reword or translate. The example answer contains
-    no verdict, so a model that repeats it gives none.
+    To reword or translate the instructions, replace any of them and set a new `version`. The
+    example answer contains no verdict, so a model that repeats it gives none.
 
     Three of them have fields in braces, which are filled in:
 
@@ -116,7 +118,8 @@ class Prompts:
     ) -> ChatRequest:
         """Return the same request with the problems of its last answer added, by target number.
 
-        The problems are between the contexts, which a provider may have cached, and the targets.
+        The problems are inserted after the contexts, which a provider may have cached, and before
+        the targets.
         """
         listed = "\n".join(f"{number} {quoted(problem)}" for number, problem in problems.items())
         complaint = self.again.format(problems=listed, items=items)

@@ -28,7 +28,7 @@ class Quotes:
         return self._located[citation]
 
     def objection(self, citation: Citation, verdict: Verdict, target: str, aim: Aim) -> str:
-        """Return, as a clause, why a citation proves nothing; "" if it may prove the target."""
+        """Return the reason, as a clause, why a citation cannot prove the target; "" if it may."""
         parts = self.located(citation)
         if not parts:
             return "is not there"

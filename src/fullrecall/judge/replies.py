@@ -46,7 +46,7 @@ _SPARE = 500_000
 _ATTEMPT = 1_000
 """The fixed cost of each attempt to read a value, in characters that take the same time."""
 _NESTED = 100_000
-"""The cost, in characters, of an attempt that fails because of too deep nesting."""
+"""The cost, in characters, of an attempt that fails because the nesting is too deep."""
 _PLACEHOLDERS = ("…", "...")
 _WRAPPERS = 3  # the most objects around an answer
 _MOST_KEYS = 20  # the most keys of an object around an answer
@@ -201,7 +201,7 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a parsed object; if a key is repeated, only the `id`, since the rest is ambiguous."""
+    """Return a parsed object, or only its `id` if a repeated key makes the object ambiguous."""
     fields = dict(pairs)
     if len(fields) == len(pairs):
         return fields

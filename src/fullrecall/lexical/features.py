@@ -35,8 +35,8 @@ _CODE = re.compile("`([^`]++)`")
 _NEAR = 12  # words; over this distance, closeness falls to 1/e
 _PLACES = 12  # the most places of a word that are used for distances
 _ABOUT = 0.3  # the share of a claim's weight that a sentence must cover to have the same subject
-_HALF = 0.5  # the share of the words denied by a sentence that must be in the claim
-_MOST_CLOSEST = 6  # the most sentences that are compared if several share the most weight
+_HALF = 0.5  # the least share of a sentence's denied words that must be in the claim
+_MOST_CLOSEST = 6  # the most sentences that are compared if several share equal weight with a claim
 
 
 def features(claim: ParsedText, match: ClaimMatch) -> dict[str, float]:

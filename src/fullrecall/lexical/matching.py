@@ -23,7 +23,7 @@ _BOUNDARY = re.compile(
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001
 )
 _BETWEEN = " \t\n.!?…"  # marks between two sentences
-_ROW = re.compile(  # cells between bars, tabs, or wide gaps, or in CSV
+_ROW = re.compile(  # a table row: cells between bars, tabs or wide gaps, or in CSV
     r"^[^,|\t]+(?:,(?=\S)[^,]+){2,}$|\||[^\s.!?](?:\t| {2})\s*\S"
 )
 _LEAST_ROWS = 3  # the fewest rows of a table, with its header
@@ -132,7 +132,7 @@ class ClaimMatch(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """The weight of the claim that the contexts cover together."""
+        """The part of the claim's weight that the contexts cover together."""
         return sum(self.units[unit].weight * credit for unit, credit in self.found.items())
 
     def weigh(self, units: Iterable[int], credit: Cover) -> float:

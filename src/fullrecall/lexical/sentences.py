@@ -39,7 +39,7 @@ _CUT = re.compile(  # a sentence that ends in one of these always continues
     r"e\.\s?g|i\.\s?e|p\.\s?ej|p\.\s?ex)\.$"
 )
 _MAY_END = re.compile(r"[.!?\n](?!\Z)")
-"""A mark that may end a sentence before the end of a text without trailing white space."""
+"""A mark inside a text that may end a sentence; the text must have no trailing white space."""
 _SINGLE = re.compile(r"[a-zA-Z0-9]++(?:[ ,;:]++[a-zA-Z0-9$(\"]++(?:[-'/][a-zA-Z0-9]++)*+)++[.!?]?")
 """A sentence on one line, with no mark inside that may end a sentence or begin an item."""
 _BOLD = re.compile(r"(\*\*|__)((?:(?!\1).)++)\1")
@@ -55,7 +55,7 @@ MOST_CHARACTERS = 1_000_000
 """The most characters of a text that is split, or read by the built-in judge; more takes too long.
 """
 _PIECE = 20_000  # characters that the splitter reads at a time
-_LONGEST_HEADING = 12  # the most words of a heading in bold, or above a line
+_LONGEST_HEADING = 12  # the most words of a heading that is in bold or has a line below it
 _HEADING_LEVELS = 6
 _ENDS = (".", "!", "。", "！")
 _QUESTION = ("?", "？", "؟")
@@ -206,7 +206,7 @@ def _is_rule(stripped: str) -> bool:
 
 
 def _is_heading(stripped: str, below: str) -> bool:
-    """Return whether a line is a heading: by number signs, by the line below, or all in bold."""
+    """Return whether a line is a heading: it begins with "#", is underlined, or is all in bold."""
     signs = len(stripped) - len(stripped.lstrip("#"))
     if 0 < signs <= _HEADING_LEVELS:
         rest = stripped[signs:]

@@ -133,7 +133,7 @@ def _two_jointly(
 
 
 def _joint_weight(match: ClaimMatch, other: ClaimMatch) -> float:
-    """Return the weight of a claim that two contexts cover jointly.
+    """Return the part of a claim's weight that two contexts cover jointly.
 
     Returns 0.0 if they share no name or rare word of the claim, or if one of them adds too little.
     """

@@ -42,7 +42,7 @@ SCORED, UNDEFINED, UNSCORED, UNJUDGED = range(4)
 """The codes of the statuses in a column."""
 
 _EVERYWHERE = 2**31 - 1
-"""A last position that counts, for None as k: it is beyond the positions of all contexts."""
+"""The last position that counts if k is None: it is beyond the positions of all contexts."""
 
 
 STEP = np.dtype([("position", np.int32), ("credit", np.float64)])
@@ -95,7 +95,7 @@ class FoundColumns:
         ranks: Sequence[tuple[int, ...] | None],
         statuses: Sequence[int],
     ) -> FoundColumns:
-        """Return the columns of `Finding` objects; a column of default values only is None."""
+        """Return the columns of `Finding` objects; a column with only default values is None."""
         every = [finding for row in findings for finding in row]
         offsets = offsets_of(map(len, findings))
         first = [finding.rank or 0 for finding in every]
@@ -305,7 +305,7 @@ class FoundColumns:
         return row_maxima(within, offsets)
 
     def credit_sums(self, k: int | None, weights: Floats | None = None) -> Floats:
-        """Return each row's sum of its targets' credits within the first `k` ranks, weighted."""
+        """Return the weighted sum of the targets' credits within the first `k` ranks, by row."""
         # If all credits are 0 or 1, count them, which takes less time than summing floats.
         if self.steps is None and weights is None:
             return self.found_within(k).astype(np.float64)
@@ -313,7 +313,7 @@ class FoundColumns:
         return self.sums(credits_ if weights is None else credits_ * weights)
 
     def sums(self, values: Floats) -> Floats:
-        """Return the sum over the targets of each row, rounded once."""
+        """Return the sum of the targets' values for each row, rounded once."""
         return row_sums(values, self.first.offsets)
 
     def relevant_within(self, k: int | Integers | None) -> Lists:

@@ -77,7 +77,7 @@ def _ideal(
 
 
 def _gains(outcomes: FoundColumns, worths: Floats) -> tuple[Integers, Integers, Floats]:
-    """Return row, position and gain of each context that raises a credit, by row and position."""
+    """Return the row, the position and the gain of each context that raises a credit, in order."""
     targets, positions = outcomes.rising.rows, outcomes.rising.values["position"]
     gains = worths[targets] * rises_of(targets, outcomes.rising.values["credit"])
     rows = outcomes.row_of_target[targets]

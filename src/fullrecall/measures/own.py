@@ -76,7 +76,7 @@ def values_of(measure: Any, outcomes: FoundColumns) -> Floats:
 def _within(finding: Finding, k: int) -> Finding:
     """Return a finding as if only the first `k` ranks had been retrieved.
 
-    If any of its ranks is beyond `k`, its parts are left out.
+    If any of its ranks is beyond `k`, the result has no `parts`.
     """
     if not finding.ranks or finding.ranks[-1] <= k:
         return finding

@@ -76,7 +76,10 @@ def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Finding
 
 
 def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
-    """Return the judgments with only the paid contexts, at their new positions; all grades stay."""
+    """Return the judgments of only the paid contexts, at their new positions.
+
+    The column `grades` is unchanged.
+    """
     placed = judgments.placed.values.copy()
     placed["position"] = paid.moved(judgments.placed.rows, placed["position"])
     left = Lists(placed, judgments.placed.offsets).kept(placed["position"] > 0)

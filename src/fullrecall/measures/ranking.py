@@ -118,8 +118,9 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
 class RPrecisionMeasure(GradedMeasure):
     """The share of relevant contexts among the first R, where R is the number of targets.
 
-    With k, ranks beyond it are misses. Source: Buckley and Voorhees, "Retrieval system evaluation",
-    in "TREC: Experiment and evaluation in information retrieval" (2005); trec_eval's Rprec.
+    If k is set, ranks beyond k are misses. Source: Buckley and Voorhees, "Retrieval system
+    evaluation", in "TREC: Experiment and evaluation in information retrieval" (2005); trec_eval's
+    Rprec.
     """
 
     text = "r_precision"

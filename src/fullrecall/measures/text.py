@@ -58,9 +58,9 @@ SPELLINGS: dict[str, Measure] = {
     "perfect": AllFound,
     "leak_rate": Leak,
 }
-"""The measure for each name that it has in other tools."""
+"""Measures by the names that they have in other tools."""
 
-# The patterns are texts, so that programs that never parse a measure do not compile them.
+# These patterns are strings: programs that never parse a measure need not compile them.
 _FORM = r"(?P<name>[\w.-]+)\s*(\((?P<inside>[^()]*)\))?\s*(@\s*(?P<k>\S+))?"
 
 _CUT_NAME = r"(?P<name>.+?)_(?P<k>\d+)"

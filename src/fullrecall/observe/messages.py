@@ -65,7 +65,7 @@ class Turn(NamedTuple):
 
     @property
     def partial(self) -> str | None:
-        """The reason why messages of the turn are missing; None if it is complete."""
+        """The reason why messages of the turn are missing; None if the turn is complete."""
         if not any(message.role == "summary" for message in self.messages):
             return None
         return "a summary replaced the first messages of the turn: their searches are unknown"

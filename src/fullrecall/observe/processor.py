@@ -62,7 +62,7 @@ class RetrievalProcessor(SpanProcessor):
             other_tools=other_tools,
             tool_documents=tool_documents,
         )
-        # The captures, by the ID of each span that has not ended.
+        # The capture of each span that has not ended, by the span's ID.
         self._captures: dict[str, SpanCapture] = {}
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:  # noqa: ARG002

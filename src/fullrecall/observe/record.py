@@ -21,7 +21,7 @@ from fullrecall.samples.prompts import FoldedPrompt, Read, read_of
 from fullrecall.samples.retrieval import FailedCalls, Retrieval
 
 ContextMaker: TypeAlias = Callable[[DocumentCopy, "str | None"], Context]
-"""Makes a context from a copy of a document and its ID; a step may have dropped the copy's ID."""
+"""Makes a context from a copy of a document and the document's ID, which the copy may lack."""
 
 _DARK = 100
 """A tool's text may be documents if it has at least this many characters; a number is shorter."""

@@ -35,7 +35,8 @@ class ReturnedLists:
     def lists(self) -> Iterator[TrackedList]:
         """Yield the returned lists that hold documents.
 
-        If inner steps returned the hits one at a time, as for several queries, each hit is a list.
+        If inner steps returned the hits one at a time, as for several queries, each hit becomes a
+        list of its own.
         """
         for listed in self._step.returned:
             if listed.path == HITS and self._step.id in self._idle:

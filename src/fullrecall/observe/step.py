@@ -23,7 +23,10 @@ HITS: Path = ("<hits>",)
 """The path of the search hits in a tool's result; see `tools.hits_in`."""
 
 ARTIFACT: Path = ("artifact",)
-"""The path of documents that a tool returned beside its text, or `tool_documents` in its result."""
+"""The path of documents that a tool returned beside its text.
+
+It is also the path of documents that a function of `tool_documents` found in a tool's result.
+"""
 
 
 class DocumentCopy(NamedTuple):

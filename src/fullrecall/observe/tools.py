@@ -25,7 +25,7 @@ _HIT_TEXTS = (*TEXTS, "snippet")
 _LINKS = ("url", "link", "href")
 
 _OWN_SHARE = 0.7
-"""A tool's text is its caller's if at least this share of its word pairs come from the caller."""
+"""The least share of the caller's word pairs in the text of a tool that only repeats its caller."""
 
 
 def hits_in(value: object) -> tuple[Context, ...] | None:

@@ -29,7 +29,7 @@ UNDETERMINED = "und"
 # Leave out single letters such as "y" and "a", which may be names.
 _WORD = re.compile(r"[^\W\d_]{2,}|[^\W\d_a-zA-Z]")
 _READ = 2_000
-"""The most characters of a text that are read; more add no information."""
+"""The most characters of a text that are read; further characters add no information."""
 _PARTICLES = "de|da|do|dos|das|di|du|des|del|della|der|den|la|le|les|el|al|los|van|von|zu|y|e"
 _NAME = re.compile(  # "Charles de Gaulle", "Cinco de Mayo", "Leonardo da Vinci"
     rf"(?<=[^\W\d_])(?: (?:{_PARTICLES})){{1,8}}+(?= [^\W\d_a-z])"
@@ -37,7 +37,7 @@ _NAME = re.compile(  # "Charles de Gaulle", "Cinco de Mayo", "Leonardo da Vinci"
 _IN_NAME = re.compile(r"\b[A-Z]\w*+(?= [^\W\d_a-zß-öø-ÿ])")
 """A capitalized word before another one: the start of a name or a title, not a function word."""
 _SYMBOL = re.compile(r"\w[./_:=@\\(){}<>\[\]#|&+]+\w|[\d_`]|--|^-\w|^[./~]+\w")
-"""Marks by which a word is a path, an address, a flag, a number, or code."""
+"""Marks that show that a word is a path, an address, a flag, a number, or code."""
 _SIGN = re.compile(r"[(){}\[\]=<>|\\_$:;/@#\"`]|--")
 _ACCENTED = re.compile(r"[^\W\d_a-zA-Z]")
 _COMMAND = re.compile(r"[`$> ]*[a-z]")

@@ -53,7 +53,7 @@ class Denial(NamedTuple):
 def denials(text: str, language: str | None = None) -> tuple[Denial, ...]:
     """Return a text's denials, in order; `language` is its ISO 639-1 code, or None to detect it."""
     spoken = language or language_of(text) or "en"
-    # Replace by blanks, to keep the offsets.
+    # Replace phrases that deny nothing by blanks, to keep the offsets.
     denying = _NO_DENIAL.sub(lambda phrase: " " * len(phrase[0]), text)
     ends = [match.start() for match in _CLAUSE_END.finditer(text)] + [len(text)]
     return tuple(

@@ -48,9 +48,10 @@ _FACTORS: Mapping[str, float] = {
     for units in table("units.json").values()
     for unit, (factor, *_) in units.items()
 }
-"""The factor from each unit to the base unit of its sort: 250 ms are 0.25 seconds; NaN without one.
+"""The factor from each unit to the base unit of its sort: 250 ms are 0.25 seconds.
 
-A year has 365 days, and a month is a twelfth of it."""
+It is NaN for a unit that cannot be converted. A year has 365 days, and a month is a twelfth of it.
+"""
 
 
 def _any(words: Iterable[str]) -> str:
