@@ -87,7 +87,8 @@ def remembered_words(count: int) -> Callable[[OfText[P, T]], OfText[P, T]]:
     """
 
     def decorated(function: OfText[P, T]) -> OfText[P, T]:
-        # `lru_cache` is in C, without a Python lock: it is called for every word of every text.
+        # Use `lru_cache`, which is written in C and takes no Python lock, since the function is
+        # called for every word of every text.
         cached: Any = lru_cache(maxsize=count)(function)
 
         def short_cached(word: str, /, *args: P.args, **options: P.kwargs) -> T:

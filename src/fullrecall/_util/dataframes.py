@@ -40,7 +40,7 @@ def is_missing(cell: object) -> bool:
 
 
 def plain_value(value: object) -> Any:
-    """Return arrays, tensors, NumPy scalars and rows of Spark, also nested, as plain values.
+    """Convert arrays, tensors, NumPy scalars and Spark rows to plain values, at any depth.
 
     A named tuple, such as a Reference, is returned unchanged.
     """

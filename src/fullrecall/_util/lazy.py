@@ -28,8 +28,8 @@ def missing(package: str, name: str, public_names: Iterable[str]) -> AttributeEr
 def exports(package: str) -> Mapping[str, str]:
     """Return the names that a package imports for type checkers, each with its module.
 
-    They are read from the package's source, so that its imports are the only list of names; in a
-    program built without sources, from its compiled code.
+    The names are read from the package's source, so that its imports are the only list of names. In
+    a program built without sources, they are read from the compiled code.
     """
     module = sys.modules[package]
     # Do not ask the loader for the source: pytest's loader, which loads this package as a plug-in,

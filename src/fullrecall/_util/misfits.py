@@ -142,7 +142,7 @@ def _odd(value: object, name: str) -> Misfit | None:
 
 
 def _with_items(value: object, depth: int = 0) -> Iterator[tuple[int, object]]:
-    """Yield a value and all items within, each with its number of lists or mappings around it."""
+    """Yield a value and all items within, each with the number of lists or mappings around it."""
     yield depth, value
     items: Iterable[object] = ()
     if isinstance(value, Mapping):
@@ -181,7 +181,7 @@ class _Hints(dict[str, Any]):
         raise KeyError(name)
 
     def fits(self, value: object, hint: Any, depth: int = 0) -> bool:  # noqa: PLR0911 - by form
-        """Return whether a value has the type of an annotation; an unreadable one allows all."""
+        """Return whether a value fits an annotation; True if the annotation cannot be evaluated."""
         if isinstance(hint, (str, ForwardRef)):
             text = hint if isinstance(hint, str) else hint.__forward_arg__
             try:

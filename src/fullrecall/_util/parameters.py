@@ -241,9 +241,9 @@ def no_parameter(unknown: str, value: object, names: Sequence[str]) -> str:
 def listed(
     values: Iterable[object], name: str, kind: type[T] | tuple[type[T], ...], such: str
 ) -> list[T]:
-    """Return values of one kind as a list, as they are read.
+    """Return values as a list; each must be of the type `kind`.
 
-    Raises `ParameterError`, naming the parameter, at the first value of another kind, or after
+    Raises `ParameterError`, naming the parameter, at the first value of another type, or after
     5,000,000 values, since a list without an end would take all memory.
     """
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
@@ -317,9 +317,9 @@ def check_positive(value: object, name: str) -> float:
 
 
 def check_share(value: object, name: str, *, whole: bool = True) -> float:
-    """Return a number from 0 to 1; raise `ParameterError` naming the parameter otherwise.
+    """Return a number between 0 and 1; raise `ParameterError`, naming the parameter, otherwise.
 
-    With `whole`, 0 and 1 are allowed too.
+    With `whole`, 0 and 1 themselves are allowed.
     """
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not (0 <= value <= 1 if whole else 0 < value < 1):  # type: ignore[operator]

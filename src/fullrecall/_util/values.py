@@ -23,10 +23,10 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def changed_by_json(line: str) -> str | None:
-    """Return a problem if JSON would read a line as another text than was written; else None.
+    """Return a problem if the texts in a line change when JSON reads it; else None.
 
-    A text may have the two halves of a character as two surrogates: JSON reads them as one
-    character. A lone surrogate is read unchanged.
+    A text may contain a character as two surrogates, its halves, which JSON reads as one character.
+    A lone surrogate is read unchanged.
     """
     try:
         line.encode()  # nearly always possible, and faster than a search

@@ -14,7 +14,7 @@ def temporary_path(path: Path) -> Path:
 def write_whole(path: str | Path, content: bytes) -> None:
     """Replace a file by one with this content, or write to the pipe or device at `path`.
 
-    A link stays; its target is replaced. Raises `OSError` if it cannot be written.
+    A link stays; its target is replaced. Raises `OSError` if the file cannot be written.
     """
     try:
         _write_whole(Path(path).resolve(), content)

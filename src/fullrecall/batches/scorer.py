@@ -1,4 +1,4 @@
-"""Scores of data sets beyond one machine: an engine's workers score the samples batch by batch.
+"""Score data sets on several machines: an engine's workers score the samples batch by batch.
 
 Ray Data's `map_batches`, Spark's `mapInArrow` and Dask's `map_partitions` call a `BatchScorer` in
 their workers; docs/scale.md has an example of each. The engine writes the results as Parquet files
@@ -63,12 +63,12 @@ class BatchScorer:
     - `max_concurrency`, `timeout`, `deadline`, `retries`: as in `evaluate`, but for one batch. Each
       worker may have up to `max_concurrency` open requests.
     - `store`: a file on a disk that the workers of one machine share, or, for workers on several
-      machines, the URL of a Redis server: `redis://host:6379/0`. No worker sends a request again
-      whose answer is in the store. The server's password is read from REDIS_PASSWORD, here and in
-      the workers.
-    - `budget`: the most that all workers together may spend, and how fast; a new `BatchScorer`
-      begins a new account. `spent` returns the spending so far. It needs a store that all workers
-      share.
+      machines, the URL of a Redis server: `redis://host:6379/0`. A request whose answer is in the
+      store is not sent again. The server's password is read from REDIS_PASSWORD, here and in the
+      workers.
+    - `budget`: the most that all workers together may spend, and how fast; each `BatchScorer`
+      counts its own spending from zero. `spent` returns the spending so far. A budget needs a store
+      that all workers share.
     - `view`: which list of a sample's record is scored, as in `evaluate`.
     - `corpus`: the documents that the retriever searched, as in `evaluate`; read here, once, and
       sent to the workers as a `CorpusIndex` that keeps all its texts. If no sample has spans, pass
@@ -106,7 +106,7 @@ class BatchScorer:
         self._given  # noqa: B018
         if self.budget is not None:
             checked(self.budget, scorers)
-            # Open the account of the spending now: workers that do not find it send no requests.
+            # Create the record of the spending now: workers that do not find it send no requests.
             with self._shared.open() as ledger:
                 ledger.open_account()
 

@@ -171,10 +171,10 @@ def calibrate(
     The estimate is the mean recall that would result if people labeled *all* judged claims, over
     the samples with a score, with claims weighted as in the score. Unscored samples and unmeasured
     claims are excluded and counted. Labels drawn by `Report.to_label` are weighted by the inverse
-    of their probability, and the weights of the claims of each verdict are scaled to that verdict's
-    share of the mean; a drawn claim without a label counts as the average labeled claim of its
-    verdict. Labels without a probability are treated as a simple random sample of the claims; if
-    they were chosen by any other rule, the figures are wrong.
+    of their probability. Within each verdict, the weights are then scaled to add up to that
+    verdict's share of the mean. A drawn claim without a label counts as the average labeled claim
+    of its verdict. Labels without a probability are treated as a simple random sample of the
+    claims; if they were chosen by any other rule, the figures are wrong.
 
     Raises `InputError` for labels that are not in the report, are given twice or are only partly
     from a draw, and for too few labels, with the number needed; `ReportError` if the report keeps
@@ -228,7 +228,7 @@ def design_of(judged: JudgedClaims, labels: Mapping[str, Sequence[Label]], worth
     }
     drawn = any(label.probability is not None for group in labels.values() for label in group)
     candidates = judged.to_be_labeled
-    # In a simple random sample, every claim has the same chance: the labeled share.
+    # In a simple random sample, every claim has the same chance: the share of labeled claims.
     count = sum(bool(values_of.get(claim.item)) for claim in candidates)
     chance = count / max(1, len(candidates))
     shares: dict[str, dict[int, float]] = {}

@@ -101,8 +101,7 @@ class Agreement:
 class Design:
     """The judged claims and the labeled claims among them, by stratum.
 
-    `shares[stratum][row]` is the sum of the shares that the stratum's claims have of a row's
-    recall, in [0, 1].
+    `shares[stratum][row]` is the share of the stratum's claims in a row's recall, in [0, 1].
     """
 
     judged: JudgedClaims
@@ -151,7 +150,8 @@ class Design:
     def expanded(self, values: Sequence[float]) -> list[float]:
         """Return one value for each row; their mean estimates the same quantity as `mean`.
 
-        A row's value is the sum of its claims' stratum means and its labeled claims' residuals.
+        A row's value is the weighted sum of the stratum means of its claims, plus the weighted
+        residuals of its labeled claims.
         """
         weighted = list(zip(self.labeled, self.weights, values, strict=True))
         totals = sums((labeled.stratum, w * value) for labeled, w, value in weighted)
@@ -166,15 +166,16 @@ class Design:
         return [fsum(part) for part in parts]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
-        """Return the variance of a mean of `parts` that few labels may not show.
+        """Return additional variance for a mean of `parts`, which few labels may not show.
 
-        If all labels of a verdict agree, their spread is 0, but their mean is not certain. So each
-        verdict of each stratum gets one extra label of each kind, if that increases the variance.
-        For the mean recall, claims that were labeled with probability 1 are left out: no claim of
-        their kind is unlabeled. A figure `of_judge` includes them, because it is also about the
-        judge's future claims. Sources: Agresti and Coull, "Approximate is better than 'exact' for
-        interval estimation of binomial proportions", American Statistician 52(2), 1998; Lang and
-        Reiczigel, 2014, do so for corrected means.
+        If all labels of a verdict agree, their spread is 0, but their mean is still uncertain. So
+        the claims of each stratum and verdict get one extra label "supported" and one extra label
+        "not supported", if that increases the variance. For the mean recall, claims that were
+        labeled with probability 1 are left out, since every such claim has a label. With
+        `of_judge`, they are included, because the agreement is also about the judge's future
+        claims. Sources: Agresti and Coull, "Approximate is better than 'exact' for interval
+        estimation of binomial proportions", American Statistician 52(2), 1998; Lang and Reiczigel,
+        2014, do so for corrected means.
         """
         cells: dict[tuple[str, bool], list[tuple[float, float, float]]] = {}
         for labeled, w, part in zip(self.labeled, self.weights, parts, strict=True):
@@ -204,11 +205,11 @@ def estimate(
 ) -> CalibrationEstimate:
     """Return an estimate, which is a mean over rows, with its variance and its interval.
 
-    `parts` has the contribution of each labeled claim; `expanded` turns them into a value for each
-    row. `rows` has a number for each row, which is added to this value; by default 0. If `value` is
-    given, it is the estimate itself, and the rows give only its variance. The interval is
-    Student's, clipped to the range from 0 to 1; with all claims labeled, the interval is
-    `mean_interval`. `of_judge` is True for a figure of the judge, False for one of the mean recall.
+    `parts` has the contribution of each labeled claim, from which `Design.expanded` computes a
+    value for each row. `rows` has a number to add to the value of each row; by default, 0. If
+    `value` is given, it is the estimate itself, and the rows give only its variance. `of_judge` is
+    True for the judge's agreement, False for the mean recall. The interval is Student's, clipped to
+    the range from 0 to 1; for the mean recall with all claims labeled, it is `mean_interval`.
     """
     lines = [
         part.base + part.slope * labeled.label
@@ -248,7 +249,8 @@ def prediction_powered(design: Design, confidence: float) -> tuple[CalibrationEs
     labels = design.expanded([labeled.label for labeled in design.labeled])
     judged = design.expanded([labeled.claim.credit for labeled in design.labeled])
     gaps = [credit - like for credit, like in zip(credits_, judged, strict=True)]
-    # Sum by group, since only groups are independent: λ minimizes the variance between groups.
+    # Sum by group, since only groups are independent: the power λ minimizes the variance between
+    # groups.
     power = _power(
         _between_groups(labels, design.judged.cluster), _between_groups(gaps, design.judged.cluster)
     )
@@ -336,13 +338,13 @@ def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | 
     22, 1927; for the effective size with Student's t, Korn and Graubard, "Confidence intervals for
     proportions with small expected number of positive counts estimated from survey data", Survey
     Methodology 24(2), 1998. If all groups are equal, it is the interval of Clopper and Pearson,
-    Biometrika 26, 1934, for no exceptions among the groups.
+    Biometrika 26, 1934, for trials that all succeed, one for each group.
     """
     if spread.groups < _ENOUGH:
         return None
     mean, share = spread.mean, spread.mean * (1 - spread.mean)
     if not (spread.variance > 0 and share > 0):
-        # All groups are equal, so there is no spread, and only their number bounds the error.
+        # All groups are equal, so there is no spread: the number of groups alone bounds the error.
         margin = 1.0 - ((1 - confidence) / 2) ** (1 / spread.groups)
         return Interval(mean - margin * mean, mean + margin * (1 - mean), confidence)
     quantile = t_quantile(spread.df, confidence)

@@ -105,7 +105,7 @@ def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
     """Return the judged claims of a score; None selects the only recall by a judge.
 
     Raises `ReportError` if the score is ambiguous or not in the report, if the report keeps no
-    rows, and if the score is not a recall or has no claim that was judged by a context.
+    rows, and if the score is not a recall, or if no scored sample has a retrieved context.
     """
     if not isinstance(report, Evaluation):
         raise ParameterError(f"must be a Report, got {shown(report)}", "report")
@@ -158,7 +158,7 @@ def _claim(content: str, at: int, row: Row, result: Result, finding: Finding) ->
 
 
 def _judged_score(report: Evaluation) -> str:
-    """Return the only recall by a judge; raise `ReportError` unless there is exactly one."""
+    """Return the name of the only recall by a judge; raise `ReportError` for none or several."""
     judged = [m.name for m in report.methods if m.headline == Recall and m.parameters.get("judge")]
     if not judged:
         names = ", ".join(method.name for method in report.methods)
@@ -293,11 +293,11 @@ def _cells(drawn: Sequence[ToLabel]) -> list[Sequence[object]]:
 def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedClaim, float]]:
     """Return `n` random claims, or all if there are fewer, each with its chance to be drawn.
 
-    It uses Pareto sampling, whose actual chances differ by a few percent in strata of a few claims:
-    Rosén, "On sampling with probability proportional to size", Journal of Statistical Planning and
-    Inference 62(2), 1997. The random numbers depend only on `seed` and the claim, so a larger draw
-    has nearly all claims of a smaller one: Ohlsson, "Coordination of samples using permanent random
-    numbers", in "Business Survey Methods", Wiley, 1995.
+    This is Pareto sampling. In strata of a few claims, the actual chances differ from the returned
+    ones by a few percent: Rosén, "On sampling with probability proportional to size", Journal of
+    Statistical Planning and Inference 62(2), 1997. The random numbers depend only on `seed` and the
+    claim, so a larger draw has nearly all claims of a smaller one: Ohlsson, "Coordination of
+    samples using permanent random numbers", in "Business Survey Methods", Wiley, 1995.
     """
     by_stratum: defaultdict[str, list[JudgedClaim]] = defaultdict(list)
     for claim in judged.to_be_labeled:
@@ -316,15 +316,16 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
         ranks = {claim.item: _rank(claim.item, chances[claim.item], seed) for claim in claims}
         first = sorted(claims, key=lambda claim: ranks[claim.item])[:count]
         chosen += [(claim, chances[claim.item]) for claim in first]
-    # Sort the claims by sample, so that a rater reads contexts once; the order within a sample
-    # hides the verdict.
+    # Sort the claims by sample, so that a rater reads contexts once. Within a sample, sort them by
+    # hash, which does not reveal the verdict.
     return sorted(chosen, key=lambda drawn: (drawn[0].row, drawn[0].item))
 
 
 def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
-    """Return chances proportional to the claims' shares, at most 1, that add up to `n`.
+    """Return each claim's chance to be drawn; the chances add up to `n`.
 
-    All labels of a stratum then have the same weight, except those of claims with chance 1.
+    The chances are proportional to the claims' shares, but at most 1. All labels of a stratum then
+    have the same weight, except those of claims with chance 1.
     """
     certain: set[str] = set()
     while True:

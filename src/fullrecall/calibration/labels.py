@@ -67,7 +67,7 @@ def as_labels(labels: HumanLabels) -> tuple[Label, ...]:
 
 
 def as_probability(value: object) -> float:
-    """Return a chance to be drawn; raise `InputError` unless it is a number in (0, 1]."""
+    """Return a value as a probability; raise `InputError` unless it is a number in (0, 1]."""
     try:
         # Spreadsheets in many European locales write a decimal comma.
         number = float(value.replace(",", ".") if isinstance(value, str) else value)  # type: ignore[arg-type]

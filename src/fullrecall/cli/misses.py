@@ -22,7 +22,7 @@ _TARGETS_SHOWN = 10
 
 
 def slices_of(report: Report, by: str | None, measures: Sequence[Measure]) -> list[Slices]:
-    """Return the slices of each score by the field `by`, for `measures` or its main measure.
+    """Return the slices of each score by the field `by`, for `measures`, by default the main one.
 
     The list is empty if `by` is None.
     """
@@ -45,7 +45,7 @@ def missed_lines(report: Report, limit: int, k: int | None = None) -> Iterator[R
     `k` is the number of contexts that count, None for all retrieved contexts.
     """
     measure = AllFound if k is None else AllFound @ k
-    # Count misses from columns, so that of a million rows only the shown ones become objects.
+    # Find the misses in columns, so that row objects are made only for the rows that are shown.
     columns = [report.values(measure, score=method.name) for method in report.methods]
     row_indices = np.flatnonzero((np.array(columns) < 1).any(axis=0)).tolist()
     if not row_indices:

@@ -1,4 +1,4 @@
-"""The demonstration: a defect that costs a search a fifth of its targets, its cause, fix, gate."""
+"""The demonstration of a search that misses a fifth of its targets: the cause, the fix, a gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One missed target, with the sources in which its cause is searched."""
+"""One missed target, with the sources that are searched for its cause."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class Wanted(NamedTuple):
 class SearchScope:
     """The sources that a diagnosis searches.
 
-    `retriever` is asked for `deep_k` contexts. `ids` has the IDs under which expected documents
-    occur instead. `texts` describes how the retrieved texts differ from those of the corpus.
+    `retriever` is asked for `deep_k` contexts. `ids` has the other IDs under which expected
+    documents occur. `texts` describes how the retrieved texts differ from those of the corpus.
     `deep_lists` collects the longer lists that the retriever returned, by the position of the row.
     """
 
@@ -164,7 +164,7 @@ class Case:
 
     @cached_property
     def holders(self) -> list[Held]:
-        """Contexts that together have the item's text, or all parts of it that the corpus has."""
+        """Contexts that together have the item's text, or all its parts that are in the corpus."""
         return [] if self.wanted.passage is None else self.corpus.holders(self.wanted.passage)
 
     @cached_property
@@ -186,11 +186,11 @@ class Case:
 
     @cached_property
     def alike(self) -> tuple[str, float, int] | None:
-        """The text within k that is most similar, as (difference, similarity, rank), or None.
+        """The text within k most similar to the item's, as (difference, similarity, rank), or None.
 
-        Only near duplicates of the item's text count, by their letters. The difference describes a
-        fact in which the two texts differ; it is "" if there is none. A text without a difference
-        is preferred to any text with one.
+        Only near duplicates count: texts with nearly the same letters as the item's text. The
+        difference describes a fact in which the two texts differ; it is "" if there is none. A text
+        without a difference is preferred to any text with one.
         """
         text = self.wanted.text
         if not text.strip():

@@ -61,7 +61,7 @@ class Corpus:
         return ids[0] if len(ids) == 1 else None
 
     def holders(self, passage: Passage) -> list[Held]:
-        """Return contexts that together have all parts of a passage that the corpus has.
+        """Return contexts that together have every part of a passage that is in the corpus.
 
         Contexts of the passage's document are searched first, then those that share most with it. A
         context is returned only if it adds a missing part, so a line that occurs on every page adds
@@ -101,10 +101,10 @@ class _PassageSearch:
         return total(self.covered) == self.passage.length
 
     def look(self, numbers: Iterable[int], *, edges: bool = False) -> None:
-        """Add the contexts that have parts of the passage that are not covered yet.
+        """Add each context that has a part of the passage which the added contexts lack.
 
-        With `edges`, also add contexts that share only a text at their border that is too short to
-        count as a run (`Overlap.edges`).
+        With `edges`, also add contexts that share only a text at their border, too short to count
+        as a run (`Overlap.edges`).
         """
         for number in numbers:
             if self.is_complete:

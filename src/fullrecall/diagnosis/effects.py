@@ -83,8 +83,8 @@ class Change:
     `id_recall@5`; `before` and `after` are its mean recall over `samples` scored samples, where a
     group counts once, and `gain` is their difference. `interval` is a confidence interval of the
     mean gain over all questions of this kind, for any distribution; the intervals of all changes of
-    a score hold together with 95 % confidence. `cost` is None if the change does not affect the
-    retrieved contexts.
+    a score hold simultaneously, with 95 % confidence. `cost` is None if the change does not affect
+    the retrieved contexts.
     """
 
     kind: ChangeKind
@@ -212,7 +212,9 @@ class Baseline:
         return [None if value != value else value for value in values.tolist()]  # noqa: PLR0124
 
     def over(self, lists: RetrievedLists) -> dict[int, list[float | None]]:
-        """Return the recall of each row over other lists, by the index of each score in `rescored`.
+        """Return the recall of each row over other lists, by the index of the score.
+
+        Only the scores in `rescored` are included.
 
         A row keeps its recorded value if its list is the recorded one, or is unknown.
         """
@@ -235,7 +237,7 @@ class Baseline:
             yield None if contexts is None else _within(contexts, row.sample, k)
 
     def cuts(self, unit: Unit | None) -> list[Cut]:
-        """Return all ks, or all budgets of a unit, up to one that holds all retrieved contexts."""
+        """Return all ks, or budgets of a unit, up to one that covers all retrieved contexts."""
         cuts = (cuts_of(self._table, score_index, unit) for score_index in self.labels)
         return max(cuts, key=len, default=[])
 
@@ -243,8 +245,9 @@ class Baseline:
         """Return the proposals with a significant gain as changes, ordered by gain and cost.
 
         Proposals that add no context come first, then those with the largest gain per context. The
-        intervals of all proposals for one score hold together: each has a confidence of 1 - 0.05 /
-        n (Bonferroni), where n counts all proposals, also those without a gain.
+        intervals of all proposals for one score hold simultaneously, with 95 % confidence. For
+        this, each has a confidence of 1 - 0.05 / n (Bonferroni), where n counts all proposals, also
+        those without a gain.
         """
         # Count proposals without a gain too, since the best of many is chosen after all were seen.
         count = Counter(score_index for proposal in proposals for score_index in proposal.after)
@@ -390,7 +393,7 @@ def proposals(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
 
 
 def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
-    """Yield ever larger ks, or budgets, until recall nearly equals that of the whole lists."""
+    """Yield proposals of larger ks, or budgets, until recall nearly equals that of whole lists."""
     k = baseline.k
 
     def proposal(larger: Cut) -> Proposal:
@@ -404,7 +407,7 @@ def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
 
 
 def _current_and_larger(baseline: Baseline) -> list[Cut]:
-    """Return the current k and larger ones, up to one that holds all retrieved contexts.
+    """Return the current k and larger ones, up to one that covers all retrieved contexts.
 
     Returns [] if k is None, since all contexts count already.
     """
@@ -449,7 +452,11 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
 
 
 def _enough(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
-    """Yield proposals of ever more contexts, up to the first with nearly the largest recall."""
+    """Yield the proposals after the first, up to one with nearly the largest recall.
+
+    The proposals are ordered by their number of contexts. The first one is the current list, which
+    changes nothing. The second one is always yielded, if it exists.
+    """
     listed = list(proposals)
     if len(listed) < 2:  # noqa: PLR2004 - nothing larger
         return

@@ -29,7 +29,10 @@ class LangChainCapture(Captured):
         self._recorder = recorder
 
     def retrieval(self, question: str | None = None) -> Retrieval:
-        """Return the record of the block, or of its runs for this question if there are several.
+        """Return the record of the block; with a question, only of the runs that asked it.
+
+        Earlier runs whose answers or documents those runs used are included. If no run asked the
+        question, all runs are.
 
         A block without a retriever call gives a record with an `error`. Raises `InputError` for
         documents that cannot be read.

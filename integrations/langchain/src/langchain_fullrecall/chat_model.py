@@ -34,8 +34,9 @@ class LangChainChatModel:
     not used, because it fails in several ways, one of them without an error. Instead, the judge
     reads the text of an answer, and asks again for missing verdicts.
 
-    - `name` identifies the model in stores. Default: for every model inside, its class, its name
-      and the parameters in the key of LangChain's own cache; and all bound and configured options.
+    - `name` identifies the model in stores. Default: the class, name and parameters of every model
+      inside, and all bound and configured options. The parameters are those in the key of
+      LangChain's own cache.
     - `config` goes with every request.
 
     Requests raise the errors of the model's client unchanged, so that `evaluate` can tell a rate

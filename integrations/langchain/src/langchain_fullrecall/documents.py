@@ -93,7 +93,7 @@ class DocumentReader:
         return contexts
 
     def context(self, text: str | None, own_id: ID | None, own: Original) -> Context:
-        """Return a context with this text and ID, and the other data of a document."""
+        """Return a context with this text and ID, and a document's score, metadata and place."""
         return Context(text, id=own_id, score=own.score, metadata=own.metadata, **own.place)
 
     def id_of(self, text: str, own: Original) -> str | None:
@@ -180,7 +180,8 @@ def parts_of(item: object) -> tuple[str | None, Original]:
         raise ValueError(f"metadata must be a mapping, got {shown(metadata)}")
     placed = fields.get("start") is not None and fields.get("end") is not None
     span = {name: fields.pop(name, None) for name in _PLACE} if placed else {}
-    # A plain mapping may have no metadata: add its other fields, where `id_key` then looks too.
+    # A plain mapping may have fields beside its metadata. Add them to the metadata, which `id_key`
+    # searches.
     own_score = score if own_score is None else own_score
     return text, Original(own_id, own_score, {**fields, **metadata}, span)
 

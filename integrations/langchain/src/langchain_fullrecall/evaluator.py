@@ -266,8 +266,8 @@ class RecallStringEvaluator(RunEvaluator):
           that holds them; or an answer, together with `retrieved_documents`.
         - `reference`: the reference in the scorer's own form (IDs, texts, an answer), or a mapping
           with the names that `Sample` takes.
-        - `input`: the question. Without documents, a `retriever` is asked it, with the
-          `callbacks`, `tags` and `metadata`.
+        - `input`: the question. Without documents, the `retriever`, if any, is asked this question,
+          with the `callbacks`, `tags` and `metadata`.
         - `include_run_info`: LangChain's own evaluation chain sets it; the dictionary then has only
           the keys that this chain reads.
 

@@ -44,7 +44,8 @@ def report_of(
     Raises `ReportError` if a run lacks results that none of the `evaluators` measures; `InputError`
     for anything but an experiment.
     """
-    # LangSmith returns runs in the order in which they ended: sort them by their beginning.
+    # LangSmith returns runs in the order in which they ended. Sort them by their start, which
+    # follows the order of the examples.
     evaluated_runs = sorted(
         _evaluated_runs(experiment, client), key=lambda evaluated: evaluated.run.dotted_order
     )

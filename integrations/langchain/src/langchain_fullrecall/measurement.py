@@ -37,8 +37,8 @@ class ObservedSample(NamedTuple):
 class Measured(NamedTuple):
     """A sample with its result.
 
-    `hint` is a remark about its IDs for the comment, or ""; `by_id` is True if the scorer compares
-    IDs.
+    `hint` is a remark about the sample's IDs, for the comment of the feedback, or "". `by_id` is
+    True if the scorer compares IDs.
     """
 
     sample: Sample

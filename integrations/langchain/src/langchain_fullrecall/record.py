@@ -97,8 +97,7 @@ class LangChainReading(DocumentReader, StepReading):
         own = copy.detail
         if isinstance(own, Original):
             return (copy._replace(id=self.id_of(copy.text, own)),)
-        # A `Context` keeps its own ID, unless `id_key` names one of its fields, as for a tool's
-        # hit.
+        # A tool's hit is a `Context`. It keeps its own ID, unless `id_key` names one of its fields.
         metadata = dict(own.metadata) if isinstance(own, Context) else {}
         fields = Original(copy.id, metadata=metadata)
         named = None if callable(self.id_key) else self.id_of(copy.text, fields)

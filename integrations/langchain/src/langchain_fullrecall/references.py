@@ -91,9 +91,9 @@ def example_fields(
 ) -> dict[str, Any]:
     """Return the references that an example's outputs hold.
 
-    They are under `key`; or under the names that `Sample` takes; or, as in LangChain's own
-    evaluators, the only output is the reference. Raises `InputError` for a missing `key`, and for
-    values that cannot be references.
+    If `key` is given, the references are under it, else under the names that `Sample` takes. If no
+    such name occurs, a single output is the reference, as in LangChain's own evaluators. Raises
+    `InputError` for a missing `key`, and for values that cannot be references.
     """
     if key is not None:
         if key not in outputs:

@@ -62,16 +62,17 @@ def observed(
     prompts of models.
 
     - `config`: goes with every call.
-    - `as_input`: a function that makes the input from the question. Default: by the input schema:
-      a user's message for agents, `{"input": question}` for a chain with one such key, else the
-      question itself. A sample's conversation, `metadata["history"]`, goes before the message,
-      under `chat_history` or `history`, and to a function that has such a parameter.
+    - `as_input`: a function that makes the input from the question. Default: by the input schema: a
+      user's message for agents, `{"input": question}` for a chain with one such key, else the
+      question itself. A sample's conversation, `metadata["history"]`, goes before an agent's
+      message, or under the key `chat_history` or `history`; a function gets it as its parameter
+      `history`, if it has one.
     - `documents_key`: the key of the output that holds the final list. Default: the usual names.
     - `id_key`: the place of a document's ID: `Document.id` by default, a metadata key, several of
       them, or a function of the document. `collapse`: that of `contexts`.
-    - `which`: the nested retriever calls that count: "outermost" (default), whose documents are
-      merged or reranked already; or "innermost", their parts. `name`: only calls of this name, or
-      of one of several.
+    - `which`: the retriever calls that count if calls are nested: "outermost" (default), which
+      return merged or reranked documents; or "innermost", which return the documents before that.
+      `name`: only calls of this name, or of one of several.
     - `failed_calls`: "unscored" (default) leaves a sample unscored if a call failed and no retry
       or fallback succeeded; "score" scores the results of the other calls, with a note.
     - `other_tools`: names of tools that return text but do not retrieve. Any other tool that

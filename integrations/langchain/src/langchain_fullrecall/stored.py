@@ -83,7 +83,8 @@ class StoredRun:
             step.error, output = None, run.error  # The error's text contains the output.
         if step.error is None:
             if kind == "retriever":
-                # A retriever returns documents; the trace may have them under another key.
+                # In a trace, the documents of a retriever may be under "documents" instead of
+                # "output".
                 output = outputs.get("documents", output)
             self._reader.end(step, output, ends_call=parent is None and kind != "retriever")
             if kind == "retriever":
@@ -172,7 +173,7 @@ def _nanoseconds(moment: datetime | None) -> float:
 
 
 def _inside(step: Step, other: Step) -> bool:
-    """Return whether a step ran within the time of another step."""
+    """Return whether a step began after another step and ended before it."""
     if step is other or step.ended is None or other.ended is None:
         return False
     return other.began < step.began and step.ended < other.ended

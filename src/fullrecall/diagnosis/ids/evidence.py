@@ -26,10 +26,11 @@ from fullrecall.table.row import Row
 class Alias(NamedTuple):
     """Another ID of the document that an expected ID names.
 
-    `origin` says why: it is the match of both IDs; or the field of a context that has the expected
-    ID, in the form of `id_key`; or None if the texts are equal. `explained` is the cause of misses
-    that the alias explains. It is None if only the corpus has IDs of another level, such as chunks
-    instead of documents, while retrieved and expected IDs have the same level.
+    `origin` shows that both IDs name one document: it is the match of both IDs; or the field of a
+    context that has the expected ID, in the form of `id_key`; or None if the texts are equal.
+    `explained` is the cause of misses that the alias explains. It is None if only the corpus has
+    IDs of another level, such as chunks instead of documents, while retrieved and expected IDs have
+    the same level.
     """
 
     origin: IdMatch | str | None
@@ -54,7 +55,7 @@ class IdEvidence(NamedTuple):
 def _alias(origin: IdMatch | str | None, other_id: str | None, rank: int | None = None) -> Alias:
     """Return `other_id` as the alias of an expected ID, with the cause that it explains.
 
-    `origin` is that of `Alias`. `rank` is the rank of the context with `other_id` in the retrieved
+    `origin` is as in `Alias`. `rank` is the rank of the context with `other_id` in the retrieved
     list, None for a context of the corpus.
     """
     context = f"the context at rank {rank}" if rank else "a context of the corpus"
@@ -117,10 +118,11 @@ _MANY = 10
 def _of_texts(
     missing: Mapping[int, Sequence[str]], report: Evaluation, corpus: Corpus
 ) -> dict[tuple[int, str], Alias]:
-    """Return the aliases of expected IDs, if most texts were retrieved under other IDs.
+    """Return the aliases of expected IDs whose texts were retrieved under other IDs.
 
-    Otherwise, copies under other IDs are near duplicates: only a rebuilt index has over half of the
-    texts under other IDs.
+    Returns none unless over half of the retrieved texts have another ID than in the corpus, which
+    shows that the index was rebuilt. If fewer have another ID, their contexts may only be near
+    duplicates of the expected ones.
     """
     aliases: dict[tuple[int, str], Alias] = {}
     renamed = known = 0
@@ -144,8 +146,9 @@ def _in_corpus(
 ) -> dict[str, Alias]:
     """Return an alias in the corpus for each expected ID that has one.
 
-    `levels_meet` is True if some references were retrieved under their own IDs. Then both sides
-    name documents, or both name chunks, and an alias of the other level explains no miss.
+    `levels_meet` is True if some references were retrieved under their own IDs. Then references and
+    retrieved contexts both have document IDs, or both have chunk IDs. So an alias of the other
+    level, such as the document ID of an expected chunk, does not explain a miss.
     """
     aliases: dict[str, Alias] = {}
     for context in corpus.contexts:
@@ -239,7 +242,7 @@ def _in_field(path: str) -> IdNames:
 def _renaming(
     baseline: Baseline, kind: ChangeKind, action: str, names: IdNames
 ) -> Iterator[Proposal]:
-    """Yield the proposal to give contexts the IDs of `names`, with the recall of scores by ID.
+    """Yield the proposal to give contexts the IDs of `names`, with the new recall by ID.
 
     Yields none if no score is by ID.
     """

@@ -33,10 +33,10 @@ _LONG_NUMBER = 5
 def id_hint(
     sample: Sample, other_ids: Mapping[str, Iterable[ID | None]] | None = None
 ) -> str | None:
-    """Return a hint on how to find a sample's references; "" without a hint, None if any was found.
+    """Return a hint on how to find a sample's references, or ""; None if one was retrieved.
 
-    `other_ids` has the IDs that the documents would have under other options of an adapter, by
-    option. The metadata of the contexts is always searched.
+    `other_ids` has, for each other option of an adapter, the IDs that the documents would have
+    under it. The metadata of the contexts is always searched.
     """
     ids = sample.retrieved_context_ids or ()
     reference_ids = {
@@ -123,7 +123,7 @@ def rewrite_of(
         for ids in lists
     ]
     # Only whole IDs that are not bare numbers prove that both sides name the same documents: a bare
-    # number may follow any name, and a part of an ID may be in many IDs.
+    # number may match the end of any ID, and a part of an ID may be in many IDs.
     lettered = {
         name
         for name, match in pairs.items()
@@ -165,7 +165,7 @@ _FORMS = {
 
 
 class _Fit(NamedTuple):
-    """How many references a rewrite finds, of how many, and the mean recall (`gain`)."""
+    """The success of a rewrite: it finds `hits` of `references`; `gain` is the mean recall."""
 
     hits: int
     references: int
@@ -215,7 +215,7 @@ def _has_references(pool: AbstractSet[str], references: Sequence[Groups]) -> boo
 
 
 def _is_chance(samples: Sequence[tuple[AbstractSet[str], Groups]]) -> bool:
-    """Return whether samples may find as many of their own references by chance.
+    """Return whether chance may explain how many samples find references of their own.
 
     Each sample is a pair: its retrieved IDs after a rewrite, and its references.
     """

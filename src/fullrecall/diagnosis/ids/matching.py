@@ -44,8 +44,8 @@ Side: TypeAlias = Literal["retrieved", "reference"]
 class IdMatch(NamedTuple):
     """A reference ID and another ID of the same document.
 
-    `reference_core` and `retrieved_core` are the words of each ID that remain after the cuts, which
-    match.
+    The two IDs match in the words that remain after the cuts: `reference_core` and
+    `retrieved_core`.
 
     `part` is the side whose ID names only a part of the document, such as a chunk. It is None if
     both IDs name the same document, or the same part.
@@ -88,7 +88,7 @@ def _spelling(ours: str, theirs: str) -> Iterator[str]:
 def _end_named(text: str, *, before: bool) -> tuple[str, str]:
     """Return the kind of the text before or after the words that two IDs share, and its `repr`.
 
-    The `repr` is "" for a text that numbers parts, since it differs between IDs.
+    The `repr` is "" for the number of a part, such as "-chunk-3", since it differs between IDs.
     """
     if before:
         kind = "directory" if text.endswith(SLASHES) else "prefix"
@@ -201,15 +201,15 @@ def matches_of(
     own_lists, direct = _missing(retrieved_ids, references)
     if not own_lists:
         return {}
-    # If the corpus has none of the retrieved IDs, it may spell IDs like the references. Leave the
-    # references' IDs out of it: each of them would match itself.
+    # If the corpus has none of the retrieved IDs, it may spell IDs like the references. Then leave
+    # the references out of the corpus's IDs, since each reference would match itself.
     others = dict.fromkeys(indexed)
     if retrieved.keys().isdisjoint(others):
         others = {own_id: None for own_id in others if own_id not in own_lists}
     available = _Ids({**retrieved, **others}, Template.of(retrieved, own_lists))
     missing = _Ids(own_lists, Template.of(own_lists, retrieved))
     # The words of a template are only guessed from the IDs. So with a template, even a certain rule
-    # must match several references: three, or a tenth of them if that is fewer.
+    # must match several references: three, or a tenth of the missed ones if that is fewer.
     of_template = min(FEWEST, len(own_lists) // MANY)
     least_certain = of_template if available.has_template or missing.has_template else 0
     matches: dict[str, list[IdMatch]] = {}
@@ -293,7 +293,11 @@ def _numbered_otherwise(
 
 
 def _is_usual_step(step: int, seen: Mapping[frozenset[int], int]) -> bool:
-    """Return whether numbers `step` above the targets' are retrieved significantly most often."""
+    """Return whether IDs whose number is `step` above the target's are retrieved most often.
+
+    Most often means significantly more often than the target's own number, and than the numbers at
+    all other steps.
+    """
     for other in _STEPS:
         ours = sum(count for steps, count in seen.items() if step in steps and other not in steps)
         theirs = sum(count for steps, count in seen.items() if other in steps and step not in steps)
@@ -315,7 +319,7 @@ class _Ids:
         self._by_key: dict[tuple[IdCut, ComparedBy], dict[str, list[tuple[str, Words]]]] = {}
 
     def by_key(self, cut: IdCut, by: ComparedBy = "words") -> Mapping[str, list[tuple[str, Words]]]:
-        """Return the IDs by the form in which they are compared, each with its words.
+        """Return the IDs, each with its words, grouped by the text that is compared.
 
         `cut` names the parts that are removed from an ID first. An ID without these parts is left
         out.
@@ -329,9 +333,10 @@ class _Ids:
         return self._by_key[cut, by]
 
     def is_usual(self, cut: IdCut, ids: Collection[str]) -> bool:
-        """Return whether at least half of `ids` have the part that a cut removes, in few variants.
+        """Return whether at least half of `ids` have the part that a cut removes.
 
-        Otherwise the part may distinguish documents, such as the names within a module.
+        An extension must also have few different values. Otherwise it may distinguish documents,
+        such as the functions `module.read` and `module.write`.
         """
         if cut == WHOLE:
             return True
@@ -342,7 +347,10 @@ class _Ids:
 
 
 def tail(hits: int, count: int, share: float) -> float:
-    """Return Hoeffding's bound on the chance of >= `hits` of `count` events of mean `share`."""
+    """Return Hoeffding's bound on the chance of at least `hits` successes in `count` trials.
+
+    `share` is the mean probability of a success.
+    """
     seen = hits / count
     if seen <= share:
         return 1.0
@@ -354,12 +362,12 @@ def tail(hits: int, count: int, share: float) -> float:
 def _matches_by(
     rule: _RewriteRule, available: _Ids, references: _Ids, settled: AbstractSet[str]
 ) -> tuple[dict[str, list[IdMatch]], int]:
-    """Return the matches by a rule for each reference, and how many references it leaves ambiguous.
+    """Return the matches by a rule for each reference, and the number of ambiguous references.
 
     After the cuts, a reference is ambiguous if it equals another reference or several available
-    IDs. A rule that cuts the number of a part off one side allows several available IDs; if that
-    side is the references', it allows several references too. References that are `settled` are
-    left out.
+    IDs. But a rule that cuts off the number of a part, on either side, allows several available
+    IDs. If it cuts this number off the references, it also allows several references. References
+    that are `settled` are left out.
     """
     ours = references.by_key(rule.reference, rule.by)
     theirs = available.by_key(rule.retrieved, rule.by)

@@ -82,7 +82,7 @@ class Words(NamedTuple):
 
     @property
     def inner(self) -> str:
-        """The omitted words between the first and the last word, joined by spaces."""
+        """The words that were left out between the first and the last word, joined by spaces."""
         kept = {start for start, _ in self.spans}
         first, last = (self.spans[0][0], self.spans[-1][0]) if self.spans else (0, 0)
         between = (span for span in words_of(self.text).spans if first < span[0] < last)
@@ -108,7 +108,7 @@ class Words(NamedTuple):
         return self._replace(keys=(*self.keys[:at], number, *self.keys[at + 1 :])).key
 
     def cores(self, cut: IdCut) -> Iterator[Words]:
-        """Yield the words that remain after a cut, for each place at which it fits the ID."""
+        """Yield the words that remain after a cut, for each place at which the cut is possible."""
         (before, after), text, spans = cut, self.text, self.spans
         starts, ends = [0], [len(spans)]
         if before:

@@ -140,11 +140,11 @@ def capture_retrievals(
 
     Awaited calls belong to the block, and so do the tasks and threads that LlamaIndex starts in it.
     Your own thread starts with an empty context: use `contextvars.copy_context().run`, or
-    `asyncio.to_thread`. A retrieval in a context without a record (a worker's task, a later task
-    that advances a generator) may belong to the block. If it happens during the block, the sample
-    is unscored, unless the block's steps handled its nodes. Await a workflow's handler inside the
-    block, because calls that begin after it are not captured. The options are those of `observed`;
-    the evaluator reads captures by its own options.
+    `asyncio.to_thread`. A retrieval may run in a context without a recorder, such as a worker's
+    task, or a later task that advances a generator. If it runs while the block is open, it may
+    belong to the block, so the sample is unscored, unless the block's steps handled its nodes.
+    Await a workflow's handler inside the block, because calls that begin after it are not captured.
+    The options are those of `observed`; the evaluator reads captures by its own options.
     """
     reading = LlamaIndexReading(
         id_key=id_key,

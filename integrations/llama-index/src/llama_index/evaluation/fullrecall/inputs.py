@@ -181,8 +181,8 @@ def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> Retrieva
         failed = brief(result.tool_output.content) if result.tool_output.is_error else None
         log.end(id_, result.tool_output, error=failed)
         if step is not None:
-            # `log.end` takes an empty list for an empty search if the step has a query. Set the
-            # query only now, since an empty list does not prove here that the tool searched.
+            # `log.end` treats an empty list as an empty search if the step has a query. Here, an
+            # empty list does not prove that the tool searched, so set the query only now.
             step.query = query
     unseen = (
         "the agent's tools returned no nodes: pass observed(agent) to evaluate, or run it in "

@@ -147,10 +147,10 @@ def _end(id_: str, output: Any, error: BaseException | None) -> None:
 
 
 def _mark_incomplete(name: str, query: str | None) -> None:
-    """Mark recorders as incomplete if a retrieval without recorders may belong to them.
+    """Mark the open recorders that may lack a retrieval which no recorder observed.
 
-    A block may ask any question, so it is marked. An engine's call is marked only if the retrieval
-    has its question and ran in another thread.
+    The recorder of a block is always marked, since a block may ask any question. The recorder of an
+    engine's call is marked only if the retrieval has the call's question and ran in another thread.
     """
     here = threading.get_ident()
     for recorder in list(_open):
@@ -183,8 +183,8 @@ def _take_report(documents: object, query: str | None) -> None:
 def _delivery(seen_by: Sequence[LlamaIndexRecorder]) -> tuple[Deliver, ...]:
     """Return the functions to which the record of a new call is delivered.
 
-    They belong to the blocks that were opened inside the innermost recorded call around the new
-    one. Without such a call, they belong to all open blocks.
+    These are the functions of all open blocks. But if the new call is made inside other recorded
+    calls, only the blocks that were opened inside the innermost of those calls count.
     """
     blocks = [*takewhile(lambda each: each.root is None, reversed(seen_by))]
     return tuple(each.deliver for each in reversed(blocks) if each.deliver is not None)

@@ -39,10 +39,10 @@ def contexts(
 ) -> list[Context]:
     """Return LlamaIndex nodes as contexts, in their order, which is the rank.
 
-    - `id_key`: the ID of a context: "node_id"; "ref_doc_id", the ID of the document that the
-      node was cut from; "hash", of its text and metadata; any other str, a key of its metadata
-      or a dotted path there; several of these, joined by ":"; or a function of the node. A node
-      without it becomes a context without an ID; scorers count these.
+    - `id_key`: the ID of a context: "node_id"; "ref_doc_id", the ID of the document that the node
+      was cut from; "hash", of its text and metadata; any other str, a key of its metadata or a
+      dotted path there; several of these, joined by ":"; or a function of the node. A node without
+      this value becomes a context without an ID; `IdRecall` notes how many contexts have no ID.
     - `metadata_mode`: the metadata that the text includes. The default leaves all metadata out, as
       `node.get_content()` does; `MetadataMode.LLM` gives the text that the LLM reads.
     - `expand`: a docstore, such as `storage_context.docstore`. It replaces a node by the smallest
@@ -118,7 +118,7 @@ class NodeReader:
             ) from error
 
     def other_ids(self, nodes: Iterable[NodeLike]) -> dict[str, list[ID | None]]:
-        """Return the IDs that nodes would have under other options, by the option."""
+        """Return, for each other option, the IDs that nodes would have under it."""
         bare = [node for node, _ in map(node_and_score, nodes)]
         ids: dict[str, list[ID | None]] = {
             f"id_key={name!r}": [get(node) for node in bare]

@@ -35,7 +35,8 @@ class LlamaIndexReading(NodeReader, StepReading):
     def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:
         """Yield a node with the ID that `id_key` names, or the nodes that it was cut into.
 
-        A copy without an ID keeps none; a copy of another object is unchanged.
+        A node that was copied without an ID gets none. A copy of any other object is yielded
+        unchanged.
         """
         if not isinstance(copy.detail, NodeCopy):
             yield copy

@@ -165,8 +165,8 @@ class LlamaIndexRecorder:
             step.kind = "chain"  # This retriever looks up tools, answers, rows or earlier messages.
         step.outputs += self._inner.pop(id_, ())
         if step.answers:
-            # A caller that returns the object of an inner call may have repaired a failure. An
-            # engine always returns the object of its synthesizer, so this proves nothing.
+            # A caller that returns the same object as an inner call may have repaired a failure. An
+            # engine always returns the object of its synthesizer, so its output shows no repair.
             step.outputs = ()
         if self.deliver is not None and (step.answers or id_.partition("-")[0].endswith(".run")):
             self.deliver(self, output, id_)

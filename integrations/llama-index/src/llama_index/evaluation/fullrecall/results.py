@@ -75,14 +75,15 @@ class RecallEvaluationResult(EvaluationResult):
 
 
 def report_of(results: Mapping[str, Sequence[object]] | Sequence[object], /) -> Report:
-    """Return the results of `RecallEvaluator`s, as `BatchEvalRunner` collects them, as a report.
+    """Return the results of `RecallEvaluator`s as a report.
 
         report_of(runner.evaluate_queries(engine, queries, expected_ids=ids)).summary(Recall @ 5)
 
-    `results` are the lists of a runner by evaluator, or one list. The report counts the samples
-    without a score, with the reasons; LlamaIndex's own frames count them as 0 or drop them.
-    Results of other evaluators are left out. Raises `InputError` without any result of a
-    `RecallEvaluator`, and for lists of different lengths.
+    `results` is the mapping that `BatchEvalRunner` returns, with a list of results for each
+    evaluator, or a single list. The report counts the samples without a score, with the reasons;
+    LlamaIndex's own frames count them as 0 or drop them. Results of other evaluators are left out.
+    Raises `InputError` without any result of a `RecallEvaluator`, and for lists of different
+    lengths.
     """
     lists = list(results.values()) if isinstance(results, Mapping) else [results]
     if any(isinstance(result, str) or not isinstance(result, Sequence) for result in lists):

@@ -87,9 +87,9 @@ def observed(
 
     A chat engine or an agent gets each question in a conversation of its own. A sample's
     conversation, `metadata["history"]`, goes before the question: to chat engines and agents as
-    `chat_history`, to a workflow whose start event has such a field or `history`, and to a
-    function with a parameter `history`. A streamed answer of an engine is not read, and has no
-    text; a generator is read to its end.
+    `chat_history`; to a workflow in the field `chat_history` or `history` of its start event, if
+    there is one; and to a function in its parameter `history`, if there is one. A streamed answer
+    of an engine is not read, and has no text; a generator is read to its end.
 
     Contexts in the output take precedence: nodes, texts, dicts or `Context`s. A sample
     without a known retrieval is unscored. Warns once if a sample's expected IDs are those of

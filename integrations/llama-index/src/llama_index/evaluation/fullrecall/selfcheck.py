@@ -41,7 +41,7 @@ class _First(BaseNodePostprocessor):
 
 
 def _run() -> Sequence[Step]:
-    """Return the steps of an engine: a retriever of a retriever, a postprocessor, and a model."""
+    """Return the steps of an engine with a nested retriever, a postprocessor and a model."""
     engine = RetrieverQueryEngine(
         _Outer(), SimpleSummarize(llm=MockLLM(max_tokens=1)), node_postprocessors=[_First()]
     )
