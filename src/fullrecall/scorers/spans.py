@@ -92,10 +92,10 @@ def squeezed(text: str) -> str:
 def overlap(reference: str, context: Windows) -> Overlap:
     """Return the characters of `reference` that occur in a context; both lack white space.
 
-    A character is covered if it lies in a common run of at least `min_run` characters, or if the
-    reference contains the whole context or the context the whole reference. Where the end of the
-    reference is the start of the context, or vice versa, a chunk border may have cut a run. There,
-    a third of `min_run` is enough, and a shorter run is an edge.
+    A character is covered if it lies in a common run of at least `min_run` characters, or if one of
+    the two texts contains the other. Where the end of the reference is the start of the context, or
+    vice versa, a chunk border may have cut a run. There, a third of `min_run` is enough, and a
+    shorter run is an edge.
     """
     text, min_run = context.context, context.min_run
     if not text or not reference:
@@ -237,7 +237,7 @@ class Passage:
         return self.source is not None and self.length == 0
 
     def comparable(self, retrieved: Passage) -> bool:
-        """Return whether both have offsets, or both have texts."""
+        """Return whether both passages have offsets, or both have texts."""
         by_place = self.source is not None and retrieved.source is not None
         return by_place or bool(self.characters and retrieved.characters)
 
@@ -322,7 +322,7 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
         if passage.source is not None:
             near[index] |= of_source[passage.source]
             continue
-        # There are few lengths: `min_run`, and those of shorter texts.
+        # Only a few lengths occur: `min_run`, and the lengths of shorter texts.
         for length in lengths:
             for beginning in windows(passage.characters, length) & of_beginning.keys():
                 near[index] |= of_beginning[beginning]

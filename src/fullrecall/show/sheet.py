@@ -52,7 +52,7 @@ class Section(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table: a head for each column beside the labels, rows in sections, and notes.
+    """A table: a head for each column except the labels, rows in sections, and notes.
 
     `sides` has a letter for each column, beginning with the labels: "l" aligns left, "r" right, and
     "t" is running text, aligned left. By default labels are left, and all other columns right.

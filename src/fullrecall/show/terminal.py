@@ -59,7 +59,7 @@ Styled: TypeAlias = tuple[str, str]
 
 
 class TextLine(NamedTuple):
-    """A line of text; if it is wrapped, all of its lines are indented."""
+    """A line of text, indented by `inset` spaces, also where it is wrapped."""
 
     styled: Sequence[Styled]
     inset: int = 0

@@ -139,9 +139,9 @@ class Accounts:
         self.starts = self.logs.copy()
 
     def stakes(self, left: int) -> Floats:
-        """Return the stakes [a, j] if `left` questions remain.
+        """Return the stakes on the next question, if `left` questions remain.
 
-        Each stake is the share of its capital that the account of a bets on the challenger j.
+        Stake [a, j] is the share of its capital that the account of a bets on the challenger j.
         """
         variance = (_PRIOR_SQUARES + self.squares) / (_PRIOR_QUESTIONS + self.together)
         lead = (self.ahead + self.within * self.together) / np.sqrt(variance)
@@ -149,7 +149,7 @@ class Accounts:
         lead = np.where(are_asked & ~np.eye(lead.shape[-1], dtype=np.bool_), lead, -np.inf)
         logs, starts = self.logs, self.starts
         betting = lead > 0
-        # The only account of a retriever bets on the challenger furthest ahead.
+        # Without a tolerance, a retriever has one account, which bets on the leading challenger.
         if not self.within:
             logs, starts = logs[..., None], starts[..., None]
             betting &= np.arange(lead.shape[-1]) == lead.argmax(axis=-1)[..., None]
@@ -179,11 +179,12 @@ class Accounts:
         self.together += are_asked
 
     def drop(self) -> None:
-        """Drop the retrievers whose account has reached the goal.
+        """Drop the retrievers that need no further questions.
 
-        With a tolerance, drop the retrievers that need no further questions. Such a retriever is
-        not named. It is shown to be better than each surviving retriever by at most the tolerance.
-        Its mean so far is below that of a surviving retriever by more than the tolerance.
+        Without a tolerance, these are the retrievers whose account has reached the goal. With a
+        tolerance, a retriever is dropped if all of this holds: it is not named; it is shown to be
+        better than each surviving retriever by at most the tolerance; its mean so far is below that
+        of a surviving retriever by more than the tolerance.
         """
         if not self.within:
             self.surviving &= self.logs < self.goal

@@ -68,7 +68,7 @@ class Estimate(ValueObject):
     """One measure of one score over samples.
 
     `mean` is over the `groups` of the `samples` with a value (a sample without a group is one
-    group), None without samples. `undefined` counts those for which the measure is undefined.
+    group), None without samples. `undefined` counts the samples for which the measure is undefined.
     """
 
     measure: Measure
@@ -109,7 +109,7 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
     unscored ones, each with its count. `unverified` is the share of judged credit that rests on
     unverified quotes, None without a judge. `referred` counts the targets that a cascade's second
     judge decided, None without a cascade. If recall by ID finds no target in any sample, `rewrite`
-    explains how to make IDs match, or shows an ID of each side; else it is None.
+    explains how to make IDs match, or shows a reference ID and a retrieved ID; else it is None.
     """
 
     kind: ClassVar[str] = "summary"

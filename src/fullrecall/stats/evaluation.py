@@ -256,8 +256,8 @@ class Evaluation:
         Without this, a token is estimated as 4 characters. `tokenizer` names the counter, such as
         "cl100k_base": the metadata of each context gets `tokens` and `tokenizer`, also in saved
         reports, and a summary or a comparison with several tokenizers notes it. Each distinct text
-        is counted once; all samples are in memory. Raises `ParameterError` for a count that is not
-        a whole number of at least 0, and for a tokenizer without a name.
+        is counted once. The returned report has all samples in memory. Raises `ParameterError` for
+        a count that is not a whole number of at least 0, and for a tokenizer without a name.
         """
         from fullrecall.table.tokens import with_tokens
 

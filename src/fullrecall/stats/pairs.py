@@ -318,10 +318,11 @@ def same_methods(
 def paired(before: Table, after: Table) -> Pairing:
     """Pair the rows of two tables.
 
-    Samples are paired by ID; without IDs, by question if no table repeats one; else by position.
+    Samples are paired by ID. Without IDs, they are paired by question if no question is missing or
+    occurs twice in a table, and else by position.
 
-    Raises `ReportError` if that is ambiguous: if an ID occurs twice in one report, if only some
-    samples have IDs, or if there are no IDs and the reports differ in length.
+    Raises `ReportError` if an ID occurs twice in one report, if only some samples have IDs, if
+    samples would be paired by position and the reports differ in length, or if no sample is shared.
     """
     if before.has_distinct_ids and before.same_cells(after, "id"):
         return _joined("id", range(len(before)), range(len(after)))

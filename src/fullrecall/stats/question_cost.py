@@ -44,7 +44,8 @@ class Seconds(NamedTuple):
 class QuestionCost(NamedTuple):
     """The mean cost of a question, over the first `samples` (at most 500) with a retrieval.
 
-    Tokens are those in contexts' metadata, else characters / 4; None if a text is unknown.
+    The tokens are those in the contexts' metadata, or else estimated as characters / 4; None if a
+    text is unknown.
     `seconds` is None if no call was timed.
     """
 

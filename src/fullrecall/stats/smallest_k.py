@@ -158,7 +158,7 @@ def smallest_k(
 
 
 def may_fall(measure: Measure, unit: Unit | None = None) -> bool:
-    """Return whether a sample's value may be smaller at a larger k, or budget of the `unit`.
+    """Return whether a sample's value may be smaller at a larger k, or at a larger budget.
 
     Returns True for measures that users define, since their behavior is unknown.
     """

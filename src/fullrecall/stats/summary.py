@@ -346,7 +346,10 @@ def _marks(sample: Sample) -> frozenset[str]:
 
 
 def _named(sample: Sample) -> str:
-    """Return "TEXT is the FIELD" if a retrieved context's ID or metadata is a reference, or ""."""
+    """Return "TEXT is the FIELD" if a reference text is the ID or metadata of a retrieved context.
+
+    Returns "" if there is no such text.
+    """
     texts = {one.text for group in sample.reference_contexts or () for one in group}
     for context in sample.retrieved_contexts or ():
         for key, value in _labels(context):

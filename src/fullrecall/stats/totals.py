@@ -28,8 +28,8 @@ _HALF = 30
 class Totals:
     """The values of a measure: distinct values with their counts, and the sums of groups.
 
-    A sample that should have a value and has none is a gap. Gaps are counted; `counts` and
-    `mean_with` take the value that gaps should have.
+    A sample that should have a value and has none is a gap. Gaps are only counted here; callers of
+    `counts` and `mean_with` pass the value that each gap gets.
 
     - `values`, `frequencies`: the distinct values of the samples without a group, ascending, and
       how often each occurs. `gaps` counts those samples without a value.
@@ -54,9 +54,9 @@ class Totals:
     ) -> Totals:
         """Return the totals of values, in which NaN is a missing value.
 
-        `due` marks the samples that should have a value; None means those that have one. `groups`
-        has the number of each sample's group, -1 for a sample without a group; None means that no
-        sample has one.
+        `due` marks the samples that should have a value; None means that there are no gaps.
+        `groups` has the number of each sample's group, -1 for a sample without a group; None means
+        that no sample has a group.
         """
         valued = ~np.isnan(values)
         gaps = np.zeros_like(valued) if due is None else due & ~valued
@@ -127,7 +127,7 @@ class Totals:
         return None if self.mean is None else self.counts(least=least).interval(confidence)
 
     def counts(self, gap: float | None = None, *, least: float = 0.0) -> Bracket:
-        """Return the values for tests, one for each group, with every gap counted as `gap`.
+        """Return the means of all groups, for tests; every gap counts as `gap`.
 
         Gaps are left out if `gap` is None. Values are in [`least`, 1].
         """
@@ -214,7 +214,7 @@ class RunningTotals:
 
 
 def _rows(flags: NDArray[np.bool_], counts: Integers | None) -> int:
-    """Return the number of rows whose value is flagged; `counts` has the rows of each value."""
+    """Return the number of flagged rows; `counts` has the number of rows that each flag covers."""
     return int(flags.sum() if counts is None else counts[flags].sum())
 
 

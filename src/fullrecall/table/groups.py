@@ -25,8 +25,8 @@ Group: TypeAlias = str | _Key
 def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[Group | None]:
     """Return the group of each sample, None if it has neither a group nor a repeated ID.
 
-    Samples with the same group or the same ID share a group, also by way of other samples: all
-    three of `("x", "a")`, `("x", "b")`, `("y", "b")` (ID and group) do.
+    Samples with the same group or the same ID share a group. So do samples that are linked by other
+    samples: `("x", "a")`, `("x", "b")`, `("y", "b")` (ID and group) are all in one group.
     """
     if not may_repeat(ids):
         return list(groups)

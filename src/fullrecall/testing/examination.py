@@ -82,9 +82,9 @@ class Examination:
 
     @property
     def balanced_accuracy(self) -> float | None:
-        """The mean of two shares: of the supported and of the unsupported claims judged right.
+        """The mean of the shares of supported and of unsupported claims that were judged right.
 
-        Only labeled pairs with a verdict count. None unless they have claims of both kinds.
+        Only labeled pairs with a verdict count. None unless there are claims of both kinds.
         """
         right: dict[bool, list[bool]] = {True: [], False: []}
         for judgment in self.labeled:

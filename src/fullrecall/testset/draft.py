@@ -81,7 +81,7 @@ class Draft:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plain JSON values of its sample, and the reason why it was rejected."""
+        """Return the draft's sample as plain JSON values, with the reason if it was rejected."""
         values = self.sample({}).to_dict()
         if self.rejection is not None:
             values |= {"rejected": str(self.rejection.problem), "detail": self.rejection.detail}

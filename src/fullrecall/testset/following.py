@@ -71,7 +71,8 @@ class FollowedLabel(NamedTuple):
 class Followed:
     """Samples with references into the new corpus, and the status of each label.
 
-    By default, a reference whose text changed or is gone is kept, so that its sample is unscored.
+    By default, a reference whose text changed or is gone keeps its old label. Then
+    `evaluate(corpus=…)` does not score its sample.
     """
 
     samples: Sequence[Sample]
@@ -226,7 +227,7 @@ def follow(
     - `old`: the corpus for which the references are correct; needed if they have no quotes yet
       (`anchor` and `generate` add them).
     - `accept_changed`: let changed references name the text that resembles them most. By default
-      they are kept, and their samples are unscored.
+      they keep their old labels, and `evaluate(corpus=…)` does not score their samples.
 
     Raises `InputError` for a reference without a quote or a digest.
     """
@@ -390,7 +391,7 @@ class _Following:
     def followed(self, sample: Sample) -> Sample:
         """Return the sample with the references that its labels now name.
 
-        Call this for the samples in their order, since it takes the labels one after another.
+        Call this for the samples in their order, since it reads their labels from one iterator.
         """
         anchors: dict[str, Any] = dict(anchors_of(sample))
         ids: list[Reference] = []
@@ -443,8 +444,8 @@ class _Following:
     def _moved(self, old: Context, label: FollowedLabel) -> Context:
         """Return a reference context at its new place, with the text around it.
 
-        The context is returned unchanged if no single text has its words, or if that text is a
-        chunk of the context's source.
+        Returns the context unchanged if no single text has its words, or if the text that has them
+        is a chunk of the context's source.
         """
         document = self.by_id[label.now[0]]
         in_chunks = document.source is not None and document.source == old.source

@@ -303,7 +303,7 @@ class _Generation:
                 return
 
     def _draft(self, seed: Seed, kind: QuestionKind) -> Flow[list[Draft]]:
-        """Ask for the drafts of one seed, then check those that pass the machine checks."""
+        """Ask for the drafts of one seed; have a model check those that pass the machine checks."""
         texts = [passage.text for passage in seed.passages]
         request = instructions.writing(texts, PER_SEED, kind, self.queries[:_EXAMPLES], seed.term)
         text, problem = yield from reply(self.model, request, lambda text: bool(_questions(text)))

@@ -32,8 +32,8 @@ class Targets:
         self.claims = [claim.text for claim in sample.reference_claims or ()]
         spans = [list(group) for group in sample.reference_contexts or ()]
         ids = [list(reference.any_of) for reference in sample.reference_context_ids or ()]
-        # Prefer reference contexts with offsets to IDs, since a chunk of the right document need
-        # not have the quote.
+        # Prefer reference contexts with offsets to IDs, since a chunk of the right document may
+        # lack the quote.
         self._spans = spans if has_spans(sample) or not ids else []
         self._ids = [] if self._spans else ids
         self.count = len(self._spans) or len(self._ids)

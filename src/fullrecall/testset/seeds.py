@@ -119,7 +119,7 @@ def sampled(documents: Iterable[Document], n: int, *, seed: int) -> list[SeedPas
     """Read all documents, and return a random sample of max(5,000, 20 · `n`) passages.
 
     Every passage has the same chance, and only the sample is kept in memory. Of nearly equal
-    passages, the sample has one.
+    passages, the sample keeps one.
     """
     draw = random.Random(f"{seed}:passages")  # noqa: S311 - a sample, no secret
     # The passages with the lowest random numbers are a uniform sample, in one pass.
