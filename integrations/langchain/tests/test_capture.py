@@ -16,7 +16,6 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.runnables.config import ContextThreadPoolExecutor
-from langchain_core.tools import create_retriever_tool
 from langchain_core.tracers.context import _configure_hooks
 
 from fullrecall import Sample
@@ -67,7 +66,6 @@ async def drain(stream: Any) -> None:
 
 
 CHAIN = RunnableLambda(str.strip) | Echo() | (lambda documents: f"{len(documents)} documents")
-TOOL = create_retriever_tool(Echo(), "search", "Searches.")
 
 
 def test_200_concurrent_tasks_each_see_their_own() -> None:

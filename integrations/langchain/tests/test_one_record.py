@@ -14,10 +14,8 @@ import pytest
 from langchain_classic.retrievers import EnsembleRetriever
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from langchain_core.language_models import FakeListChatModel
-from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import RunnableLambda
 from langsmith import evaluate, traceable
 from langsmith.schemas import Run
 
@@ -296,18 +294,6 @@ def test_a_reordering_for_the_prompt_is_no_ranking() -> None:
     found = observed(chain).retrieve(Sample(user_input="abcdefgh"))
     assert "".join(c.id or "" for c in found.contexts or ()) == "abcdefgh"
     assert found.line == "ranks before reorder"
-
-
-PROMPT = ChatPromptTemplate.from_template("Context: {context}\nQuestion: {question}")
-
-
-def rag(keep: int, retriever: Any = None) -> Any:
-    """Return a chain that puts the first documents into its prompt."""
-    found = (retriever or Letters()) | (
-        lambda documents: "\n".join(each.page_content for each in documents[:keep])
-    )
-    model = FakeListChatModel(responses=["An answer."])
-    return {"context": found, "question": RunnablePassthrough()} | PROMPT | model
 
 
 def test_texts_in_an_output_do_not_hide_the_trace(example: Any) -> None:

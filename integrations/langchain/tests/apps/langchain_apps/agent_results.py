@@ -6,9 +6,7 @@ import json
 from typing import Any
 
 from langchain.agents.middleware import TodoListMiddleware
-from langchain.agents.structured_output import ToolStrategy
 from langchain_core.tools import tool
-from pydantic import BaseModel
 
 from fullrecall.measures import Recall
 from fullrecall.measures import calls as first
@@ -25,44 +23,6 @@ def _json_agent(result: Any, name: str = "search") -> Any:
 
     made = tool(name, description="Search the company's knowledge base.", args_schema=Query)(run)
     return agent([made], calls((name, {"query": "boats"})), ANSWER)
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 0.5},
-    as_input=messages,
-    output="messages",
-    in_notes=True,
-    streams=True,
-)
-def json_list_of_hits() -> Any:
-    """A tool returns JSON text: a list of objects with `id` and `text`."""
-    return _json_agent(json.dumps(hits("timetable cafe bicycles")))
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.0, Recall @ 2: 0.5},
-    as_input=messages,
-    output="messages",
-    in_notes=True,
-)
-def dict_with_results() -> Any:
-    """A tool returns a mapping with `results`, each with `id` and `content`."""
-    results = hits("cafe timetable bicycles", "content")
-    return _json_agent({"query": "boats", "results": results, "took": 3})
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 1.0},
-    as_input=messages,
-    output="messages",
-    in_notes=True,
-)
-def list_of_dicts() -> Any:
-    """A tool returns a list of mappings with `id` and `page_content`."""
-    return _json_agent(hits("bicycles timetable", "page_content"))
 
 
 @runnable(
@@ -92,42 +52,6 @@ def web_search_results() -> Any:
     as_input=messages,
     output="messages",
 )
-def mcp_text_block() -> Any:
-    """An MCP server's tool: the message's content is a block of text that holds JSON."""
-
-    @tool(args_schema=Query, response_format="content_and_artifact")
-    def search(query: str) -> tuple[list[dict[str, Any]], None]:
-        """Search the documents."""
-        return [{"type": "text", "text": json.dumps({"documents": hits("timetable cafe")})}], None
-
-    return agent([search], searches("boats"), ANSWER)
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 1.0},
-    as_input=messages,
-    output="messages",
-)
-def mcp_block_for_each_hit() -> Any:
-    """An MCP server that returns a list: one block of JSON text for each of its items."""
-
-    @tool(args_schema=Query, response_format="content_and_artifact")
-    def search(query: str) -> tuple[list[dict[str, Any]], None]:
-        """Search the documents."""
-        return [
-            {"type": "text", "text": json.dumps(hit)} for hit in hits("bicycles timetable")
-        ], None
-
-    return agent([search], searches("boats"), ANSWER)
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=messages,
-    output="messages",
-)
 def mcp_structured_content() -> Any:
     """An MCP server's structured content, which the adapter library makes the artifact."""
 
@@ -138,28 +62,6 @@ def mcp_structured_content() -> Any:
         return json.dumps({"result": found}), {"structured_content": {"result": found}}
 
     return agent([search], searches("boats"), ANSWER)
-
-
-def _source_of(answer: Any) -> Any:
-    answer = json.loads(answer) if isinstance(answer, str) else answer
-    return [{"id": hit["_id"], "text": hit["_source"]["body"]} for hit in answer["hits"]["hits"]]
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.0, Recall @ 2: 0.5},
-    as_input=messages,
-    options={"tool_documents": {"search": _source_of}},
-    output="messages",
-    in_notes=True,
-)
-def elasticsearch_answer() -> Any:
-    """A tool returns Elasticsearch's form, which the user's function reads: `tool_documents`."""
-    found = [
-        {"_id": name, "_score": 3.1, "_source": {"body": TEXTS[name]}}
-        for name in ("cafe", "timetable")
-    ]
-    return _json_agent({"took": 4, "hits": {"total": {"value": 2}, "hits": found}})
 
 
 @runnable(
@@ -310,39 +212,6 @@ def faq_that_repeats_the_question() -> Any:
 
 @runnable(
     expects="timetable bicycles",
-    right={},
-    as_input=messages,
-    output="messages",
-    unscorable="a tool returned a long text that contains no known document",
-)
-def prose_of_a_database() -> Any:
-    """A tool returns rows of a database as prose that names no document."""
-    rows = "The crossings table has 214 rows; the last one of December 12 is at 16:10, platform B."
-    return _json_agent(rows, "query_database")
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=messages,
-    options={"other_tools": ["forecast"]},
-    output="messages",
-    skips={"spans": "spans have no such option"},
-)
-def weather_tool() -> Any:
-    """A forecast is a long text; the user lists its tool among those that do not retrieve."""
-
-    @tool
-    def forecast(city: str) -> str:
-        """Return the forecast."""
-        return f"In {city} it will be cold tomorrow, with rain in the morning and a fresh breeze."
-
-    script = [calls(("forecast", {"city": "Holm"})), searches("boats"), ANSWER]
-    return agent([forecast, search_tool("timetable cafe")], *script)
-
-
-@runnable(
-    expects="timetable bicycles",
     right={Recall: 0.5, Recall @ 1: 0.5},
     as_input=messages,
     output="messages",
@@ -440,61 +309,3 @@ def notes_in_files() -> Any:
         ANSWER,
     ]
     return agent([search_tool("timetable cafe"), write_file, read_file], *script)
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.5},
-    as_input=messages,
-    output="messages",
-)
-def found_text_in_files() -> Any:
-    """The agent copies a found text into a file and reads it again."""
-    files: dict[str, str] = {}
-
-    @tool
-    def write_file(path: str, content: str) -> str:
-        """Write a file."""
-        files[path] = content
-        return f"Updated file {path}"
-
-    @tool
-    def read_file(path: str) -> str:
-        """Read a file."""
-        return files[path]
-
-    script = [
-        searches("boats"),
-        calls(("write_file", {"path": "/found.md", "content": TEXTS["timetable"]})),
-        calls(("read_file", {"path": "/found.md"})),
-        ANSWER,
-    ]
-    return agent([search_tool("timetable cafe"), write_file, read_file], *script)
-
-
-class _Reply(BaseModel):
-    """A structured reply."""
-
-    departure: str
-    bicycle: str
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.5},
-    as_input=messages,
-    output="messages",
-    in_notes=True,
-)
-def structured_response() -> Any:
-    """The answer is a call of a tool that LangChain adds for the response's schema."""
-    reply = {
-        "departure": "The last boat leaves at ten past four on every winter day.",
-        "bicycle": "A bicycle costs three crowns, and travels on deck.",
-    }
-    return agent(
-        [search_tool("timetable cafe")],
-        searches("boats"),
-        calls(("_Reply", reply)),
-        response_format=ToolStrategy(_Reply),
-    )

@@ -144,43 +144,6 @@ def swarm() -> Any:
     return _swarm(marked=True)
 
 
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(1): 0.5, Recall @ first(2): 1.0},
-    as_input=messages,
-    output="messages",
-    streams=True,
-)
-def handoff_by_hand() -> Any:
-    """One agent hands over to another by the tutorial's own tool, which has no mark."""
-    return _swarm(marked=False)
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(2): 1.0},
-    as_input=messages,
-    output="messages",
-    in_notes=True,
-)
-def handover_message() -> Any:
-    """A node writes the next agent's task as a user's message, and the turn began before that."""
-    first_agent = agent([search_tool("timetable cafe")], searches("boats"), "At ten past four.")
-    second_agent = agent([search_tool("bicycles dogs")], searches("costs"), ANSWER)
-
-    def handover(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [HumanMessage("Now find the price of a bicycle.", name="planner")]}
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("times", first_agent)
-    graph.add_node("handover", handover)
-    graph.add_node("prices", second_agent)
-    graph.add_edge(START, "times")
-    graph.add_edge("times", "handover")
-    graph.add_edge("handover", "prices")
-    return graph.compile()
-
-
 # A human in the loop
 
 
@@ -212,19 +175,6 @@ def search_that_is_approved() -> Any:
     return _reviewed(
         [{"type": "approve"}], search_tool("timetable cafe"), searches("boats"), ANSWER
     )
-
-
-@function(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.0},
-    output="messages",
-)
-def search_that_is_edited() -> Any:
-    """The human changes the query before the search runs."""
-    edited = {"name": "search", "args": {"query": "cost of a bicycle"}}
-    decision = {"type": "edit", "edited_action": edited}
-    search = search_tool(by_query={"boats": "timetable", "cost of a bicycle": "fares bicycles"})
-    return _reviewed([decision], search, searches("boats"), ANSWER)
 
 
 @function(

@@ -14,14 +14,12 @@ from langchain.agents.middleware import (
     ContextEditingMiddleware,
     ModelRequest,
     SummarizationMiddleware,
-    ToolCallLimitMiddleware,
     ToolRetryMiddleware,
-    before_model,
     dynamic_prompt,
     wrap_tool_call,
 )
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, ToolException, create_retriever_tool, tool
 from langgraph.prebuilt import InjectedState
 
@@ -89,34 +87,6 @@ def retriever_tool() -> Any:
 def answered(said: list[BaseMessage]) -> bool:
     """Return whether the last message is that of a tool."""
     return isinstance(said[-1], ToolMessage)
-
-
-@runnable(
-    expects="timetable bicycles fares",
-    right={Recall: 1.0, Recall @ 1: 2 / 3, Recall @ first(1): 2 / 3, Recall @ first(2): 1.0},
-    as_input=messages,
-    output="messages",
-    read=1.0,
-    streams=True,
-)
-def two_searches() -> Any:
-    """The tutorial's RAG agent, whose tool has an artifact, searches twice."""
-    search = search_tool(by_query={"boats": "timetable fares", "costs": "bicycles dogs"})
-    return agent([search], searches("boats"), searches("costs"), ANSWER)
-
-
-@runnable(
-    expects="timetable bicycles fares",
-    right={Recall: 1.0, Recall @ 1: 1 / 3},
-    as_input=messages,
-    output="messages",
-    read=1.0,
-    streams=True,
-)
-def searches_at_once() -> Any:
-    """The model calls the tool twice in one message."""
-    search = search_tool(by_query={"boats": "timetable fares", "costs": "dogs bicycles"})
-    return agent([search], searches("boats", "costs"), ANSWER)
 
 
 @runnable(
@@ -220,28 +190,6 @@ def retrieved_documents_as_content() -> Any:
     return agent([search], searches("boats"), ANSWER)
 
 
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=messages,
-    output="messages",
-    designed=dict.fromkeys(
-        ("strings", "function"), Stated("documents are printed into the message's text")
-    ),
-)
-def content_and_artifact_swapped() -> Any:
-    """A tool returns documents as the content and the text as the artifact, by mistake."""
-    retriever = shelf("timetable cafe")
-
-    @tool(args_schema=Query, response_format="content_and_artifact")
-    def search(query: str) -> tuple[list[Document], str]:
-        """Search the documents."""
-        found = retriever.invoke(query)
-        return found, joined(found)
-
-    return agent([search], searches("boats"), ANSWER)
-
-
 # Middleware
 
 
@@ -278,20 +226,6 @@ def cleared_tool_results() -> Any:
     search = search_tool(by_query={"boats": "timetable cafe", "costs": "bicycles dogs"})
     edit = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=1, keep=1)])
     return agent([search], searches("boats"), searches("costs"), ANSWER, middleware=[edit])
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.5},
-    as_input=messages,
-    designed=NEVER_RAN,
-    output="messages",
-)
-def limited_searches() -> Any:
-    """The second search is over the limit, and does not run."""
-    search = search_tool(by_query={"boats": "timetable cafe", "costs": "bicycles"})
-    limit = ToolCallLimitMiddleware(tool_name="search", run_limit=1)
-    return agent([search], searches("boats"), searches("costs"), ANSWER, middleware=[limit])
 
 
 @runnable(
@@ -355,26 +289,6 @@ def failed_search_that_is_scored() -> Any:
 
 @runnable(
     expects="timetable bicycles",
-    right={},
-    as_input=messages,
-    output="messages",
-    unscorable="`similarity_search` goes straight into the system prompt",
-    skips=SYNC_ONLY,
-)
-def dynamic_prompt_search() -> Any:
-    """The tutorial's two-step chain: a middleware puts documents into the system prompt."""
-    ranked = store("timetable cafe bicycles")
-
-    @dynamic_prompt
-    def with_context(request: ModelRequest[Any]) -> str:
-        found = ranked.similarity_search(request.state["messages"][-1].text, k=2)
-        return f"Answer from this:\n\n{joined(found)}"
-
-    return agent([], ANSWER, middleware=[with_context])
-
-
-@runnable(
-    expects="timetable bicycles",
     right={Recall: 0.5, Recall @ 1: 0.5},
     as_input=messages,
     designed=dict.fromkeys(
@@ -424,25 +338,6 @@ class _Retrieving(AgentMiddleware[_WithContext, None]):
 def documents_in_the_state() -> Any:
     """A middleware's `similarity_search` goes into the state, as `context`: no event is fired."""
     return agent([], ANSWER, middleware=[_Retrieving()])
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(2): 1.0},
-    as_input=messages,
-    output="messages",
-)
-def reminder_message() -> Any:
-    """A middleware adds a user's message before the model, and the turn began before that."""
-
-    @before_model
-    def remind(state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:
-        if isinstance(state["messages"][-1], ToolMessage):
-            return {"messages": [HumanMessage("Remember to cite your sources.")]}
-        return None
-
-    search = search_tool(by_query={"boats": "timetable cafe", "costs": "bicycles dogs"})
-    return agent([search], searches("boats"), searches("costs"), ANSWER, middleware=[remind])
 
 
 @runnable(

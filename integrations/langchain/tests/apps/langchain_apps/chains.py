@@ -5,28 +5,15 @@ from __future__ import annotations
 import html
 import json
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
-from xml.sax.saxutils import escape
 
 from langchain_core.documents import Document
-from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough
 from pydantic import BaseModel
 
 from fullrecall.measures import Recall
-from langchain_apps.application import Stated, function, keyed, of_the_answer, runnable
-from langchain_apps.parts import (
-    ANSWER,
-    PROMPT,
-    Listed,
-    documents,
-    joined,
-    model,
-    shelf,
-    store,
-    structured,
-)
+from langchain_apps.application import Stated, function, of_the_answer, runnable
+from langchain_apps.parts import ANSWER, PROMPT, Listed, joined, model, shelf, store, structured
 
 
 class CitedAnswer(BaseModel):
@@ -47,85 +34,6 @@ class CitedAnswer(BaseModel):
 def vector_store() -> Any:
     """The store itself is asked, and returns timetable, fares, bicycles, cafe."""
     return store("timetable fares bicycles cafe dogs")
-
-
-@runnable(expects="timetable bicycles", right={Recall: 0.5, Recall @ 1: 0.5}, output="documents")
-def store_with_filter() -> Any:
-    """A search among documents whose metadata pass a filter, as multi-tenant applications do."""
-
-    def is_ours(each: Document) -> bool:
-        return str(each.metadata["source"]) != "bicycles.md"
-
-    ranked = store("timetable bicycles fares cafe")
-    return ranked.as_retriever(search_kwargs={"k": 2, "filter": is_ours})
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.0, Recall @ 2: 0.5},
-    read=1.0,
-    batches=True,
-    streams=True,
-)
-def lcel_quickstart() -> Any:
-    """The chain of the first RAG tutorial: a mapping, a prompt, a model, a parser."""
-    retriever = shelf("cafe bicycles timetable")
-    context = {"context": retriever | joined, "question": RunnablePassthrough()}
-    return context | PROMPT | model() | StrOutputParser()
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    output="documents",
-    read=0.5,
-    batches=True,
-    streams=True,
-)
-def answer_with_sources() -> Any:
-    """Documents pass through a parallel, and the answer is assigned beside them."""
-    answer = RunnablePassthrough.assign(context=lambda x: joined(x["context"]))
-    answer = answer | PROMPT | model() | StrOutputParser()
-    both = RunnableParallel(context=shelf("timetable cafe"), question=RunnablePassthrough())
-    return both.assign(answer=answer)
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 2: 0.0, Recall @ 3: 0.5},
-    as_input=keyed("question"),
-    output="documents",
-    read=0.5,
-)
-def assigned_context() -> Any:
-    """The input has a key; documents are assigned to another, and stay in the output."""
-    retrieve = RunnablePassthrough.assign(
-        documents=itemgetter("question") | shelf("cafe dogs timetable")
-    )
-    context = RunnablePassthrough.assign(context=lambda x: joined(x["documents"]))
-    return (
-        retrieve | context | RunnablePassthrough.assign(answer=PROMPT | model() | StrOutputParser())
-    )
-
-
-@runnable(expects="timetable bicycles", right={Recall: 0.5}, read=0.5, retrieved=1.0, streams=True)
-def first_two_of_four() -> Any:
-    """A lambda between retriever and prompt keeps the first two documents."""
-    top = shelf("timetable cafe bicycles dogs") | (lambda found: found[:2])
-    return {"context": top | joined, "question": RunnablePassthrough()} | PROMPT | model()
-
-
-@runnable(
-    expects="bicycles",
-    right={Recall: 1.0, Recall @ 1: 1.0},
-    read=1.0,
-    retrieved=1.0,
-)
-def sorted_by_metadata() -> Any:
-    """Documents are sorted by their metadata before the prompt: that order is a ranking."""
-    ordered = RunnableLambda(lambda found: sorted(found, key=lambda d: d.metadata["source"]))
-    context = shelf("timetable cafe bicycles") | ordered | joined
-    return {"context": context, "question": RunnablePassthrough()} | PROMPT | model()
 
 
 @runnable(expects="timetable bicycles", right={Recall: 1.0, Recall @ 1: 0.5}, output="documents")
@@ -181,26 +89,6 @@ def html_escaped_prompt() -> Any:
         ),
     ]
     return _with_documents(found, lambda each: html.escape(each.page_content))
-
-
-@runnable(expects="timetable fares", right={Recall: 1.0}, read=1.0)
-def xml_escaped_prompt() -> Any:
-    """Documents are put into XML elements, with their text escaped."""
-    found = [
-        Document("Boats & crossings: the last one is at 16:10 <in winter>.", id="timetable"),
-        Document("Fares & passes: a day pass costs less than 3 < 4 tickets.", id="fares"),
-    ]
-    return _with_documents(found, lambda each: f"<document>{escape(each.page_content)}</document>")
-
-
-@runnable(expects="timetable fares", right={Recall: 1.0}, read=1.0)
-def xml_documents_prompt() -> Any:
-    """Documents are put into XML elements with their index and source."""
-
-    def element(each: Document) -> str:
-        return f'<document index="1"><source>{each.id}</source>{each.page_content}</document>'
-
-    return _with_documents(documents("timetable fares"), element)
 
 
 @runnable(expects="timetable fares", right={Recall: 1.0}, read=1.0)
@@ -299,25 +187,6 @@ def scored_pairs() -> Any:
 def hits_by_id() -> Any:
     """A function returns a mapping from IDs to documents, whose order is the rank."""
     return shelf("bicycles timetable") | (lambda d: {"timetable": d[1], "bicycles": d[0]})
-
-
-@runnable(
-    expects="bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.0, Recall @ 2: 1.0},
-    as_input=keyed("question"),
-    output="documents",
-    read=1.0,
-)
-def scored_hits_beside_an_answer() -> Any:
-    """The output has hits with scores under one key, and the answer under another."""
-    found = itemgetter("question") | shelf("timetable bicycles")
-    hits = RunnablePassthrough.assign(
-        hits=found | (lambda d: [{"document": e, "score": 1.0} for e in d])
-    )
-    text = RunnableLambda(lambda x: joined(each["document"] for each in x["hits"]))
-    return hits | RunnablePassthrough.assign(
-        answer=RunnablePassthrough.assign(context=text) | PROMPT | model() | StrOutputParser()
-    )
 
 
 @runnable(

@@ -18,7 +18,6 @@ from langchain_classic.retrievers import (
     MergerRetriever,
     MultiQueryRetriever,
     MultiVectorRetriever,
-    ParentDocumentRetriever,
     RePhraseQueryRetriever,
     SelfQueryRetriever,
 )
@@ -32,13 +31,12 @@ from langchain_classic.retrievers.document_compressors.cross_encoder import Base
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransformer, Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.stores import InMemoryStore
 from langchain_core.structured_query import Visitor
 from langchain_core.vectorstores import InMemoryVectorStore
 from langchain_core.version import VERSION
-from langchain_text_splitters import CharacterTextSplitter
 
 from fullrecall.measures import Recall
 from fullrecall.measures import calls as first_calls
@@ -133,18 +131,6 @@ def retrieval_qa_map_reduce() -> Any:
     )
 
 
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5},
-    as_input=keyed("query"),
-)
-def retrieval_qa_refine() -> Any:
-    """`RetrievalQA` that refines its answer with one document after another."""
-    return RetrievalQA.from_chain_type(
-        model(), retriever=shelf("timetable bicycles"), chain_type="refine"
-    )
-
-
 def _asked_in_chat(question: str) -> Any:
     return {"question": question, "chat_history": [("When?", "At ten past four.")]}
 
@@ -205,31 +191,6 @@ def ensemble() -> Any:
 def merger() -> Any:
     """Two lists are merged by turns: timetable, dogs, cafe, bicycles."""
     return MergerRetriever(retrievers=[shelf("timetable cafe"), shelf("dogs bicycles")])
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    read=0.5,
-    retrieved=0.5,
-)
-def ensemble_of_compressed() -> Any:
-    """An ensemble's list is reranked, and the best one goes into the prompt."""
-
-    class Best(BaseDocumentCompressor):
-        """A compressor that keeps the first document."""
-
-        def compress_documents(
-            self, documents: Any, query: str, callbacks: Callbacks | None = None
-        ) -> Any:
-            return documents[:1]
-
-    both = EnsembleRetriever(
-        retrievers=[shelf("timetable cafe"), shelf("timetable dogs")], weights=[0.5, 0.5]
-    )
-    best = ContextualCompressionRetriever(base_compressor=Best(), base_retriever=both)
-    joined = RunnableLambda(lambda found: "\n".join(each.page_content for each in found))
-    return {"context": best | joined, "question": RunnablePassthrough()} | PROMPT | model()
 
 
 @runnable(
@@ -408,17 +369,6 @@ def long_context_reorder_of_four() -> Any:
 
 @runnable(
     expects="bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.0, Recall @ 2: 1.0},
-    read=1.0,
-    retrieved=1.0,
-)
-def long_context_reorder_of_eight() -> Any:
-    """Eight documents are reordered for the prompt."""
-    return _reordered("timetable bicycles cafe dogs fares seals luggage delays")
-
-
-@runnable(
-    expects="bicycles",
     right={Recall: 1.0, Recall @ 1: 1.0},
     read=1.0,
     retrieved=1.0,
@@ -434,27 +384,6 @@ def reranked_like_a_reordering() -> Any:
 
 
 # Small to big
-
-
-@runnable(
-    expects="handbook leaflet",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    output="documents",
-)
-def parent_documents() -> Any:
-    """Small chunks are searched, and their parents returned."""
-    handbook = Document(f"{TEXTS['timetable']}\n\n{TEXTS['delays']}", id="handbook")
-    leaflet = Document(f"{TEXTS['cafe']}\n\n{TEXTS['seals']}", id="leaflet")
-    vectors = InMemoryVectorStore(StatedOrder("timetable delays", {}))
-    splitter = CharacterTextSplitter(separator="\n\n", chunk_size=90, chunk_overlap=0)
-    retriever = ParentDocumentRetriever(
-        vectorstore=vectors,
-        docstore=InMemoryStore(),
-        child_splitter=splitter,
-        search_kwargs={"k": 2},
-    )
-    retriever.add_documents([handbook, leaflet], ids=["handbook", "leaflet"])
-    return retriever
 
 
 @runnable(
@@ -521,20 +450,3 @@ def self_query() -> Any:
         vectorstore=vectors,
         structured_query_translator=_Filters(),
     )
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5},
-    as_input=keyed("input"),
-    observing=_INPUT,
-    output="documents",
-    read=1.0,
-)
-def retrieval_chain_over_a_query() -> Any:
-    """`create_retrieval_chain` over a chain that has a model write the query."""
-    queries = (
-        PromptTemplate.from_template("Query for {input}") | model("ferry") | (lambda m: m.text)
-    )
-    found = queries | shelf(by_query={"ferry": "timetable bicycles"})
-    return create_retrieval_chain(found, create_stuff_documents_chain(model(), _STUFF))

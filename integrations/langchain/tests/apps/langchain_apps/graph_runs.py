@@ -8,15 +8,13 @@ from threading import Event
 from typing import Annotated, Any
 
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.cache.memory import InMemoryCache
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolNode, tools_condition
-from langgraph.store.memory import InMemoryStore
-from langgraph.types import CachePolicy, Command, RetryPolicy, Send, interrupt
+from langgraph.types import CachePolicy, Command, RetryPolicy, interrupt
 from typing_extensions import TypedDict
 
 from fullrecall.measures import Recall
@@ -139,89 +137,6 @@ def tool_node_graph() -> Any:
     return _tool_graph({"boats": "timetable cafe"}, "boats")
 
 
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=messages,
-    output="messages",
-)
-def agent_as_a_node() -> Any:
-    """An agent is a node between a guard of its input and a node that signs its answer."""
-
-    def guard(state: MessagesState) -> dict[str, Any]:
-        return {}
-
-    def sign(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [AIMessage(f"{state['messages'][-1].text} (Ferry office)")]}
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("guard", guard)
-    graph.add_node("bot", _tool_graph({"boats": "timetable cafe"}, "boats"))
-    graph.add_node("sign", sign)
-    graph.add_edge(START, "guard")
-    graph.add_edge("guard", "bot")
-    graph.add_edge("bot", "sign")
-    return graph.compile()
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5},
-    as_input=keyed("question"),
-)
-def interviews() -> Any:
-    """Two personas question an expert in turn, with a search for each question (a small STORM)."""
-
-    class Article(TypedDict, total=False):
-        """The state of the whole article."""
-
-        question: str
-        sections: Annotated[list[str], operator.add]
-        answer: str
-
-    class Section(TypedDict):
-        """The output of an interview."""
-
-        sections: list[str]
-
-    class Interview(TypedDict, total=False):
-        """The state of one persona's interview."""
-
-        persona: str
-        talk: Annotated[list[AnyMessage], add_messages]
-        sections: list[str]
-
-    by_query = {"captain's question": "timetable bicycles", "cyclist's question": "dogs"}
-
-    def ask(state: Any) -> dict[str, Any]:
-        return {"talk": [AIMessage(f"{state['persona']}'s question", name=state["persona"])]}
-
-    def expert(state: Any) -> dict[str, Any]:
-        found = shelf(by_query=by_query).invoke(state["talk"][-1].text)
-        said = model("An answer.").invoke(f"Answer from {joined(found)}").text
-        return {"talk": [AIMessage(said, name="expert")]}
-
-    def section(state: Any) -> dict[str, Any]:
-        return {"sections": [f"Section by {state['persona']}"]}
-
-    def write(state: Any) -> dict[str, Any]:
-        return {"answer": model().invoke("\n".join(state["sections"])).text}
-
-    inner = StateGraph(Interview, output_schema=Section)
-    inner.add_sequence([ask, expert, section])
-    inner.add_edge(START, "ask")
-    graph = StateGraph(Article)
-    graph.add_node("interview", inner.compile())
-    graph.add_node("write", write)
-    graph.add_conditional_edges(
-        START,
-        lambda state: [Send("interview", {"persona": each}) for each in ("captain", "cyclist")],
-        ["interview"],
-    )
-    graph.add_edge("interview", "write")
-    return graph.compile()
-
-
 # Interrupts and threads
 
 
@@ -307,30 +222,6 @@ def second_search_after_approval() -> Any:
     return ask
 
 
-@function(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.0},
-    output="documents",
-)
-def state_edited_at_a_breakpoint() -> Any:
-    """The graph stops before the search, its state is changed from outside, and it continues."""
-    retriever = shelf(by_query={QUESTION: "timetable", "bicycle costs": "fares bicycles"})
-    graph = in_turn(
-        State,
-        search_node(retriever),
-        answer_node,
-        checkpointer=InMemorySaver(),
-        interrupt_before=["retrieve"],
-    )
-
-    def ask(question: str) -> Any:
-        graph.invoke({"question": question}, THREAD)
-        graph.update_state(THREAD, {"question": "bicycle costs"})
-        return graph.invoke(None, THREAD)
-
-    return ask
-
-
 @runnable(
     expects="timetable bicycles",
     right={Recall: 0.5, Recall @ 1: 0.5},
@@ -384,25 +275,6 @@ def cached_search() -> Any:
         return app.invoke({"question": question})
 
     return ask
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=keyed("question"),
-    output="documents",
-    read=0.5,
-)
-def memories_beside_documents() -> Any:
-    """The prompt has memories of the user from LangGraph's store, which are not documents."""
-    memory = InMemoryStore()
-    memory.put(("user",), "1", {"text": "The user travels with a folding bicycle."})
-
-    def recall(state: Any) -> dict[str, Any]:
-        remembered = [item.value["text"] for item in memory.search(("user",))]
-        return {"question": f"{state['question']} Known: {remembered[0]}"}
-
-    return in_turn(State, recall, search_node(shelf("timetable cafe")), answer_node)
 
 
 # Failures with a retry or a fallback

@@ -18,17 +18,7 @@ from typing_extensions import TypedDict
 from fullrecall.measures import Recall
 from fullrecall.measures import calls as first
 from langchain_apps.application import Stated, keyed, messages, runnable
-from langchain_apps.parts import (
-    PROMPT,
-    QUESTION,
-    TEXTS,
-    joined,
-    model,
-    searches,
-    shelf,
-    store,
-    structured,
-)
+from langchain_apps.parts import PROMPT, QUESTION, TEXTS, joined, model, searches, shelf, structured
 
 THREAD: Any = {"configurable": {"thread_id": "1"}}
 
@@ -68,57 +58,6 @@ def search_node(retriever: Any, name: str = "retrieve") -> Any:
 
 
 # One path
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.0, Recall @ 2: 0.5},
-    as_input=keyed("question"),
-    output="documents",
-    read=0.5,
-    batches=True,
-    streams=True,
-)
-def retrieve_and_generate() -> Any:
-    """The two nodes of the RAG tutorial."""
-    return in_turn(State, search_node(shelf("cafe timetable")), answer_node)
-
-
-class _Search(BaseModel):
-    """A search of the handbook."""
-
-    query: str
-    section: Literal["b", "t"]
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=keyed("question"),
-    output="documents",
-    read=0.5,
-)
-def query_analysis() -> Any:
-    """A model writes the query and the section; the store is filtered by it."""
-    ranked = store("timetable bicycles cafe")
-
-    def analyze(state: Any) -> dict[str, Any]:
-        written = model(structured(_Search(query="cost", section="b")))
-        return {"search": written.with_structured_output(_Search).invoke(state["question"])}
-
-    def retrieve(state: Any) -> dict[str, Any]:
-        def fits(each: Document) -> bool:
-            return bool(each.metadata["topic"] == state["search"].section)
-
-        narrowed = ranked.as_retriever(search_kwargs={"k": 1, "filter": fits})
-        return {"documents": narrowed.invoke(state["search"].query)}
-
-    class Analyzed(State):
-        """A state with the written search."""
-
-        search: _Search
-
-    return in_turn(Analyzed, analyze, retrieve, answer_node)
 
 
 class _Best(BaseModel):
@@ -294,51 +233,6 @@ def command_with_documents() -> Any:
 
 
 # Graders, rewriters and routers
-
-
-class _Grade(BaseModel):
-    """A grade: whether a document is relevant."""
-
-    score: Literal["yes", "no"]
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 1.0},
-    as_input=keyed("question"),
-    output="documents",
-    read=1.0,
-    streams=True,
-)
-def corrective_rag() -> Any:
-    """Irrelevant documents are dropped, and a web search adds further ones (CRAG)."""
-
-    def grade(state: Any) -> dict[str, Any]:
-        prompt = PromptTemplate.from_template("Is it relevant? {text}")
-        kept = []
-        for each in state["documents"]:
-            mark: Any = "yes" if each.id == "timetable" else "no"
-            grader = prompt | model(structured(_Grade(score=mark))).with_structured_output(_Grade)
-            if grader.invoke({"text": each.page_content}).score == "yes":
-                kept.append(each)
-        return {"documents": kept}
-
-    def web_search(state: Any) -> dict[str, Any]:
-        return {"documents": [*state["documents"], *shelf("bicycles").invoke("price of a bicycle")]}
-
-    def is_enough(state: Any) -> str:
-        return "answer" if len(state["documents"]) > 1 else "web_search"
-
-    graph = StateGraph(State)
-    graph.add_node("retrieve", search_node(shelf("timetable cafe")))
-    graph.add_node("grade", grade)
-    graph.add_node("web_search", web_search)
-    graph.add_node("answer", answer_node)
-    graph.add_edge(START, "retrieve")
-    graph.add_edge("retrieve", "grade")
-    graph.add_conditional_edges("grade", is_enough, ["answer", "web_search"])
-    graph.add_edge("web_search", "answer")
-    return graph.compile()
 
 
 @runnable(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough, chain
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 import fullrecall
@@ -29,37 +29,6 @@ from langchain_apps.parts import (
     store,
 )
 from langchain_apps.several_queries import CALLS_UNITED
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.0, Recall @ 2: 0.5},
-    designed={"spans": Stated("the span of a chain does not say that it retrieves")},
-    output="documents",
-)
-def scores_in_metadata() -> Any:
-    """A chain function searches with scores and writes them into the metadata."""
-    ranked = store("cafe timetable bicycles")
-
-    @chain
-    def retriever(question: str) -> list[Document]:
-        found = ranked.similarity_search_with_score(question, k=2)
-        return [Document(d.page_content, id=d.id, metadata={"score": s}) for d, s in found]
-
-    return retriever
-
-
-@function(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    output="documents",
-    designed=of_the_answer("docs: similarity_search fires no event"),
-    in_notes=True,
-)
-def search_without_events() -> Any:
-    """`similarity_search` fires no event, but the function returns its documents."""
-    ranked = store("timetable cafe bicycles")
-    return lambda question: ranked.similarity_search(question, k=2)
 
 
 @function(
@@ -134,30 +103,6 @@ def streamed_answer() -> Any:
         return "".join(parts())
 
     return ask
-
-
-@runnable(
-    expects="timetable bicycles", right={Recall: 0.5, Recall @ 1: 0.5}, read=0.5, streams=True
-)
-def generator_chain() -> Any:
-    """A generator function in a chain serves sync and async callers."""
-    retriever = shelf("timetable cafe")
-    answer = PROMPT | model() | StrOutputParser()
-
-    def parts(questions: Iterator[str]) -> Iterator[str]:
-        for question in questions:
-            context = joined(retriever.invoke(question))
-            yield from answer.stream({"context": context, "question": question})
-
-    async def aparts(questions: AsyncIterator[str]) -> AsyncIterator[str]:
-        async for question in questions:
-            context = joined(await retriever.ainvoke(question))
-            async for part in answer.astream({"context": context, "question": question}):
-                yield part
-
-    from langchain_core.runnables import RunnableGenerator
-
-    return RunnableGenerator(parts, aparts)
 
 
 # Conversations
@@ -254,34 +199,6 @@ def replayed_chain() -> Any:
 
 
 @function(
-    expects="timetable bicycles fares",
-    right={Recall: 1.0, Recall @ 1: 2 / 3, Recall @ calls(2): 2 / 3},
-)
-def recursive_decomposition() -> Any:
-    """Sub-questions go through the chain first, then the question with their answers.
-
-    This is no replayed turn, so documents found for a sub-question count.
-    """
-    by_query = {"When?": "timetable cafe", "How much?": "dogs bicycles", QUESTION: "fares"}
-    context = RunnablePassthrough.assign(
-        context=itemgetter("question") | shelf(by_query=by_query) | joined
-    )
-    prompt = ChatPromptTemplate.from_template("{pairs}\n\n{context}\n\nQuestion: {question}")
-    answer = (
-        context | prompt | model("At ten past four.", "Three crowns.", ANSWER) | StrOutputParser()
-    )
-
-    def ask(question: str) -> str:
-        pairs = said = ""
-        for each in ("When?", "How much?", question):
-            said = answer.invoke({"question": each, "pairs": pairs})
-            pairs += f"\nQuestion: {each}\nAnswer: {said}\n"
-        return said
-
-    return ask
-
-
-@function(
     expects="timetable bicycles",
     right={Recall: 1.0, Recall @ 1: 0.5, Recall @ calls(1): 0.5},
 )
@@ -294,26 +211,6 @@ def own_query_variants() -> Any:
         lists = [retriever.invoke(each) for each in (question, "cost of bicycles")]
         context = "\n\n".join(map(joined, lists))
         return answer.invoke({"context": context, "question": question})
-
-    return ask
-
-
-@function(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ calls(1): 1.0},
-)
-def map_reduce_over_documents() -> Any:
-    """Each document is summarized alone, and the summaries are reduced to an answer."""
-    retriever = shelf("timetable cafe bicycles")
-    summary = (
-        PromptTemplate.from_template("Summarize: {text}") | model("Short.") | StrOutputParser()
-    )
-    reduce = PromptTemplate.from_template("Combine: {texts}") | model() | StrOutputParser()
-
-    def ask(question: str) -> str:
-        found = retriever.invoke(question)
-        texts = summary.batch([{"text": each.page_content} for each in found])
-        return reduce.invoke({"texts": "\n".join(texts)})
 
     return ask
 

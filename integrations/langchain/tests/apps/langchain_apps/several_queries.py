@@ -10,18 +10,12 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.load import dumps, loads
 from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
-from langchain_core.runnables import (
-    ConfigurableField,
-    RunnableBranch,
-    RunnableLambda,
-    RunnablePassthrough,
-)
-from langchain_core.runnables.config import ContextThreadPoolExecutor
+from langchain_core.prompts import PromptTemplate
+from langchain_core.runnables import ConfigurableField, RunnableBranch, RunnablePassthrough
 
-from fullrecall.measures import Recall, calls
-from langchain_apps.application import Stated, function, keyed, of_the_answer, runnable
-from langchain_apps.parts import ANSWER, PROMPT, joined, model, shelf, store
+from fullrecall.measures import Recall
+from langchain_apps.application import Stated, function, of_the_answer, runnable
+from langchain_apps.parts import PROMPT, joined, model, shelf
 
 
 def _fused(lists: list[list[Document]]) -> list[Document]:
@@ -77,58 +71,6 @@ def unique_union() -> Any:
     return {"context": context, "question": RunnablePassthrough()} | PROMPT | model()
 
 
-@runnable(
-    expects="timetable bicycles history",
-    right={Recall: 1.0, Recall @ 1: 2 / 3},
-    as_input=keyed("question"),
-    read=1.0,
-    streams=True,
-)
-def step_back() -> Any:
-    """The question and a broader one are searched at once; the prompt has both lists."""
-    prompt = ChatPromptTemplate.from_template("{normal}\n\n{broad}\n\nQuestion: {question}")
-    retriever = shelf("timetable cafe", by_query={"How does the ferry work?": "bicycles history"})
-    broader = model("How does the ferry work?") | StrOutputParser()
-    contexts = {
-        "normal": itemgetter("question") | retriever | joined,
-        "broad": itemgetter("question") | broader | retriever | joined,
-        "question": itemgetter("question"),
-    }
-    return contexts | prompt | model() | StrOutputParser()
-
-
-@runnable(expects="timetable bicycles", right={Recall: 0.5, Recall @ 1: 0.5}, read=0.5)
-def hypothetical_document() -> Any:
-    """A model writes a document that might answer; its neighbors are retrieved (HyDE)."""
-    written = "The last boat of a winter day leaves in the afternoon."
-    guess = (
-        PromptTemplate.from_template("Write a passage: {q}") | model(written) | StrOutputParser()
-    )
-    context = {"q": RunnablePassthrough()} | guess | shelf(by_query={written: "timetable delays"})
-    answer = {"context": context | joined, "question": RunnablePassthrough()} | PROMPT | model()
-    return answer | StrOutputParser()
-
-
-@function(
-    expects="timetable bicycles fares",
-    right={Recall: 2 / 3, Recall @ 1: 1 / 3, Recall @ calls(1): 1 / 3, Recall @ calls(2): 2 / 3},
-)
-def decomposition() -> Any:
-    """Sub-questions are answered in turn, each with the earlier answers in its prompt."""
-    retriever = shelf(by_query={"When?": "timetable cafe", "How much?": "dogs bicycles"})
-    answer = PROMPT | model("At ten past four.", "Three crowns.", ANSWER) | StrOutputParser()
-
-    def ask(question: str) -> str:
-        pairs = ""
-        for each in ("When?", "How much?"):
-            context = joined(retriever.invoke(each))
-            said = answer.invoke({"context": f"{pairs}\n{context}", "question": each})
-            pairs += f"\nQuestion: {each}\nAnswer: {said}\n"
-        return answer.invoke({"context": pairs, "question": question})
-
-    return ask
-
-
 CALLS_UNITED = (
     "the function's list is not in its answer: the calls are united, each from its rank 1"
 )
@@ -147,24 +89,6 @@ def batched_queries() -> Any:
     def ask(_question: str) -> list[Document]:
         lists = retriever.batch(_QUERIES.splitlines())
         return list({each.id: each for each in flattened.from_iterable(lists)}.values())
-
-    return ask
-
-
-@function(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5},
-    designed=of_the_answer(CALLS_UNITED, {Recall: 1.0, Recall @ 1: 1.0}),
-    output="documents",
-)
-def searches_in_threads() -> Any:
-    """Two stores are searched at once, in the threads of LangChain's own executor."""
-    stores = [shelf("timetable cafe"), shelf("bicycles dogs")]
-
-    def ask(question: str) -> list[Document]:
-        with ContextThreadPoolExecutor(2) as pool:
-            first, second = pool.map(lambda each: each.invoke(question), stores)
-        return [*first, *second]
 
     return ask
 
@@ -201,18 +125,6 @@ def routed_by_branch() -> Any:
     return {"q": RunnablePassthrough()} | RunnablePassthrough.assign(topic=topic) | branch
 
 
-@runnable(expects="timetable bicycles", right={Recall: 0.5, Recall @ 1: 0.0}, read=0.5)
-def routed_by_function() -> Any:
-    """A function returns the next chain, which LangChain then runs."""
-    stores = {"times": shelf("cafe timetable"), "prices": shelf("fares")}
-
-    def route(question: str) -> Any:
-        chosen = stores["times" if "When" in question else "prices"]
-        return {"context": chosen | joined, "question": RunnablePassthrough()} | PROMPT | model()
-
-    return RunnableLambda(route) | StrOutputParser()
-
-
 @runnable(
     expects="timetable bicycles",
     right={Recall: 0.5, Recall @ 1: 0.5},
@@ -224,18 +136,6 @@ def configurable_alternatives() -> Any:
     return shelf("summer seals").configurable_alternatives(
         ConfigurableField(id="index"), default_key="summer", winter=shelf("timetable delays")
     )
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    output="documents",
-    config={"configurable": {"search": {"k": 2}}},
-)
-def configurable_depth() -> Any:
-    """The number of documents is configured at run time: two, instead of four by default."""
-    retriever = store("timetable cafe bicycles dogs").as_retriever()
-    return retriever.configurable_fields(search_kwargs=ConfigurableField(id="search"))
 
 
 # Failures with a retry or a fallback
