@@ -42,7 +42,7 @@ _COMPARED = 500
 """The most retrieved texts that are compared with those of the corpus."""
 
 _ALIKE = 50.0
-"""The share of letters, in percent, from which two texts with one ID are versions of each other."""
+"""The least similarity, in percent, of two versions of a text with the same ID."""
 
 _BEGINNING = "are the beginning of their text"
 _PART = "are a later part of their text"
@@ -92,7 +92,7 @@ def _change(corpus: Corpus, own_id: str, text: str) -> str:
 def groups_of(context: Context) -> Iterator[str]:
     """Yield the groups of a context.
 
-    They are its document, its folders, and the values of fields by which filters may select.
+    They are its document, its folders, and the values of metadata fields that a filter may use.
     """
     own_id = context.id or ""
     yield from (own_id[: border.end()] for border in _BORDER.finditer(own_id))
@@ -216,10 +216,11 @@ def diagnose(
     - `retriever`: any retriever that `evaluate` takes, asked once for each sample with a miss, for
       `deep_k` contexts if it accepts a `k`. If it fails, the failure is the cause.
 
-    Only scored samples and scorers that measure recall are diagnosed; of more than 20,000 samples,
-    20,000 are drawn at random. In the lists of stages and of `retriever`, an item is matched by its
-    ID, or by all of its characters, without a judge. The nearest alternative of an any-of group
-    decides. If the retriever fails for a sample, it is not asked again for that sample.
+    Only scored samples and scorers that measure recall are diagnosed. If there are more than 20,000
+    samples, 20,000 of them are drawn at random. In the lists of stages and of `retriever`, an item
+    is matched by its ID, or by all of its characters, without a judge. For an any-of group, the
+    nearest alternative decides. If the retriever fails for a sample, it is not asked again for that
+    sample.
 
     Raises `ParameterError` for values out of range and `InputError` for a corpus of another form.
     """

@@ -155,7 +155,7 @@ def text_differs(case: Case) -> Explained | None:
 
 
 def _other_version(case: Case, context: Context) -> str:
-    """Describe how the text of a context with the same ID differs; return "" for another chunk."""
+    """Describe how the text of a context with the same ID differs; "" if it is another chunk."""
     from rapidfuzz import fuzz
 
     text, other = case.wanted.text, context.text or ""

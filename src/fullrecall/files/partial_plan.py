@@ -67,11 +67,11 @@ class PartialPlan:
         return numbered and bool(re.fullmatch(r"|Unnamed: 0(\.1)*|__index_level_0__", name))
 
     def at(self, path: str) -> list[list[str]]:
-        """Return the texts and numbers at a path, as texts, in one list for each first row."""
+        """Return the texts and numbers at a path, as texts: one list for each of the first rows."""
         return [[*_texts(_value(path, row))] for row in self.rows[:HEAD]]
 
     def put(self, field: str, path: str) -> None:
-        """Set the path of a field that has none yet, unless the user forbade to guess it."""
+        """Set the path of a field that has none yet, unless the user forbade guessing it."""
         if field not in self.given.unguessed:
             self.fields.setdefault(field, path)
 

@@ -412,7 +412,7 @@ class FileSamples(Iterator[Sample]):
 
     @property
     def plan(self) -> ReadPlan | None:
-        """The plan of the file's columns; None before the first sample, or without columns."""
+        """The plan of the columns; None before the first sample, or if the file has no columns."""
         return None if self._planned is None else self._planned.plan
 
 

@@ -150,7 +150,7 @@ def _read(read: Callable[[int], str], most: int, line: int) -> str:
 
 
 def as_text(text: str, line: int) -> str:
-    """Return a text that begins at `line`; raise `InputError` at bytes that are not text."""
+    """Return the text, which begins at `line`; raise `InputError` for bytes that are not text."""
     wrong = None if text.isascii() and "\0" not in text else _NO_TEXT.search(text)
     if wrong is not None:
         byte = ord(wrong[0]) & 0xFF

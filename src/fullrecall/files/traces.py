@@ -51,8 +51,9 @@ def from_spans(
     - `failed_calls`: "unscored" leaves a trace with a failed call unscored; "score" scores the
       results of its other calls.
     - `other_tools`: names of tools that return text but retrieve nothing.
-    - `tool_documents`: by the name of a tool, a function that returns the documents in its result.
-      Default: hits in lists, in envelopes such as {"results": […]}, and in JSON texts of both.
+    - `tool_documents`: a mapping from a tool's name to a function that returns the documents in the
+      tool's result. Default: hits in lists, in envelopes such as {"results": […]}, and in JSON
+      texts of both.
 
     Raises `InputError` with the line, or the item's number (from 1), for an item that is not a
     span.

@@ -130,7 +130,7 @@ def _row(form: Format, name: str, sample: Sample) -> dict[str, Any]:
 
 
 def _value(form: Format, field: str, path: str, sample: Sample) -> Any:
-    """Return a sample's field in the form that a format has at a path; None for a missing field."""
+    """Return a sample's field as a format writes it at a path; None for a missing field."""
     value = getattr(sample, field)
     # A path such as `outputs.FIELD` holds the field in fullrecall's own notation.
     if value is not None and form.groups and path.endswith(f".{field}"):

@@ -22,7 +22,7 @@ _BOUNDARIES = (re.compile(r"\n\s*\n"), re.compile(r"(?<=[.!?。！？])\s+|\n"),
 """The places at which a long context is cut: a paragraph, else a sentence, else a word."""
 
 _TELLS = 3
-"""The fewest words of a quote that identify its context; a shorter one may occur in others."""
+"""The fewest words of a quote that identify its context; other contexts may have a shorter one."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ _TELLING = [mark.split()[0] for mark in _MARKS] + [word for kind, _ in _TOGETHER
 """Parts of words; a text without any of them gives no hint."""
 
 _harmless: set[str] = set()
-"""Words of earlier texts that contain nothing of `_TELLING`; texts of such words need no search."""
+"""Words of earlier texts without any part in `_TELLING`; texts of such words need no search."""
 _MOST_HARMLESS = 50_000
 _LONGEST_WORD = 64
 

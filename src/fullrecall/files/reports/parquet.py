@@ -120,7 +120,7 @@ class ParquetWriter(RowWriter):
                 self._folder.remove(name)
 
     def _start(self, files: list[PartFile], rows: int) -> None:
-        """Lock the folder, and continue after the files and number of rows that it already has."""
+        """Lock the folder, and continue after the files and rows that it already has."""
         self._next = len(files)
         self._folder.lock()
         self._head = columns.head(self.methods)

@@ -36,7 +36,7 @@ Default = Callable[[Any], Any] | None
 """A function that converts metadata that JSON would change, or cannot hold, to plain values."""
 
 _MOST = 10**4_000
-"""Whole numbers from here on are refused: Python does not parse more than 4,300 digits."""
+"""The least whole number that is refused: Python does not parse more than 4,300 digits."""
 
 _STATUSES = frozenset(Status)
 
@@ -338,7 +338,7 @@ def plain_result(result: Result, score: float | None) -> dict[str, Any]:
 
 
 _DEFAULTS = {"note": "", "unmeasured": (), "usage": Usage(), "ranks": None}
-"""The values of a result's fields that are omitted in the saved form."""
+"""Default values of a result's fields; the saved form omits a field that has its default value."""
 
 
 def plain_row(

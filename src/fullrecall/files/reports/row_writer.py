@@ -18,7 +18,7 @@ from fullrecall.table.origin import UNKNOWN, Origin
 from fullrecall.table.part import MemoryPart, Part
 
 MOST_SECONDS = 20.0
-"""The seconds after which waiting rows are written as soon as the next row comes.
+"""Rows that have waited for this many seconds are written when the next row comes.
 
 A killed run thus loses little work.
 """

@@ -34,7 +34,7 @@ from fullrecall.stats.evaluation import AnyEvaluation, Evaluation
 from fullrecall.table.origin import UNKNOWN, Origin
 
 _ENDINGS = (LATE, INTERRUPTED, OVER_BUDGET)
-"""The reasons, in the notes of unscored samples, that the run ended before it scored them."""
+"""The notes of samples that are unscored because the run ended contain one of these reasons."""
 
 SUFFIXES = (".jsonl", ".parquet")
 """The endings of the names of saved reports."""

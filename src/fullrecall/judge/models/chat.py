@@ -83,7 +83,7 @@ _REFUSED = frozenset(
     "content_filter refusal safety recitation blocklist prohibited_content spii".split()
 )
 _ENDED = frozenset("stop end_turn stop_sequence eos tool_calls tool_use function_call".split())
-"""Finish reasons of complete replies, in lower case; above are those of other replies."""
+"""Finish reasons of complete replies, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)

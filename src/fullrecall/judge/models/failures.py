@@ -45,12 +45,16 @@ _BY_NAME = (
         r"connect|network|protocolerror|readerror|writeerror|incompleteread|payloaderror|clientos",
     ),
 )
-"""Patterns of class names, the most precise first: the timeouts of many clients are connection
-errors.
+"""Patterns of class names, the most precise first.
+
+In many clients, the class of timeouts derives from that of connection errors.
 """
 
 _MENTION = re.compile(r"([\"'`]|: |(?:^| - )(?=\w++:))?\b(\w++)")
-"""A word of a message, and the mark before it; without one, "stop" or "user" names no field."""
+"""A word of a message, and the mark before it.
+
+Without a mark, a common word such as "stop" or "user" does not name a field.
+"""
 _TOO_LONG = re.compile("context (?:length|window|size)", re.IGNORECASE)
 _GRAMMAR = re.compile("grammar|schema|response_format|guided|structured", re.IGNORECASE)
 

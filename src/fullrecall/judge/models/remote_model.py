@@ -60,7 +60,7 @@ _MOST_VALUES = 100_000
 """
 
 _SHOWN = 8_192
-"""The most bytes of a reply without a completion that enter its failure's detail. The detail is
+"""The most bytes of an unreadable reply that are put into the failure's detail. The detail is
 shortened only after secrets are removed, so that no secret is cut in two.
 """
 
@@ -239,7 +239,7 @@ class RemoteModel(ABC):
         )
 
     def _completion(self, content: bytes) -> Completion:
-        """Return the answer in a reply's body, whatever content type its headers name."""
+        """Return the answer in a reply's body; ignore the content type in its headers."""
         # Count values before parsing, which could block the loop for seconds.
         if sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
             detail = f"it has more than {_MOST_VALUES:,} values"

@@ -24,7 +24,7 @@ T = TypeVar("T")
 Closing: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 MOST_BYTES = 2 << 20
-"""The most bytes of a reply: its text may have 200,000 characters, escaped, besides thoughts."""
+"""The most bytes of a reply: enough for 200,000 escaped characters of text, and for thoughts."""
 
 MOST_ERROR_BYTES = 8 << 10
 """The most bytes of an error reply; more would add no information."""
