@@ -1,4 +1,4 @@
-"""fullrecall: measures how much of the information that a question needs your retriever finds."""
+"""fullrecall: measures the share of the needed information that your retriever finds."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def _with_items(value: object, depth: int = 0) -> Iterator[tuple[int, object]]:
 
 
 def _is_encodable(text: str) -> bool:
-    """Return whether UTF-8 can encode a text: whether it has no half of a character."""
+    """Return whether UTF-8 can encode a text, that is, whether it has no surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -224,7 +224,8 @@ class _Hints(dict[str, Any]):
 def _is_of(value: object, kind: Any) -> bool:  # noqa: PLR0911 - one for each kind
     """Return whether a value is of a type.
 
-    For a type of numbers, or a protocol of this package, the value needs only its methods.
+    For a type of numbers, or a protocol of this package, it is enough that the value has the
+    methods of that type.
     """
     if isinstance(kind, TypeVar) or kind is object:
         return True
@@ -248,7 +249,7 @@ def _is_of(value: object, kind: Any) -> bool:  # noqa: PLR0911 - one for each ki
 
 
 def _members(protocol: type) -> set[str]:
-    """Return the names that a protocol's values have."""
+    """Return the names of the attributes and methods that a protocol requires."""
     own = [each for each in protocol.__mro__ if getattr(each, "_is_protocol", False)]
     names = {name for each in own for name in (*vars(each), *vars(each).get("__annotations__", {}))}
     return {name for name in names if not name.startswith("_") or name in _OF_PROTOCOLS}

@@ -98,7 +98,7 @@ def _explain_methods(kind: type) -> None:
 
 
 def _explained(function: Any, *, is_method: bool) -> Any:
-    """Wrap a function, to explain its failures by wrong arguments."""
+    """Wrap a function, so that a call that fails by a wrong argument raises a clear error."""
     plain = inspect.unwrap(function)
     takes_any = plain.__code__.co_flags & inspect.CO_VARKEYWORDS
     # A constructor that takes any name, such as `Sample`'s, checks all arguments itself, and is
@@ -183,7 +183,7 @@ def _check_fit(
     *,
     is_method: bool,
 ) -> None:
-    """Raise `ParameterError` for a failure by arguments that do not fit a function's signature."""
+    """Raise `ParameterError` if the arguments of a failed call do not fit the signature."""
     owner = arguments[0] if is_method and arguments else None
     signature = inspect.signature(function)
     try:

@@ -1,4 +1,4 @@
-"""Replace a file as a whole: if the program is killed, it is the old file or the new one."""
+"""Replace a file as a whole: if the program is killed, the old or the new file is complete."""
 
 from __future__ import annotations
 

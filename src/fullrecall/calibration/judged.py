@@ -304,10 +304,10 @@ def draw(judged: JudgedClaims, n: int, *, seed: int = 0) -> list[tuple[JudgedCla
         by_stratum[claim.stratum].append(claim)
     # Sort the strata by name, so that the order of samples does not change the draw.
     parts = [claims for _, claims in sorted(by_stratum.items())]
-    # The share of a stratum follows the square root of its size, a compromise between proportional
-    # (best for the mean) and equal (best for the agreement on each verdict). Bankier, "Power
-    # allocations: determining sample sizes for subnational areas", American Statistician 42(3),
-    # 1988.
+    # The share of a stratum in the draw follows the square root of its size, a compromise between
+    # proportional shares (best for the mean) and equal shares (best for the agreement on each
+    # verdict). Bankier, "Power allocations: determining sample sizes for subnational areas",
+    # American Statistician 42(3), 1988.
     roots = [sqrt(fsum(claim.share for claim in claims)) for claims in parts]
     counts = allocation(roots, list(map(len, parts)), n, fewest=FEWEST)
     chosen: list[tuple[JudgedClaim, float]] = []

@@ -12,7 +12,7 @@ import signal
 import sys
 from io import TextIOWrapper
 
-# Not imported from `typing`, which takes longer to import than the help to print. Type checkers
+# Not imported from `typing`: that import would take longer than printing the help. Type checkers
 # treat any constant of this name as True.
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ class Command(TyperCommand):
 
         options = [one for one in self.params if one.param_type_name == "option"]
         words = [*ctx.command_path.split(), *ctx.meta.get("fullrecall.words", ())]
-        flags: dict[str | None, str] = {"fields": "--field"}  # Each --field is one of the fields.
+        flags: dict[str | None, str] = {"fields": "--field"}  # Each --field sets one of `fields`.
         flags |= {one.name: min(one.opts, key=_is_short) for one in options}
         with reporting(flags, words):
             return super().invoke(ctx)

@@ -79,8 +79,8 @@ def _warnings_as_notes() -> Iterator[None]:
         # Other packages' deprecations concern their developers; those of this package are
         # UserWarnings.
         warnings.simplefilter("ignore")
-        # By default, Python shows a warning once for each line of code, though it may be about
-        # several input files.
+        # By default, Python shows a warning only once for each line of code, but the same line may
+        # warn about several input files.
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = note
         yield

@@ -486,7 +486,7 @@ def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[P
 
 
 def _of_stages(baseline: Baseline) -> Iterator[Proposal]:
-    """Yield a proposal for each earlier stage: its list, cut to the length of the last stage's."""
+    """Yield proposals to return an earlier stage's list, cut to the length of the last list."""
     stages = [
         {} if row.sample.ranks else {stage.name: stage.contexts for stage in row.sample.stages}
         for row in baseline.rows

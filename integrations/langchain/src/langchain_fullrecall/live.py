@@ -37,7 +37,7 @@ at any time, only as many recorders are needed as it has threads.
 
 
 class _Experiments:
-    """Acts as a context variable: LangChain calls its `get` for a handler at every call."""
+    """Acts as a context variable: LangChain gets a callback handler from it for every call."""
 
     def __init__(self) -> None:
         self.evaluators: WeakSet[Any] = WeakSet()

@@ -65,7 +65,7 @@ def reference_fields(reference: object, scorer: Scorer, reader: DocumentReader) 
 
 
 def named_references(mapping: Mapping[str, Any], reader: DocumentReader) -> dict[str, Any]:
-    """Return the references among the keys of a mapping, by the names that `Sample` takes.
+    """Return the references in a mapping, which are under the names that `Sample` takes.
 
     An answer may also be a text under a key in `_ANSWER_KEYS`; without any reference, the answer of
     the last turn in `messages` is the reference.

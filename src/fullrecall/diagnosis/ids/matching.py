@@ -167,7 +167,7 @@ class _RewriteRule(NamedTuple):
 
 
 def _either(cuts: Iterable[IdCut], fewest: int) -> list[_RewriteRule]:
-    """Return a rule for each cut, on either side."""
+    """Return two rules for each cut, one for either side."""
     sides = ("retrieved", "reference")
     return [_RewriteRule(**{side: cut}, fewest=fewest) for cut in cuts for side in sides]  # type: ignore[arg-type]
 
