@@ -1,7 +1,7 @@
 """Reports as Matplotlib plots (extra `plot`): they return axes, and neither show nor save them.
 
 Colors are those of Okabe and Ito ("Color Universal Design", 2008), which color-blind readers
-tell apart; each line has a marker and a dash of its own too.
+can tell apart. Each line also has its own marker and dashes.
 """
 
 from __future__ import annotations

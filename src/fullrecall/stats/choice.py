@@ -68,9 +68,10 @@ class Choice(NoTruth, Shown):
     best by at most the tolerance, the cheapest first. `winner` is the first of `winners`, or None
     if there is none. A winner is wrong if another retriever's true mean is higher by more than
     `within`. The probability that any winner is wrong is 1 - confidence at most, for any number of
-    retrievers, looks, and added questions. `needed` is roughly how many more questions would settle
-    the choice if the lead stays, None if no number would. `questions` were asked in `calls` calls
-    of `choose`; samples of one group are one question. `label` names the measure.
+    retrievers, of calls of `choose`, and of added questions. `needed` is roughly how many more
+    questions would settle the choice if the lead stays, None if no number would. `questions` were
+    asked in `calls` calls of `choose`; samples of one group are one question. `label` names the
+    measure.
     """
 
     needed: int | None

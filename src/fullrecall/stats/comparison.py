@@ -291,11 +291,11 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
     ) -> str:
         """Return the comparison as one HTML page, and write it to `path` if one is given.
 
-        The page needs no other file, as that of `Report.to_html`. It begins with the new failures,
+        Like the page of `Report.to_html`, it needs no other file. It begins with the new failures,
         their causes, and the changes to make; then come the differences with their intervals, the
         curves before and after, and every sample with both retrievals side by side. `diagnosis`, a
-        `Diagnosis` of the report after, explains why each target was missed. Default: a diagnosis
-        of the report alone; False leaves it out.
+        `Diagnosis` of the report after, explains why each target was missed. None computes it from
+        that report; False leaves it out.
         """
         return _page_written(self, path, diagnosis=diagnosis, title=title)
 

@@ -51,11 +51,11 @@ class Tested(NamedTuple):
 class SmallestK(NoTruth, Shown):
     """The smallest `k` at which the mean reaches `target` with `confidence`; None if there is none.
 
-    `k` is a number of contexts, or a budget such as `calls(3)`, for `measure @ k`; the search ends
-    at `largest`. `mean` and `lower`, its one-sided lower bound, are those at `k`, or at `largest`
-    if `k` is None. `lower` counts the `unscored` samples as 0, the mean leaves them out. `tested`
-    has each k that was tested, ascending. `needed` is the number of samples that would suffice, if
-    there are too few. `reason` is one sentence.
+    `k` is a number of contexts, or a budget such as `calls(3)`, for `measure @ k`. `largest` is the
+    largest one of the search. `mean` and `lower`, its one-sided lower bound, are those at `k`, or
+    at `largest` if `k` is None. `lower` counts the `unscored` samples as 0; the mean leaves them
+    out. `tested` has each k that was tested, ascending. If there are too few samples, `needed` is
+    the number that would suffice, else None. `reason` is one sentence.
     """
 
     read: ClassVar[str] = ".k"

@@ -1,4 +1,4 @@
-"""The adapter contract: no information is lost from a framework's objects to the result."""
+"""The adapter contract: no information is lost between a framework's objects and the result."""
 
 from __future__ import annotations
 

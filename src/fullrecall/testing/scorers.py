@@ -95,7 +95,7 @@ def check_findings_are_well_formed(factory: ScorerFactory) -> None:
 
 
 def check_degenerate_samples(factory: ScorerFactory) -> None:
-    """Check that empty, missing and failed inputs have their own status, never a silent number."""
+    """Check that empty, missing and failed inputs get the right status, and no wrong score."""
     failed = sample_of("a", "a").with_retrieval(Retrieval(error="TimeoutError: 30 s"))
     table: list[tuple[str, Sample, Status, float | None]] = [
         ("nothing retrieved", sample_of("", "abc"), Status.SCORED, 0.0),

@@ -1,4 +1,4 @@
-"""Test sets: from documents to references that are checked and maintained."""
+"""Test sets: write them from documents, and check and maintain their references."""
 
 from __future__ import annotations
 

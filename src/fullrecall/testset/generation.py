@@ -367,8 +367,8 @@ def _questions(text: str) -> list[Mapping[str, Any]]:
 
 
 def _occurrences(quotes: set[SeedPassage], documents: Documents) -> _Occurrences:
-    """Return the other places at which each quote occurs, which may also answer its question."""
-    # Fold a text only if it has all words of a quote; try the longest, rarest words first.
+    """Return the other places at which each quote occurs; they may also answer the question."""
+    # Fold a text only if it has all words of a quote. Look for long words first, which are rare.
     probes = {quote: sorted(set(words(quote.text)), key=len, reverse=True) for quote in quotes}
     occurrences: _Occurrences = {quote: [] for quote in quotes}
     for document in documents if quotes else ():
