@@ -395,13 +395,18 @@ def compare(
     """Compare two reports of the same samples, sample by sample and target by target.
 
     Samples are paired by their IDs; without IDs by question, or by position if a question is asked
-    twice. A target counts only if both reports have it. The comparison has, for each of the
-    `measures` of each score (default: the headline measure, over all contexts and at k = 1, 3, 5,
-    10): the mean difference with its interval; whether the interval shows an improvement or a loss,
-    or how many samples could show one; the p-value of the same test; wins, ties and losses; and the
-    samples that changed. If the test cannot tell, `likely` is the answer of a t-test, an
-    approximation. If no retrieved list changed, or each only got longer, the answer is certain
-    without a test.
+    twice. A target counts only if both reports have it.
+
+    The comparison has these values for each of the `measures` of each score. Default: the headline
+    measure, over all contexts and at k = 1, 3, 5, 10.
+
+    - The mean difference with its interval, and the p-value of the same test.
+    - Whether the interval shows an improvement or a loss. If it shows neither, how many samples
+      could show one.
+    - Wins, ties and losses, and the samples that changed.
+
+    If the test cannot tell, `likely` is the answer of a t-test, an approximation. If no retrieved
+    list changed, or each only got longer, the answer is certain without a test.
 
     `compare({"bm25": a, "dense": b, "hybrid": c}, Recall @ 5)` compares any number of reports with
     the first, or with the one that `baseline` names: all of these comparisons then share one error

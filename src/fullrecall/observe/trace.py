@@ -49,7 +49,7 @@ class TraceReading(StepReading):
 
 
 class Trace:
-    """The spans of a trace as a tree, numbered in the order of their events."""
+    """The spans of a trace as a tree; their beginnings and ends are numbered by time."""
 
     def __init__(self, spans: Iterable[TracedStep]) -> None:
         # An exporter that retries may write a span twice: keep the last span of each ID. Copy the
@@ -102,7 +102,8 @@ class Trace:
     def retrieval(self, reading: TraceReading, output: object = None) -> Retrieval:
         """Return the retrieval of the trace.
 
-        `output` is the call's output, which takes precedence over the outermost spans' outputs.
+        `output` is the output of the whole traced call; it takes precedence over the outputs of the
+        outermost spans.
         """
         steps = [span.step for span in self._spans.values()]
         if not self._prompts_are_whole():
@@ -176,9 +177,10 @@ class Trace:
                 attempt.parent = step.id
 
     def _take_off_repeats(self) -> None:
-        """Remove the data that a span has in common with its caller.
+        """Remove the data that a span repeats from its caller.
 
-        These data are the graph's task, and the lists of a retriever's inner method.
+        A span loses its graph's task if the caller has the same task. The inner method of a
+        retriever loses its lists and texts, since the retriever itself has them.
         """
         tasks = {own: span.step.task for own, span in self._spans.items()}
         for span in self._spans.values():
@@ -214,7 +216,7 @@ class Trace:
     def _unknown_attributes(self) -> str | None:
         """Return a note on data that instrumentors always write but no span has, or None.
 
-        A single span may lack such data, since the application itself may have made it.
+        A single span may lack such data, since the application may have created the span itself.
         """
         spans = list(self._spans.values())
         chains = [span for span in spans if span.step.kind not in ("llm", *_SEARCHES)]

@@ -1,4 +1,4 @@
-"""Translate one span to a step: the contents of its attributes, and why some are incomplete."""
+"""Translate the attributes of one span to a step; if its output is incomplete, note why."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def number_events(spans: Sequence[TracedStep]) -> list[TracedStep]:
 
 
 class TraceValueReader(ValueReader):
-    """Finds documents in JSON, in texts with nodes printed as reprs, and in framework objects."""
+    """Finds documents in JSON, in frameworks' objects, and in the printed form of these objects."""
 
     def document(self, value: Any) -> DocumentCopy | None:
         """Return a copy of a document of LangChain, LlamaIndex or Haystack; None for other values.
@@ -238,9 +238,9 @@ class _Translation:
         return None if self._problem else copies
 
     def _written(self) -> tuple[DocumentCopy, ...] | None:
-        """Return the documents that one attribute, or the output, lists; None without such a list.
+        """Return the list of documents in a single attribute or in the output, or None.
 
-        Also None for a list with a text that is not a printed document.
+        Returns None if neither has a list, and if a text in the list is not a document's `repr`.
         """
         value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
         if value is None:

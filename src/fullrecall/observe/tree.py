@@ -11,9 +11,9 @@ from fullrecall.observe.step import Step
 class Tree:
     """The steps of one record, in the order in which they began, each with its caller.
 
-    A step whose parent is unknown, or did not begin before it, was called by the root: the step for
-    the whole call, whose ID is `root`. If there is no root, or it did not begin before the step,
-    the step is an outermost step.
+    The caller of a step is its parent, if the parent is known and began before the step. Otherwise,
+    the caller is the root: the step for the whole call, whose ID is `root`. A step without a parent
+    or a root that began before it is an outermost step.
     """
 
     def __init__(self, steps: Iterable[Step], root: Hashable | None = None) -> None:

@@ -9,7 +9,7 @@ from fullrecall.observe.tree import Tree
 
 
 def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) -> list[Step]:
-    """Return the steps without those of the turns before the question.
+    """Return the steps without those of earlier turns of the conversation.
 
     In a model's prompt, the users' messages before the question belong to earlier turns. A run
     belongs to an earlier turn if its prompt ends with one of these messages and does not contain
@@ -47,9 +47,10 @@ def of_question(steps: Sequence[Step], question: str | None) -> list[Step]:
     """Return the steps of the runs that asked this question, and of the runs whose output they use.
 
     Runs are the outermost steps of one recorded block of code. A run without a query continues
-    another run, so it is kept. A run uses an earlier run's output if one of its prompts has the
-    question and the answer of the earlier run, or if it does not retrieve and has documents of the
-    earlier run. All steps are returned if no run asked the question.
+    another run, so it is kept. A later run uses the output of an earlier run in two cases: if a
+    prompt of the later run has the question and the answer of the earlier run, or if the later run
+    does not retrieve and has documents of the earlier run. All steps are returned if no run asked
+    the question.
     """
     tree = Tree(steps)
     runs = [step for step in tree.steps if step.parent is None]

@@ -65,9 +65,10 @@ def joined(parts: Sequence[Any]) -> Any:
 class ValueReader:
     """Copies the documents and texts in values; adapters add the types of their frameworks.
 
-    One reader belongs to one record. It keeps the objects that it read alive, up to `limit` bytes,
-    so that no other object gets their identity. Beyond the limit, `is_full` is True, and no more
-    values are copied. `limit` must be above 0. `size` is an estimate of the bytes kept.
+    One reader belongs to one record. It holds a reference to each object that it has read, up to
+    `limit` bytes, so that no other object gets the same identity. Beyond the limit, `is_full` is
+    True, and no more values are copied. `limit` must be above 0. `size` is an estimate of the bytes
+    that these objects take.
     """
 
     def __init__(self, limit: int = 64_000_000) -> None:
@@ -81,7 +82,10 @@ class ValueReader:
     # Hooks that an adapter may override
 
     def document(self, value: Any) -> DocumentCopy | None:  # noqa: ARG002 - a hook
-        """Return a copy of the framework's document, with its identity; None for other values."""
+        """Return a copy of a document of the framework; None for any other value.
+
+        The copy has the identity of the document.
+        """
         return None
 
     def message(self, value: Any) -> Fields | None:  # noqa: ARG002 - a hook
@@ -107,9 +111,9 @@ class ValueReader:
     # Methods for all callers
 
     def end(self, step: Step, output: Any, *, ends_call: bool) -> None:
-        """Write a step's output into the step, or the failure that a tool's message reports.
+        """Write a step's output into the step; if a tool's message reports a failure, write that.
 
-        `ends_call`: whether the output is that of the whole call, which may hold rows of any kind.
+        `ends_call` is True for the output of a whole call, which `read_result` reads.
         """
         if step.kind == "tool" and hands_over(output):
             step.kind = "chain"  # The tool starts another agent or node, and does not search.
@@ -134,10 +138,10 @@ class ValueReader:
         return self._read_all([((), value)])
 
     def read_result(self, value: object) -> Contents:
-        """Return the contents of a call's output, which may hold rows of any kind.
+        """Return the contents of the output of a whole call.
 
-        If the output has no documents, its IDs, tuples or mappings are read as rows (`ROWS`). The
-        rows count only if each row is a known document.
+        If the output has no documents, its IDs, tuples or mappings are read as rows, in an
+        uncertain list with the path `ROWS`. That list counts only if each row is a known document.
         """
         contents = self.read(value)
         if any(each.certain for each in contents.lists):
@@ -330,7 +334,7 @@ class ValueReader:
         return cached[1]
 
     def _fields(self, value: Any) -> Fields:
-        """Return the keys and values inside a mapping, an object of the framework, or a model."""
+        """Return the keys and values of a mapping, a framework's object, or a Pydantic model."""
         if isinstance(value, Mapping):
             return value.items()
         opened = self.opened(value)

@@ -31,11 +31,12 @@ class PassageIndex:
     """Passages that can be found in texts.
 
     A text contains a passage of up to six words if it has all words of the passage in a row. A
-    longer passage is cut into windows of six words. A text contains it if it has all of the
-    windows. A text that has only some of the windows contains the passage too, since the passage
-    may be truncated there. But it does not contain the passage if all the words of these windows
-    belong to passages of which it has a larger share (all windows, or at least half): the passage
-    only overlaps with them.
+    longer passage is cut into windows of six words. A text contains a longer passage if the text
+    has at least one of its windows, since the passage may be truncated in the text.
+
+    There is one exception, for passages that overlap. If a text has only some windows of a passage,
+    all words of these windows may belong to other passages of which the text has a larger share
+    (all windows, or at least half). The text then contains only those other passages.
     """
 
     def __init__(self) -> None:
@@ -99,13 +100,14 @@ class PassageIndex:
     def _passages_in(self, text: str) -> tuple[list[int], list[int], list[int]]:
         """Return the numbers of the passages in one form of a text, as three lists.
 
-        - The text has at least half of the passage's windows.
-        - The text has fewer windows, and some of their words belong to no passage of the first
-          list.
-        - The text has fewer windows, and all of their words belong to passages of the first list.
+        - The first list has the passages of which the text has at least half of the windows.
+        - The second list has passages of which the text has fewer windows. Some words of these
+          windows belong to no passage of the first list.
+        - The third list has passages of which the text has fewer windows, too. All words of these
+          windows belong to passages of the first list.
 
-        A passage of the first list is left out if the text does not have all of its windows, and
-        all words of its windows in the text belong to passages whose windows are all in the text.
+        The first list leaves out a passage that only overlaps with complete ones: the text has only
+        some of its windows, and all their words belong to passages that the text has completely.
         """
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}
@@ -162,7 +164,7 @@ class Quote(NamedTuple):
 def quotes_in(words: Sequence[str], passages: Iterable[Sequence[str]]) -> list[Quote]:
     """Return the longest run of words that a text shares with each passage, in the text's order.
 
-    A run is left out if longer runs cover so much of it that fewer words remain than a window has.
+    A run is left out if longer runs cover all but a few of its words (fewer than a window has).
     A run that is a whole passage is left out only if longer runs cover all of it.
     """
     places: dict[int, dict[tuple[str, ...], int]] = {}

@@ -26,7 +26,7 @@ _UNSAFE_IN_SCRIPT = re.compile(
 
 
 def script_json(value: Any) -> str:
-    """Return `value` as JSON that can end neither its `<script>` element nor a line of it."""
+    """Return `value` as JSON for a `<script>`: no part of it ends the element or the line."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return _UNSAFE_IN_SCRIPT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 

@@ -31,8 +31,9 @@ ComparedRows: TypeAlias = "tuple[Row | None, ...]"
 class Column(NamedTuple):
     """A column of the page for one score.
 
-    `letter` is the score's short name, `positions[side]` the index of its results in a row of that
-    side's report, and `measures[choice]` its measure for a choice.
+    `letter` is the score's short name. `positions` has, for each report of the page, the index of
+    the score's results in a row. `measures` has the score's measure for each choice that the reader
+    of the page has.
     """
 
     letter: str
@@ -67,7 +68,7 @@ class Subject:
         return [" / ".join(dict.fromkeys(map(_label, measures))) for measures in self.choices]
 
     def labels(self, choice: int) -> list[str]:
-        """Return the name of each score with its measure for a choice, such as `id_recall@5`."""
+        """Return each score's name and measure in a choice of measures, such as `id_recall@5`."""
         return [column.method.label(column.measures[choice]) for column in self.columns]
 
     def first_shown(self, diagnosed: Iterable[str]) -> int:
@@ -192,7 +193,7 @@ def _misses(result: Result, measure: Measure) -> Misses:
 
 
 class Turns(NamedTuple):
-    """The numbers of samples that miss targets, for one choice.
+    """The numbers of samples that miss targets, for one choice of measures.
 
     Of the `scored` samples, which have a value in the last report, `missing` miss a target there.
     Of the `compared` samples, which have a value in both reports, `newly` miss a target only in the
@@ -208,7 +209,7 @@ class Turns(NamedTuple):
 
 
 def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
-    """Return the numbers of samples that miss targets, and of those that changed, for a choice."""
+    """Count the samples that miss targets in each report, for one choice of measures."""
     # Count samples here and not in the script: the page shows the counts even if no script runs.
     now = [_fails(each.sides[-1], choice) for each in readings]
     before = [_fails(each.sides[0], choice) if each.sides[1:] else None for each in readings]
@@ -219,7 +220,7 @@ def turns_of(readings: Sequence[SampleReading], choice: int) -> Turns:
 
 
 def misses_of(readings: Sequence[SampleReading], nth: int, choice: int) -> Misses:
-    """Return the misses of the `nth` score in the first report, for a choice."""
+    """Return the misses of the `nth` score in the first report, for a choice of measures."""
     misses = [each.sides[0][nth].misses[choice] for each in readings if each.sides[0]]
     return Misses(sum(each.missed for each in misses), sum(each.targets for each in misses))
 

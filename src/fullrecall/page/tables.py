@@ -148,7 +148,7 @@ def tables(
 
 
 def _scores_sheet(subject: Subject, summary: Summary, readings: Sequence[SampleReading]) -> Sheet:
-    """Return a table of the scores of one report, with a section for each choice."""
+    """Return a table of the scores of one report, with a section for each choice of measures."""
     scores = list(summary)
     # If all samples have a score, leave out the last column, which would have only dashes.
     gaps = any(score.unscored for score in scores)
@@ -185,7 +185,7 @@ def _bounds_cell(score: ScoreSummary, estimate: Estimate) -> Cell:
 
 
 def _changes_sheet(subject: Subject, comparison: Comparison) -> Sheet:
-    """Return a table of the changes of all scores, with a section for each choice."""
+    """Return a table of the changes of all scores, with a section for each choice of measures."""
     scores = list(comparison)
     pairs = zip(scores, subject.columns, strict=True)
     end = _end([score[measure] for score, column in pairs for measure in column.measures])
@@ -210,7 +210,7 @@ def _overview(
     sides: str,
     cells: Callable[[Measure, int, int], Sequence[Cell]],
 ) -> Sheet:
-    """Return a table with a section for each choice, and in it a line for each score.
+    """Return a table with a section for each choice of measures, and a line for each score in it.
 
     `cells` returns the cells of a line, for a measure, the index of its score, and the choice.
     """
@@ -280,10 +280,10 @@ def _panel_sheet(drawn: Chart, changes: Mapping[float, Difference]) -> Sheet:
 
 
 def _funnel_sheet(summary: Summary) -> Sheet | None:
-    """Return a table of the references that each list has, and of those it lost.
+    """Return a table of the references that each list found, and of those that it lost.
 
-    A reference is lost if the previous list has it, and this list does not. Returns None if no
-    retrieval has two of the lists, or no list lost a reference.
+    A list has lost a reference that the previous list has and this list does not have. Returns None
+    if no retrieval has two of the lists, or if no list has lost a reference.
     """
     if summary.funnel is None:
         return None

@@ -28,9 +28,10 @@ _PER_CHARACTER = 0.3  # the expected tokens per character of a prompt, before th
 _PROMPT_AT_MOST = 2.0  # a prompt may take this many times the highest tokens per character so far
 
 HOLD_SECONDS = (10.0, 3_600.0)
-"""The seconds that a request's reserve lasts: the first number after the request's timeout, the
-second in all for a request without a timeout. Its worker is then considered dead or hanging, so no
-other request waits for it. The reserve counts as spent, unless the worker settles it after all.
+"""The seconds that a request's reserve lasts: the request's timeout plus the first number, or the
+second number for a request without a timeout. The worker that made the reserve is then considered
+dead or hanging, so no other request waits for it. The reserve still counts as spent, unless the
+worker settles it later.
 """
 
 _POLL_SECONDS = (0.02, 0.25)
@@ -138,7 +139,7 @@ class Account:
         return name
 
     async def _spend(self, rule: str, **arguments: Any) -> dict[str, Any]:
-        """Change the account by a rule of `spending`; return the rule's outcome.
+        """Apply a rule of `spending` to the account; return the rule's outcome.
 
         If the caller is canceled meanwhile, the change is completed first. Raises `NotAsked` if the
         account is lost.

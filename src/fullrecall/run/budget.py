@@ -91,7 +91,7 @@ class Budget:
         return f"the budget of {counted(getattr(self, bound), bound[:-1])} is used up"
 
     def price(self, model: ChatModel) -> Price | None:
-        """Return the price under a model's `name` or attribute `model`, or None without one."""
+        """Return the price of a model, by its `name` or its attribute `model`; None if unknown."""
         if not self.prices:
             return None  # Most runs have no prices; a model's name is slow to compute.
         for name in (model.name, getattr(model, "model", None)):
@@ -103,8 +103,8 @@ class Budget:
 def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
     """Return a budget; for None, an unlimited one.
 
-    Raises `ParameterError` for another type, and, if the budget limits the cost, for a model of the
-    scorers without a price.
+    Raises `ParameterError` for another type. If the budget limits the cost, also raises it if a
+    scorer uses a model that has no price.
     """
     if budget is None:
         budget = Budget()

@@ -50,7 +50,7 @@ class ItemReader:
         )
 
     def scored(self, items: Sequence[SampleLike]) -> ScoredIds | None:
-        """Return the columns of mappings that have only IDs; None for other items."""
+        """Score mappings as columns; return None for items that need a `Sample` each."""
         from fullrecall.scorers.id_samples import ScoredIds
 
         if set(map(type, items)) != {dict}:

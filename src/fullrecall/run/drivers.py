@@ -57,7 +57,7 @@ class _SampleReader:
         return None
 
     def works(self, room: int = 1) -> list[Work]:
-        """Return the next samples, prepared, of which at most `room` make requests.
+        """Prepare and return the next samples, until `room` of them make requests.
 
         Stops early after `_READING_SECONDS`, and after an exception.
         """
@@ -94,7 +94,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
 def _side_by_side(
     first: Work, reader: _SampleReader, run: Run, ledger: Ledger | None
 ) -> Iterator[Row]:
-    """Yield the rows from the first sample on that makes a request.
+    """Yield the rows of `first`, the first sample that makes a request, and of all later ones.
 
     A loop in another thread sends requests. This thread reads the samples, and calls a retriever
     that is bound to the thread in which it was created.

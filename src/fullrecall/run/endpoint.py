@@ -113,14 +113,13 @@ class Endpoint:
     def fails(self, completion: Completion, began: float, remember: Callable[[], object]) -> None:
         """Note that an ask, which began at `began`, failed for good: its retries failed, too.
 
-        The failure counts only if the endpoint has answered no request since `began`, because an
-        ask that hangs ends long after the asks that were answered meanwhile. Several counted
-        failures in a row put the model in doubt (see the module's docstring). One failure is enough
-        if it counts and its `Retry-After` is too long, or if it is in `_HOPELESS` and the model has
-        never answered.
+        If the endpoint has answered a request since `began`, the failure does not count: only this
+        ask may have hung. Several counted failures in a row put the model in doubt (see the
+        module's docstring). One failure is enough in two cases: if it counts and its `Retry-After`
+        is too long, and if it is in `_HOPELESS` and the model has never answered.
 
         `remember` notes that this ask failed. It is called only if the endpoint answers any other
-        ask, before or after this one: if it answers none, the ask may not be the cause.
+        ask, before or after this one. If it answers none, the endpoint may be the cause.
         """
         is_counted = began >= self._answered_at
         self._failures_in_a_row += is_counted

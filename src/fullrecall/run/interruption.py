@@ -40,7 +40,7 @@ class Interruption:
         while True:
             self.is_reading = True
             try:
-                if self.is_asked or self.is_late:  # while the previous item was scored
+                if self.is_asked or self.is_late:  # set while the previous item was scored
                     raise KeyboardInterrupt
                 item = next(iterator)
             except StopIteration:

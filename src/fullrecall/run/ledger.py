@@ -110,7 +110,7 @@ class Ledger(ABC):
     def spend(
         self, rule: str, arguments: Mapping[str, Any]
     ) -> Future[dict[str, Any] | AccountLostError]:
-        """Change the account, in which the job's requests are counted, by a rule of `spending`.
+        """Apply a rule of `spending` to the account in which the job's requests are counted.
 
         Returns a future of the rule's outcome. If the account is lost, the future's result is an
         `AccountLostError`, which is not raised.
@@ -166,7 +166,7 @@ class Ledger(ABC):
         raise StoreError(f"{self!r} keeps no accounts")
 
     def _spend(self, rule: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Change the account by a rule; raise `AccountLostError` if the account is lost."""
+        """Apply a rule of `spending` to the account; raise `AccountLostError` if it is lost."""
         raise AccountLostError(f"is not kept: {rule}, {arguments}")
 
     @abstractmethod

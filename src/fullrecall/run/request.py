@@ -1,4 +1,4 @@
-"""The path of each request to a model: ledger, limit, budget, model, and back."""
+"""Send requests to models, within limits and a budget; reuse the answers in the ledger."""
 
 from __future__ import annotations
 
@@ -182,8 +182,8 @@ class Door:
     def _tell(self, request: _Request, completion: Completion, began: float) -> None:
         """Tell the endpoint of an ask if the ask failed for good.
 
-        Does nothing if the same ask failed before, while the model answered other asks. Otherwise,
-        the endpoint would end a run that has only such asks left.
+        Does nothing if the same ask failed before, while the model answered other asks: a run that
+        has only such asks left must not end with the error that the model does not answer.
         """
         failure = completion.failure
         if failure is None or failure.is_reply or request.failed_before:

@@ -153,8 +153,8 @@ def writing(path: Path) -> sqlite3.Connection:
 def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
     """Return a connection to a file."""
     address = f"{path.absolute().as_uri()}{options}"
-    # This module begins transactions and takes its lock itself: Python's implicit BEGIN and its
-    # check of threads are switched off.
+    # Switch off Python's implicit BEGIN and Python's check of threads: this module begins each
+    # transaction itself, and uses a connection only while it holds a lock.
     connection = sqlite3.connect(
         address, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
     )
@@ -166,9 +166,10 @@ def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
 
 
 def _retried(connection: sqlite3.Connection, statement: str) -> None:
-    """Execute a statement, and again while another process holds the lock that it needs.
+    """Execute a statement; try again while another process holds the lock that it needs.
 
-    SQLite itself does not wait for this lock. Raises its error after `PATIENCE` seconds.
+    SQLite itself does not wait for this lock. Raises SQLite's error if the lock is still held after
+    `PATIENCE` seconds.
     """
     until = time.monotonic() + PATIENCE
     while True:
@@ -304,7 +305,7 @@ class SQLiteLedger(Ledger):
             connection = self._writing
             connection.execute(f"PRAGMA synchronous = {'FULL' if is_synced else 'NORMAL'}")
             # Lock before the first read: a transaction that reads first and then writes may be
-            # refused, and two processes could both see an ask without a lease.
+            # refused, and two processes could both find that a request has no lease.
             connection.execute("BEGIN IMMEDIATE")
             try:
                 outcome = work(connection)

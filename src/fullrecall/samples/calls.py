@@ -155,7 +155,7 @@ def optional_text(value: object, name: str) -> str | None:
 
 
 class KnownContexts:
-    """The contexts that a saved record stores once, and elsewhere replaces by their positions."""
+    """The contexts that a saved record stores in full; elsewhere it stores only their positions."""
 
     def __init__(self, contexts: Sequence[Context]) -> None:
         self._contexts = contexts

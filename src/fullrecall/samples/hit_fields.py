@@ -99,9 +99,9 @@ def nested(holder: Any, path: Sequence[str]) -> Any:
 def is_list(value: object) -> bool:
     """Return whether a value may be a list of documents.
 
-    Such a list has an order, and is neither a text nor a model.
+    Such a list has an order, and is neither a text nor a Pydantic model.
     """
-    # The iterator of a model yields its fields, a set has no order, and a text is one item.
+    # The iterator of a Pydantic model yields its fields, a set has no order, a text is one item.
     return (
         isinstance(value, Iterable)
         and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping, AbstractSet))
@@ -110,7 +110,7 @@ def is_list(value: object) -> bool:
 
 
 def whole_number(value: object) -> int | None:
-    """Return a whole number, also one of NumPy; None for any other value."""
+    """Return a whole number of Python or NumPy as an `int`; None for any other value."""
     if isinstance(value, (bool, str)):
         return None
     try:
@@ -120,7 +120,7 @@ def whole_number(value: object) -> int | None:
 
 
 def first_field(row: object, names: Sequence[str]) -> Any:
-    """Return the first value, neither None nor "", that a row has under these names, or None."""
+    """Return a row's value for the first of these names that has one; None and "" do not count."""
     values = (field_of(row, name) for name in names)
     return next((value for value in values if value is not None and value != ""), None)
 

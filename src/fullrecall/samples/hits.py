@@ -191,12 +191,15 @@ def _ranked(scores: Mapping[Any, float]) -> list[tuple[Any, float]]:
 
 
 def _listed(result: Any) -> Iterable[object] | None:
-    """Return the list in an answer under one of the usual names, or the answer itself."""
+    """Return the list of contexts in a retriever's result; None if it is not found.
+
+    The list is under one of the usual names, in a nested result, or the result itself.
+    """
     for path in LISTS:
         value = nested(result, path)
         if is_list(value):
             return value  # type: ignore[no-any-return]
-    if isinstance(result, Mapping):  # the answer contains another answer
+    if isinstance(result, Mapping):  # the result contains another result
         inner = [_rows(part) for part in result.values() if isinstance(part, Mapping)]
         rows = [listed for listed in inner if listed is not None]
         return rows[0] if len(rows) == 1 else None
@@ -208,10 +211,10 @@ def _listed(result: Any) -> Iterable[object] | None:
 
 
 def _named(row: object) -> object:
-    """Return a row with names of fields that are known, if it has any.
+    """Return a row with the names of fields that this module knows, if the row has any.
 
-    If only the lower-case names are known, they replace the row's names. A database row without
-    known names becomes a tuple. Other rows are returned unchanged.
+    If a row's names are known only in lower case, the names become lower-case. A database row
+    without known names becomes a tuple of its values. Other rows are returned unchanged.
     """
     is_mapping = isinstance(row, Mapping)
     if not is_mapping and not (hasattr(row, "keys") and hasattr(row, "__getitem__")):
@@ -232,7 +235,7 @@ _KNOWN = frozenset({*IDS, *TEXTS, *INNER})
 def _are_unnamed(items: Sequence[Any]) -> bool:
     """Return whether all items are rows of texts and numbers, without names."""
     kinds = set(map(type, items))
-    if kinds == {list}:  # JSON saves tuples as lists; a score, which is a float, shows this
+    if kinds == {list}:  # JSON has no tuples: a list with a float (a score) is a row
         return all(any(type(cell) is float for cell in item) for item in items)
     return kinds == {tuple} and all(_is_cell(cell) for item in items for cell in item)
 
@@ -314,7 +317,7 @@ def _text(row: object) -> str | None:
 
 
 def _metadata(row: object, inner: object) -> dict[str, Any]:
-    """Return a row's metadata, with the fields of a mapping that are not its ID, text or score."""
+    """Return a row's metadata; for a mapping, also its fields other than ID, text and score."""
     fields = row if isinstance(row, Mapping) else {}
     own = next((name for name in IDS if fields.get(name) not in (None, "")), None)
     metadata = {

@@ -52,9 +52,10 @@ def _is_path(path: object) -> bool:
 
 
 def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
-    """Return the ID of an item, whose fields `at(path)` reads; None if a field is missing.
+    """Return the ID of an item at `id_key`; None if the item lacks one of the fields.
 
-    Raises `InputError` if a function raises, and for a part that is not an ID.
+    `at(path)` returns a field of the item. Raises `InputError` if `id_key` is a function that
+    raises, and if one of several joined fields is not an ID.
     """
     if callable(id_key):
         try:

@@ -71,7 +71,7 @@ def _in_part(text: str, prompts: Sequence[Sequence[str]]) -> Read:
 
 
 def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
-    """Return whether prompts have a text in parts, and consecutive parts in different prompts."""
+    """Return whether prompts have a text in parts, each in another prompt than the part before."""
     at, last = 0, None
     while at < len(text):
         longest, where = 0, None
@@ -89,7 +89,10 @@ def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
 
 
 def _common_length(text: str, at: int, prompt: str, least: int) -> int:
-    """Return how many characters from `at` on are in a prompt; 0 if not more than `least`."""
+    """Return the length of the longest part of a text that begins at `at` and is in a prompt.
+
+    Returns 0 if the length is not more than `least`.
+    """
     lengths = range(least + 1, len(text) - at + 1)
     if not lengths or text[at : at + lengths[0]] not in prompt:
         return 0
@@ -118,7 +121,7 @@ def unescaped(text: str) -> Iterator[str]:
         yield text
 
 
-# This stays a text until a prompt is read, since many programs never compile the pattern.
+# The pattern is compiled when the first prompt is read, since many programs never need it.
 _ESCAPE = r"(?s)\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))"
 _SURROGATES = "[\ud800-\udfff]"
 

@@ -232,7 +232,7 @@ class Retrieval(ValueObject):
         return replace(self, seconds=(round(seconds, 6),) * len(self.contexts))
 
     def view(self, name: View) -> Retrieval | None:
-        """Return the same record with another of its lists as the final one; None if unknown.
+        """Return the record with the named list as its final list; None if it lacks that list.
 
         - "contexts": the final list, as it is.
         - "retrieved": all retrieved contexts, each at its best rank within its call.
@@ -310,7 +310,7 @@ class Retrieval(ValueObject):
         return replace(self, **fields)
 
     def collapsed(self) -> Retrieval:
-        """Return the record; final contexts that share an ID are joined at the first one's rank."""
+        """Return the record; final contexts that share an ID become one, ranked like the first."""
         first: dict[object, int] = {}
         for position, context in enumerate(self.contexts or ()):
             first.setdefault(position if context.id is None else context.id, position)
@@ -334,8 +334,8 @@ class Retrieval(ValueObject):
     def at_stage(self, name: str) -> tuple[Context, ...] | None:
         """Return the contexts of the stage with this name; None if no call has it.
 
-        Here, the call that returned the final list has a name too, since in other samples a later
-        step may have made another list from its contexts.
+        The call that returned the final list is found by its name, too. In other samples, a later
+        step may make the final list, so the same call is a stage there.
         """
         for node in stage_nodes(self.calls, self.contexts):
             if node.name == name or (node.is_final and node.call.source == name):
@@ -414,7 +414,10 @@ def _one_each(
     contexts: tuple[Context, ...] | None,
     check: Callable[[Any, str], Any],
 ) -> tuple[Any, ...] | None:
-    """Return a checked value for each context, or None for None; check a shared value once."""
+    """Return one checked value for each context; None if `values` is None.
+
+    A value that all contexts share is checked only once.
+    """
     if values is None:
         return None
     listed = as_list(values, ordered=True)
@@ -426,7 +429,10 @@ def _one_each(
 
 
 def _ids_by_id(value: object, name: str) -> dict[str, tuple[str, ...]]:
-    """Return the other IDs of each ID; raise `InputError` for anything but a mapping of lists."""
+    """Return a mapping of IDs to lists of IDs, with each ID as a `str`; {} for None.
+
+    Raises `InputError` for anything but a mapping of lists.
+    """
     if value is not None and not isinstance(value, Mapping):
         raise InputError(f"{name} must be a mapping of IDs, got {shown(value)}")
     return {

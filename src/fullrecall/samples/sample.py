@@ -253,7 +253,7 @@ class Sample(ValueObject):
         )
 
     def collapsed(self) -> Sample:
-        """Return this sample; its contexts that share an ID are joined at the first one's rank."""
+        """Return this sample; contexts that share an ID become one, ranked like the first."""
         if self.retrieval is not None:
             record = self.retrieval.collapsed()
             return self if record is self.retrieval else self.with_retrieval(record)

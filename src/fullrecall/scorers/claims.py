@@ -27,13 +27,14 @@ class ClaimRecall(JudgedScorer):
 
     Targets are the sample's `reference_claims`; without them, `reference` is split: `split="judge"`
     asks the judge for atomic claims, "sentences" takes its sentences. The claims are fixed before
-    any is judged. The judge must return one verdict for each claim; it is asked again about a claim
-    without a verdict, which is unmeasured if it still has none.
+    any is judged. The judge must return one verdict for each claim. It is asked again about a claim
+    without a verdict; if it still gives none, the claim is unmeasured.
 
     A vital claim has grade 1, and an "okay" claim (`Claim(text, vital=False)`) has grade 0.5. So
-    `Recall(min_grade=1)` counts only the vital claims. `Recall` and `Recall(min_grade=1)` give the
-    scores of all and of the vital nuggets of TREC RAG (Pradeep et al., "The Great Nugget Recall",
-    SIGIR 2025): the strict scores with `partial_credit=0.0`, the partial scores with 0.5.
+    `Recall(min_grade=1)` counts only the vital claims. TREC RAG has the same scores (Pradeep et
+    al., "The Great Nugget Recall", SIGIR 2025): `Recall` is that of all nuggets, and
+    `Recall(min_grade=1)` that of the vital nuggets. `partial_credit=0.0` gives the strict scores,
+    0.5 the partial scores.
 
     If no context was retrieved, the score is 0.0 and no judge is asked.
     """
@@ -107,7 +108,8 @@ class ContextPrecision(JudgedScorer):
         if reference is None and not (sample.user_input or "").strip():
             raise Unmeasured("user_input and reference are missing")
         if not contexts.unique:
-            # Keep a target: an empty retrieval scores 0.0, but no targets make a score undefined.
+            # Return a missed target, so that an empty retrieval scores 0.0. Without any target, the
+            # score would be undefined.
             missed = Finding(Target((reference or sample.user_input or "",)))
             return Found([missed], contexts.count)
         verdicts = yield from self._asked_judge.relevance(

@@ -250,10 +250,10 @@ class RecordedJudge:
         )
 
     def _verified(self, cited: Sequence[Evidence]) -> bool | None:
-        """Return whether the judge verified the quotes; None if rules must decide.
+        """Return whether the judge verified the quotes; None if rules must decide this.
 
-        Rules must decide if the scorer lets rules decide, if no quote was located, or if the quotes
-        have different saved values.
+        Rules must decide if they alone decided in the run, if no quote was located, or if the
+        quotes have different saved values.
         """
         if self.quotes_by_rules:
             return None

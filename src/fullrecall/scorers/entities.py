@@ -84,7 +84,7 @@ def _first_place(
     return min(places, default=None)
 
 
-_SHORT = 3  # the most letters of a name that may also be a lower-case word
+_SHORT = 3  # a name of up to this many letters keeps its case: "US" is not "us"
 
 
 def _pattern(entity: str) -> re.Pattern[str]:

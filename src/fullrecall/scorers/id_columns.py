@@ -56,7 +56,7 @@ def listed(references: SingleIds | tuple[Reference, ...]) -> tuple[Reference, ..
 
 
 def columns_of(results: Sequence[Result]) -> FoundColumns:
-    """Return results that were computed one by one as columns; only scored ones keep targets."""
+    """Convert results that were computed one by one to columns; only scored ones keep targets."""
     return FoundColumns.of(
         [result.findings if result.status is Status.SCORED else () for result in results],
         [result.retrieved for result in results],

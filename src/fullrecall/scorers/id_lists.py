@@ -32,8 +32,8 @@ one pass over the retrieved IDs is faster.
 class IdLists(NamedTuple):
     """Lists of IDs, as texts or whole numbers.
 
-    `offsets` has the number of IDs before each row, and their total. Each of `pieces` has the IDs
-    of `_ROWS` rows, since one long list would be copied while it grows.
+    `offsets` has the number of IDs before each row; its last item is the number of all IDs. Each of
+    `pieces` has the IDs of `_ROWS` rows, since one long list would be copied while it grows.
     """
 
     pieces: Sequence[Sequence[Any]]
@@ -64,7 +64,7 @@ class IdLists(NamedTuple):
 
 
 def joined(lists: Iterable[Sequence[Any]]) -> list[Any]:
-    """Return the items of all lists in one list, which is faster than `chain`."""
+    """Return the items of all lists in one list; this is faster than `itertools.chain`."""
     items: list[Any] = []
     for each in lists:
         items += each
@@ -88,7 +88,10 @@ class FoundIds(NamedTuple):
 
     @classmethod
     def of(cls, retrieved: Sequence[Any], references: Sequence[Any]) -> FoundIds | None:
-        """Return the IDs of two columns of plain lists; None for blank IDs and other forms."""
+        """Find the references of each row among its retrieved IDs.
+
+        Returns None if a column has a blank ID, or an item that is not a plain list of IDs.
+        """
         if isinstance(retrieved, FrameColumn) and isinstance(references, FrameColumn):
             found = cls._of_arrow(retrieved, references)
             if found is not None:
@@ -205,7 +208,7 @@ def first_ranks(
             [
                 number
                 for number, row in enumerate(retrieved)
-                if not all(row) and ("" in row or None in row)  # 0 is an ID
+                if not all(row) and ("" in row or None in row)  # 0 is falsy, but an ID
             ],
             sum(map(len, map(set, references))) < sum(map(len, references)),
         )

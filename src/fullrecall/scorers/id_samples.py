@@ -88,7 +88,7 @@ class IdSamples(Sequence[Sample]):
 
     @cached_property
     def _target_offsets(self) -> Integers:
-        """The index of each row's first reference among all references, and their number."""
+        """The number of references before each row; the last item is the number of all of them."""
         if self.sizes is None:
             return self.references.offsets
         return np.searchsorted(offsets_of(self.sizes), self.references.offsets)
@@ -124,7 +124,7 @@ class IdSamples(Sequence[Sample]):
 
 
 class ScoredIds(NamedTuple):
-    """Samples with their results of `IdRecall`, and the notes of the rows scored one by one."""
+    """Samples, the results of `IdRecall` as columns, and the notes of rows scored one by one."""
 
     samples: Sequence[Sample]
     columns: FoundColumns

@@ -219,7 +219,8 @@ class JudgedScorer(FindingScorer):
         ]
         cited_evidence = [piece for vote in cited for _, pieces in vote for piece in pieces]
         # A quote that is verified in one verdict counts for every verdict that cites the same
-        # context: of another judge of a panel, or on another window (the contexts in one request).
+        # context. The other verdict may come from another judge of a panel, or from another request
+        # to the same judge, which had other contexts (a window).
         verified = {piece.rank for piece in cited_evidence if piece.verified}
         votes = [
             [

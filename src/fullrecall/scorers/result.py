@@ -116,7 +116,7 @@ class Result(ValueObject):
     _sample: Any = field(default_factory=lambda: None, kw_only=True, compare=False)
     """The scored sample, for measures that read it; `dataclasses.replace` keeps it."""
 
-    if not TYPE_CHECKING:  # Type checkers would accept any attribute.
+    if not TYPE_CHECKING:  # With `__getattr__`, type checkers would accept any attribute.
 
         def __getattr__(self, name: str) -> Any:
             """Create the fields of a view when one of them is first read."""
