@@ -32,7 +32,10 @@ def typed() -> Sequence[str] | None:
 
 @contextmanager
 def options(*words: str) -> Iterator[None]:
-    """Within this block, name parameters as options of this command, in all threads."""
+    """Name parameters as command-line options in this block, in all threads.
+
+    `words` are the words of the command that the user typed.
+    """
     global _as_options, _typed
     before = _as_options, _typed
     _as_options, _typed = True, words

@@ -54,7 +54,7 @@ def shown_path(path: object) -> str:
 
 
 def partitions_of(path: str) -> dict[str, str | None]:
-    """Return the columns that the folders of a path name, as in kind=faq/part-0.parquet."""
+    """Return the columns in the folder names of a path, such as kind=faq/part-0.parquet."""
     from urllib.parse import unquote
 
     pairs = (folder.partition("=") for folder in path.split("/")[:-1] if "=" in folder)

@@ -171,7 +171,10 @@ class RedisLedger(Ledger):
             raise StoreError(f"the store {self.path} cannot be reached: {error}") from None
 
     def get(self, key: str) -> str | None:
-        """Return the saved answer to a request; None without one, or without the server."""
+        """Return the saved answer to a request, or None if there is none.
+
+        Returns None too if the server cannot be reached.
+        """
         self.check_open()
         kept: str | None = self.tried(lambda: self._client.get(name_of(key)), None)
         return kept

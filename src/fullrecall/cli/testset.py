@@ -343,7 +343,7 @@ def _queries(path: Path) -> list[str]:
 
 
 def _retriever_of_file(path: Path) -> Any:
-    """Return a function that returns the contexts that a retriever's file has for a question."""
+    """Return a function that looks up the contexts of a question in the file of a retriever."""
     by_question = {sample.user_input: sample for sample in read(path)}
 
     def retrieve(question: str) -> Any:

@@ -103,7 +103,7 @@ class FullTextSearch:
     def __call__(self, question: str, k: int) -> list[tuple[str, str, float]]:
         """Return up to `k` chunks, those with the highest scores for the words of the question.
 
-        Stop words are left out; a question of stop words only gets no chunks.
+        Stop words are left out. A question without other words gets no chunks.
         """
         terms = [
             part

@@ -155,7 +155,7 @@ class Case:
 
     @cached_property
     def alias(self) -> Alias | None:
-        """The ID that the item has instead in the list or the corpus; None if there is none."""
+        """The item's other ID in the retrieved list, or else in the corpus; None if it has none."""
         expected_id, ids = self.wanted.id, self.examined.search.ids
         if expected_id is None:
             return None

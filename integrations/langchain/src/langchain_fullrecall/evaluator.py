@@ -426,8 +426,8 @@ class RecallStringEvaluator(RunEvaluator):
     ) -> ObservedSample:
         """Return a retrieval as a sample.
 
-        `unseen` is the error that a record without any retrieval has. A record with this error
-        counts as not observed, so that a retriever may be asked instead.
+        `unseen` is the error of a record in which no retrieval was observed. If the record has this
+        error, a retriever may be asked instead.
         """
         sample = Sample(user_input=query, **fields).with_retrieval(retrieval)
         nothing = retrieval.contexts is None and not retrieval.calls and retrieval.error == unseen
@@ -453,6 +453,6 @@ class RecallStringEvaluator(RunEvaluator):
 
 
 def _turned(query: str | None, output: object) -> str | None:
-    """Return the question, or else the question of an agent's last turn in the output."""
+    """Return `query`, or, if it is None, the question of the last turn in an agent's output."""
     turn = turn_of(output) if query is None else None
     return query if turn is None else turn.question

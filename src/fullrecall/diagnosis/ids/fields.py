@@ -93,8 +93,8 @@ def rewrite_of(
 
     A rewrite takes the IDs from another field of the contexts, or writes them in another way. If no
     rewrite finds references, the result only shows one retrieved and one reference ID; it is None
-    if some reference was retrieved under its own ID, or if either side has no ID. Both arguments
-    have one item for each sample, in the same order.
+    if some reference was retrieved under its own ID, or if no context or no reference has an ID.
+    Both arguments have one item for each sample, in the same order.
     """
     fields: dict[str, list[set[str]]] = {}
     for position, listed in enumerate(contexts):

@@ -189,7 +189,7 @@ def matches_of(
     references: Sequence[Groups],
     indexed: Iterable[str] = (),
 ) -> dict[str, list[IdMatch]]:
-    """Return the matches of each reference that no retrieved ID names, by reference ID.
+    """Return the matches of each missed reference, by reference ID.
 
     Each list begins with the matches by the most certain rules. The matching ID may come from any
     sample, or from `indexed`: further IDs, such as those of a corpus. `retrieved_ids` and

@@ -196,7 +196,7 @@ def _carry(returned: Any, capture: LlamaIndexCapture) -> None:
 
 
 def capture_in(answer: object) -> LlamaIndexCapture | None:
-    """Return a capture itself, or the capture of the call that returned `answer`, or None."""
+    """Return `answer` if it is a capture, else the capture of the call that returned it, if any."""
     if isinstance(answer, LlamaIndexCapture):
         return answer
     # `getattr` does not fit here: a PydanticResponse claims to have every attribute.

@@ -148,7 +148,7 @@ def content_of(node: BaseNode, mode: MetadataMode = MetadataMode.NONE) -> str:
 
 
 def node_and_score(item: object) -> tuple[Any, float | None]:
-    """Return the node and the score of a scored node; any other item without a score."""
+    """Return the node and the score of a scored node; for any other item, the item and None."""
     return (item.node, item.score) if isinstance(item, NodeWithScore) else (item, None)
 
 

@@ -180,12 +180,12 @@ _NUMBER = re.compile(r"\ASource \d+:\n")
 
 
 def _is_numbered(content: str) -> bool:
-    """Return whether a text is a source numbered for citation, whose node has a new ID."""
+    """Return whether a citation engine numbered a text; its node then has a new ID."""
     return content.startswith("Source ") and _NUMBER.match(content) is not None
 
 
 def _text(node: BaseNode, content: str) -> str:
-    """Return the text of a node without its citation number, or else the hash of its picture."""
+    """Return a node's text without its citation number; without a text, its picture's hash."""
     if _is_numbered(content):
         content = _NUMBER.sub("", content).strip()
     return content or _picture(node)
