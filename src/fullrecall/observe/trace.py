@@ -126,9 +126,9 @@ class Trace:
 
     @property
     def _root(self) -> Hashable | None:
-        """The ID of the outermost span, which is that of the whole call.
+        """The ID of the span that traces the whole call, or None.
 
-        None if there are several outermost spans, or if it is a retriever, a reranker or a tool.
+        It is the only outermost span, unless that is a retriever, a reranker or a tool.
         """
         if len(self._tops) != 1 or self._tops[0].step.kind in _SEARCHES:
             return None

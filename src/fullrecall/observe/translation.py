@@ -58,7 +58,7 @@ def step_of(span: Span) -> TracedStep:
 
 
 def number_events(spans: Sequence[TracedStep]) -> list[TracedStep]:
-    """Number beginnings and ends by time; at equal times by the nesting of the calls.
+    """Number the spans' beginnings and ends by time; at equal times, by the nesting of the calls.
 
     Returns the spans in the order in which they began.
     """

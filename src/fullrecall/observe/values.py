@@ -97,7 +97,7 @@ class ValueReader:
         return None
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items of a list; an adapter may replace an answer by its source documents."""
+        """Return the items of a list; an adapter may replace an answer in it by its sources."""
         return items
 
     def result_of(self, output: Any) -> Any:
@@ -180,7 +180,7 @@ class ValueReader:
         return Contents((DocumentList(HITS, copies),), contents.texts)
 
     def read_documents(self, value: object) -> DocumentList:
-        """Return the list in a value that holds only retrieved documents, in any known form.
+        """Return the documents of a value that has only retrieved documents, in any known form.
 
         Raises `InputError` for values that cannot be read as documents.
         """
@@ -352,7 +352,7 @@ def _whole(copies: Iterable[DocumentCopy | None]) -> tuple[DocumentCopy, ...]:
 
 
 def _context_of(value: object) -> Context | None:
-    """Return a `Context` as it is, or make one of a mapping with its fields; else None.
+    """Return a `Context` unchanged; convert a mapping of its fields; return None for other values.
 
     A mapping with only a text is not a document.
     """

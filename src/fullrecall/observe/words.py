@@ -88,8 +88,8 @@ class PassageIndex:
     def sharing(self, text: str) -> Iterable[int]:
         """Return the numbers of the passages with a window that a text contains.
 
-        Any part of a passage that is at least two windows long contains a whole window. For a
-        shorter text, all passages are returned.
+        A part of a passage contains a whole window if it is at least two windows long. A shorter
+        text may be a part of any passage, so all passages are returned for it.
         """
         forms = [words_of(form) for form in (text, *unescaped(text))]
         if len(forms[0]) < 2 * _window(forms[0]):

@@ -59,7 +59,7 @@ class Subject:
 
     @property
     def choices(self) -> list[tuple[Measure, ...]]:
-        """The measures of each choice, in the order of the columns."""
+        """The lists of measures from which the reader chooses, each in the order of the columns."""
         return [*zip(*(column.measures for column in self.columns), strict=True)] or [()]
 
     @property

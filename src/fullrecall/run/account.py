@@ -102,7 +102,7 @@ class Account:
                 is_priced = self.budget.price(ask.model) is not None
                 spent.cost = spent.cost + amounts["cost"] / NANO if is_priced else None
         if name:
-            # Do not raise if the account is lost: the answer has arrived, and the reserve counts.
+            # Do not raise if the account is lost: the answer is here, and the reserve still counts.
             with suppress(NotAsked):
                 await self._spend("settle", name=name, amounts=amounts, answer=answered)
 

@@ -87,10 +87,10 @@ StoreLike: TypeAlias = Ledger | Address | str | Path
 
 @contextmanager
 def opened(store: StoreLike | None) -> Iterator[Ledger | None]:
-    """Yield the ledger at an address, or None for None.
+    """Yield the ledger at an address; None if `store` is None.
 
-    It is closed at the end of the block, unless `store` is an open ledger. Warns if the ledger
-    cannot keep answers.
+    The ledger is closed at the end of the block, unless `store` is an open ledger. Warns if the
+    ledger cannot keep answers.
     """
     if store is None:
         yield None

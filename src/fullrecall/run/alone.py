@@ -1,4 +1,4 @@
-"""Score samples one at a time, outside a run: for the evaluators of frameworks."""
+"""Score samples one at a time, outside a run; the evaluators of frameworks use this."""
 
 from __future__ import annotations
 

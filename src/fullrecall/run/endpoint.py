@@ -71,7 +71,7 @@ class Endpoint:
         return asyncio.get_running_loop().time()
 
     def leave(self) -> None:
-        """End an ask, which `enter` began."""
+        """End an ask that `enter` began."""
         self._open_asks -= 1
         self._stop_if_silent()
 

@@ -81,7 +81,7 @@ class EvaluateOptions:
 
     @property
     def reads_no_row(self) -> bool:
-        """Whether no option changes the samples or handles them one by one."""
+        """Whether samples can be scored in chunks: no option changes or handles single ones."""
         is_unseen = self.retriever is None and self.sink is None and self.limits.deadline is None
         is_changed = self.view != "contexts" or self.collapse
         return is_unseen and self.corpus is None and not is_changed

@@ -106,7 +106,7 @@ def _observed(retriever: object, framework: str, id_key: IdKey | None) -> Any:
 
 
 class FunctionRetriever:
-    """A function of the question as a retriever: sync or async, or an object with `__call__`.
+    """A retriever that calls a function with the question: sync, async, or any callable object.
 
     `k` is passed if the function takes it; `DEFAULT_K` if the function requires it and `k` is None.
     """

@@ -241,7 +241,7 @@ class SQLiteLedger(Ledger):
 
     def _begin(self) -> None:
         super()._begin()
-        # Make new locks: in a forked child, threads that exist only in the parent may hold the old.
+        # Make new locks: in a forked child, no thread exists that would release the old ones.
         self._lock, self._transacting = threading.RLock(), threading.RLock()
 
     def get(self, key: str) -> str | None:

@@ -101,10 +101,10 @@ def failed_calls(calls: Iterable[Call]) -> list[Call]:
 
 @dataclass(slots=True, eq=False, repr=False)
 class StageNode:
-    """A call of a pipeline, and its place in it.
+    """A call, and its place in the pipeline.
 
-    `above` is the call that received its contexts, None if there is none. `name` is the name of its
-    stage, "" if it is not a stage. `is_final` is True if it returned the final list.
+    `above` is the call that received the contexts of this call, if there is one. `name` is the name
+    of the stage; "" if this call is not a stage. `is_final` is True if it returned the final list.
     """
 
     call: Call
@@ -187,7 +187,7 @@ _NO_CONTEXTS = KnownContexts(())
 
 
 def plain_call(call: Call, known_contexts: KnownContexts) -> dict[str, Any]:
-    """Return a call as plain JSON values, with the positions of known contexts."""
+    """Return a call as plain JSON values; a position replaces each known context."""
     fields = {
         "source": call.source,
         "query": call.query,

@@ -208,7 +208,7 @@ class Retrieval(ValueObject):
     def _changed(
         self, change: Callable[[Iterable[Context]], tuple[Context, ...]], **fields: Any
     ) -> Retrieval:
-        """Return the same record with `change` applied to each list, and with these fields."""
+        """Return the same record with `change` applied to each list, and these fields replaced."""
 
         def all_changed(contexts: tuple[Context, ...] | None) -> tuple[Context, ...] | None:
             return None if contexts is None else change(contexts)

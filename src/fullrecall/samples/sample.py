@@ -181,7 +181,7 @@ class Sample(ValueObject):
             values["retrieved_context_ids"] = tuple([context.id for context in contexts])
 
     def _check_forbidden(self) -> None:
-        """Replace superseded reference IDs; raise `InputError` for a forbidden reference."""
+        """Replace superseded reference IDs; raise `InputError` if a reference is forbidden."""
         references = [context for group in self.reference_contexts or () for context in group]
         contradicting = [text for text in self.forbidden_contexts or () if text in references]
         if contradicting:

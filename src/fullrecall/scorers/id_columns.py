@@ -33,7 +33,7 @@ class IdTargets(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[SingleIds | tuple[Reference, ...]]) -> IdTargets:
-        """Return the IDs of rows of references."""
+        """Return the targets of rows, given the references of each row."""
         single = [row for row in rows if type(row) is SingleIds]
         if len(single) == len(rows):
             grades = None

@@ -1,4 +1,4 @@
-"""Samples that have only IDs, as columns: lists of texts without an object for each row."""
+"""Samples with the IDs of contexts but no texts, stored as columns instead of objects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NO_ROWS: Mapping[int, Sample] = {}
 
 
 class IdSamples(Sequence[Sample]):
-    """Samples that have retrieved and reference IDs, stored as columns; rows are made when read.
+    """Samples with retrieved and reference IDs, as columns; reading a row creates a `Sample`.
 
     - `references` are distinct within a row. `grades` and `sizes` are described at `IdTargets`.
     - `other_fields`: the other fields, by name.
@@ -173,7 +173,7 @@ class ScoredIds(NamedTuple):
             return None
         try:
             return cls._of_fields({name: _fields(name, cells[name], read) for name in cells})
-        except ValueError:  # raised again, with its row, when the row is read as a sample
+        except ValueError:  # Reading the row as a sample raises the error again.
             return None
 
     @classmethod

@@ -172,7 +172,7 @@ class JudgedScorer(FindingScorer):
         contexts: Contexts,
         aim: Aim,
     ) -> Found:
-        """Return findings of targets with a valid verdict, and the reasons of the other targets."""
+        """Return the findings of targets with a valid verdict, and why other targets have none."""
         # Verdicts belong to targets by order: if one were missing, all later ones would be shifted.
         if len(verdicts) != len(targets):
             raise JudgeError(
@@ -204,7 +204,7 @@ class JudgedScorer(FindingScorer):
         """Return the finding of a target; each vote of a panel gives credit at its own ranks."""
         if verdict.facts:
             return self._compound(target, verdict, contexts, aim)
-        if not (verdict.citations or verdict.others or verdict.votes):  # most missed targets
+        if not (verdict.citations or verdict.others or verdict.votes):  # as for most missed targets
             return Finding(
                 target,
                 verdict=verdict.label or "",

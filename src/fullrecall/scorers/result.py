@@ -180,7 +180,7 @@ class Result(ValueObject):
         return self
 
     def viewed(self, source: ResultSource, row: int) -> Result:
-        """Make this result read its measures from a row of `source`; return it."""
+        """Return this result, which from now on reads its measures from a row of `source`."""
         self.__dict__.update(_source=source, _row=row)
         return self
 
@@ -191,7 +191,7 @@ class Result(ValueObject):
 
     @property
     def ranked(self) -> Findings:
-        """The findings by rank; in merged lists, the rank of a context is that in its own call."""
+        """The findings by rank; a context of a merged list has the rank in its own call."""
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
 
     def paid(self, measure: Measure) -> Findings:
