@@ -31,7 +31,7 @@ class Usage(NamedTuple):
 
 @dataclass(slots=True)
 class Spent:
-    """The requests that a run sent itself and their cost, failed requests included.
+    """The requests that a run itself sent, and their cost; failed requests are included.
 
     `calls` counts all requests that were sent, `retries` the requests among them that were sent
     again; `cost` is None without prices, `seconds` is the run's duration. `reused` counts the

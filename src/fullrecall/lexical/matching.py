@@ -42,7 +42,7 @@ class ParsedText(NamedTuple):
     text: str
     words: tuple[Word, ...]
     sentence_of: tuple[int, ...]  # for each word, the number of its sentence
-    # for each sentence: its first word, and the end of its last
+    # for each sentence: the index of its first word, and the index after its last word
     sentences: tuple[tuple[int, int], ...]
     places: Mapping[str, Sequence[int]]  # a word's key: the positions of the word
 
@@ -128,7 +128,8 @@ class ClaimMatch(NamedTuple):
     places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: a unit's word positions
     best: Sentence | None  # the middle of the best window
     covered: float  # the weight that the best single sentence covers
-    evidence: tuple[int, int]  # first and last sentence, perhaps one outside the best context
+    # first and last sentence; a number may be -1, or one above that of the context's last sentence
+    evidence: tuple[int, int]
 
     @property
     def weight(self) -> float:

@@ -28,7 +28,7 @@ _PROBES = (
 support.
 """
 _CLEAR = 0.1
-"""How much higher the output that means support must be for equal than for different sentences."""
+"""The least margin by which the support of equal sentences must exceed that of different ones."""
 _READ = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 """The inputs that a model may have, each with the tokenizer's name for it."""
 

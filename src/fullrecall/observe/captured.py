@@ -27,7 +27,7 @@ class Captured(ABC):
         """Return the record; if no retrieval was observed, its `error` is set."""
 
     def contexts(self) -> list[Context] | None:
-        """Return the scored contexts, an empty list if the calls returned none.
+        """Return the scored contexts; the list is empty if the calls returned none.
 
         Returns None if no retrieval was observed or all calls failed; `sample` then has the reason.
         Raises `InputError` for values that cannot be read as documents.
@@ -38,9 +38,9 @@ class Captured(ABC):
     def sample(self, sample: Sample | Mapping[str, Any] | None = None, /, **fields: Any) -> Sample:
         """Return a sample with the retrieval and the response of this record.
 
-        It is a copy of `sample` with these `fields`; without both, it has the record's question.
-        If retrieval failed, or none was observed, it has a `retrieval_error`, so that scorers leave
-        it unscored. Raises `InputError` for fields that do not make a sample.
+        It is a copy of `sample` with these `fields`. Without either, the sample has the record's
+        question. If retrieval failed, or none was observed, the sample has a `retrieval_error`, so
+        that scorers leave it unscored. Raises `InputError` for fields that do not make a sample.
         """
         if sample is None and not fields:
             fields = {"user_input": self.question}

@@ -121,8 +121,8 @@ class TrackedDocuments:
     def passage(self, copy: DocumentCopy, view: StepDocuments, nth: int = 0) -> DocumentText:
         """Return the passage of a copy; `view` has the documents that may have been copied.
 
-        A copy without a text is recognized by its ID in view. Any other is recognized, in this
-        order:
+        A copy without a text is recognized by its ID among the documents in view. Any other copy is
+        recognized in one of these ways, tried in this order:
 
         - by its object, if its ID or its text has not changed;
         - by its ID and text;
@@ -227,8 +227,8 @@ class TrackedDocuments:
 class StepDocuments:
     """The documents in view of a step: those that its copies may come from.
 
-    The step was given them, or a step inside or before it returned them. `passages` is read when it
-    is first needed, since most copies are recognized without it.
+    They are documents in the step's input, or documents that an inner or earlier step returned.
+    `passages` is read when it is first needed, since most copies are recognized without it.
 
     - `certain`: whether the view is for copies that have an ID and were made by an unknown step.
       Another document may have the text of such a copy, so a document is recognized only if no

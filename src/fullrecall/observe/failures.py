@@ -58,7 +58,7 @@ def _steps_that_concern_retrieval(tree: Tree) -> set[Hashable]:
 
 
 class _Successes:
-    """The time at which the last successful step began, by caller, task, output, and query."""
+    """The time at which the last successful step began, for each caller, task, output and query."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

@@ -83,7 +83,7 @@ class HandedList:
                 self.taken.append(other)
 
     def share_of(self, documents: Iterable[TrackedDocument]) -> float:
-        """Return the share, 0 to 1, of this list's documents that are among these."""
+        """Return the share, 0 to 1, of this list's documents that are among `documents`."""
         inside = sum(document in self.documents for document in documents)
         return inside / max(1, len(self.documents))
 
