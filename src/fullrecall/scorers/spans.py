@@ -74,8 +74,8 @@ class Windows:
 
 def windows(text: str, size: int) -> set[str]:
     """Return all substrings of a text that have this length."""
-    # All references look up one set, instead of searching the text one by one. So the time is
-    # linear even if hundreds of references share a heading (bench/span_growth.py).
+    # Build one set for all references, instead of one search of the text for each of them. The time
+    # is then linear even if hundreds of references share a heading (bench/span_growth.py).
     stretches: set[str] = set()
     for first in range(0, len(text) - size + 1, _TOGETHER):
         pause()

@@ -170,7 +170,7 @@ class Grid:
 def _rows(sheet: Sheet, columns: slice) -> list[list[Styled]]:
     """Return the rows of a table that has a sheet's labels and some of its columns.
 
-    The small texts of a row's cells are an extra row below it.
+    If cells of a row have small texts, an extra row below it shows them.
     """
     # Break the name at its first underscore, so that a column is as narrow as its numbers.
     heads = [cell_of(head).text.replace("_", "\n", 1) for head in sheet.heads[columns]]

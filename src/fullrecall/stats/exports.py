@@ -20,7 +20,7 @@ def metrics(summary: Summary) -> dict[str, float]:
     """Return a summary's numbers by name; names have letters, digits, `_`, `-`, `.` and one `/`.
 
     See `Report.metrics`. Each score's names begin with its own name and `/`. MLflow stores names as
-    file paths, so a metric could not have the score's own name, which is that of the folder.
+    file paths, so a metric could not have the score's own name, which is the folder's name.
     """
     values: dict[str, float] = {"samples": float(summary.samples)}
     for score in summary:

@@ -38,7 +38,7 @@ class Missed(NamedTuple):
 class MissedTargets(Sequence[Missed]):
     """All targets that were not found in full within k, sample by sample.
 
-    The constructor counts them for each part of the table; an item is created when it is read.
+    The constructor counts the targets in each part of the table. Each item is created when read.
     """
 
     def __init__(self, table: Table, k: Cut | None = None, score: str | None = None) -> None:

@@ -202,8 +202,8 @@ class ScorePairs:
         """Return the changes of a measure, with missing values at their worst and at their best.
 
         Changes of the pairs come first, then those of samples that only the report before has. A
-        missing value, before or after, may be 0 or 1. If both values of a pair are missing, its
-        change may be anything from -1 to 1.
+        missing value, before or after, may be anything from 0 to 1. If both values of a pair are
+        missing, its change may be anything from -1 to 1.
         """
         is_open = ~np.isin(self._gaps, _CLOSED)
         change = changes(*self.values(measure))

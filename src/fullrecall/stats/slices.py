@@ -101,8 +101,8 @@ def slices_of(table: Table, by: By, score: int, measure: Measure, confidence: fl
     check_share(confidence, "confidence", whole=False)
     parts, without = parted(table, by)
     values, status, codes = table.values(score, measure), table.status(score), table.group_codes
-    # Divide the error rate among the slices. Otherwise, of ten independent 95% intervals, at least
-    # one may miss its mean in up to 40% of reports.
+    # Divide the error rate among the slices. Otherwise, at least one of ten independent 95%
+    # intervals would miss its mean in up to 40% of reports.
     level = 1 - (1 - confidence) / len(parts)
     slices = []
     for value, rows in parts.items():

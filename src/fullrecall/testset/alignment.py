@@ -216,8 +216,8 @@ def _piece(quote: str, document: Document) -> Piece | None:
     text = letters_of(document.text).text
     if len(text) >= _SHORTEST_PIECE and (at := quote.find(text)) >= 0:
         return Piece(document, at, at + len(text))
-    # Accept only the beginning or the end of a text as a piece. If a piece were from its middle, a
-    # word that was inserted before or after the piece would be overlooked.
+    # Accept only the beginning or the end of a text as a piece. With a piece from the middle of a
+    # text, a word that was inserted next to the piece would be overlooked.
     longest = min(len(quote), len(text)) - 1
     for size in range(longest, _SHORTEST_PIECE - 1, -1):
         if text.endswith(quote[:size]):
