@@ -229,7 +229,7 @@ def diagnose(
         check_cut(k)
     check_k(deep_k, "deep_k")
     size, of = len(report), described(report)
-    # A draw of 20,000 samples estimates the share of each cause within 0.7 points (95%).
+    # 20,000 samples estimate the share of each cause within 0.7 percentage points (95% CI).
     if size > _MOST:
         report = report.drawn(_MOST)
     inquiry = None if retriever is None else Inquiry(retriever, deep_k)

@@ -89,8 +89,8 @@ def is_parallel(value: Any) -> bool:
 def cell_of(field: str, column: str, value: Any) -> Any:
     """Return a cell in the form of a field: a list, a truth value, a text, or the cell itself.
 
-    A blank text in a field of lists gives None. In a field of one text, a list of one item gives
-    the item, and a number, a date or a boolean gives its text.
+    In a field that holds a list, a blank text becomes None. In a field that holds one text, a list
+    of one item becomes the item, and numbers, dates and booleans become texts.
     """
     if field in _LISTS:
         return _listed(field, column, value)

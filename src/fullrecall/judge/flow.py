@@ -29,7 +29,7 @@ _SIDE_BY_SIDE = 16
 
 
 class NotAsked(Exception):  # noqa: N818 - a signal to the driver, not an error
-    """Raised instead of an answer if no more requests are sent; the score then stays unmeasured.
+    """Raised in place of an answer if no more requests may be sent; the score stays unmeasured.
 
     Its message is the reason. `requests` is the number of requests already sent for this answer.
     """

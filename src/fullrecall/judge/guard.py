@@ -63,7 +63,7 @@ class Guard:
 
     @cached_property
     def _with_canaries(self) -> Exchange:
-        """The exchange with room for canaries, made on demand since most samples need none."""
+        """An exchange whose requests have room for canaries; most samples never need it."""
         room = self._size + _most_altered(self._size) + _COPIES
         return replace(self._exchange, claims_per_call=room)
 

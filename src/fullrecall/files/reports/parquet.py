@@ -226,8 +226,8 @@ def _writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
         compression="zstd",
         use_dictionary=[f"{field.name}{_leaf(field.type)}" for field in repetitive],  # type: ignore[arg-type] # paths, too
         column_encoding={columns.ROW: "DELTA_BINARY_PACKED"},
-        # Do not store Arrow's schema: it is the sign that another program rewrote the file, see
-        # `Files._statistics`.
+        # Do not store Arrow's schema: `Files._statistics` takes it as a sign that another program
+        # rewrote the file.
         store_schema=False,
     )
 
@@ -386,7 +386,7 @@ def _prove(group: RowGroup, methods: Sequence[Method], proofs: Sequence[Proof]) 
     """Raise `ReportError` for scores that do not follow from their samples.
 
     The scores of the samples are computed again, turned into columns as the writer does, and
-    compared with each column of the file; so are the file's statistics.
+    compared with each column of the file. The file's statistics are checked in the same way.
     """
     column_of = cache(group.column)
     sums = []

@@ -25,7 +25,7 @@ _LAST = np.iinfo(np.int64).max
 
 
 def assembled(groups: Sequence[RowGroup], rows: int | None) -> tuple[Sequence[Part], str | None]:
-    """Return row groups as parts of one report, and a description of problems, or None.
+    """Return row groups as the parts of one report, and a description of its problems or None.
 
     Problems are missing, unplanned, and unnumbered rows. `rows` is the number of planned rows, None
     if unknown. Rows with the same number are kept once. If some rows have numbers, all rows without

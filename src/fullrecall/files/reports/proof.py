@@ -1,4 +1,4 @@
-"""Compare saved results with the samples beside them: each result must follow from its sample.
+"""Check saved results against their saved samples: each result must follow from its sample.
 
 Without a judge, all results are computed again from the samples and compared with those of the
 file. With a judge, everything is computed again except the judge's answers; see

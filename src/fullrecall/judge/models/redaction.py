@@ -84,7 +84,7 @@ _in_texts: tuple[str, ...] = ()  # the secrets that are not ordinary words
 
 
 def hide(*secrets: str | None) -> None:
-    """Remove these secrets from all later texts, in each of the forms of `_forms`."""
+    """Register secrets, which are then removed from texts in every form that `_forms` yields."""
     global _secrets, _in_texts  # noqa: PLW0603 - one process has one set of secrets
 
     stripped = [secret.strip() for secret in secrets if secret]
