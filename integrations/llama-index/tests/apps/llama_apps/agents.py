@@ -1,6 +1,5 @@
 """Agents with tools of every kind, hand-offs, and agents as tools."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,30 +34,10 @@ def search_tool(found: str, name: str = "search") -> QueryEngineTool:
 
 
 @agent(expects="tower fees", recall=0.5, first=0.0)
-def agent_with_an_engine() -> Any:
-    """An agent whose tool is a query engine."""
-    return _agent(calling([_call("search")]), search_tool("ferry tower"))
-
-
-@agent(expects="tower fees", recall=0.5, first=0.0)
 def agent_with_a_retriever() -> Any:
     """An agent whose tool is a retriever."""
     tool = RetrieverTool.from_defaults(Finds("ferry tower"), name="search", description="d")
     return _agent(calling([_call("search")]), tool)
-
-
-@agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
-def agent_with_two_turns() -> Any:
-    """An agent calls two tools, in sequence."""
-    llm = calling([_call("building")], [_call("visits")])
-    return _agent(llm, search_tool("tower lamp", "building"), search_tool("ferry fees", "visits"))
-
-
-@agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
-def agent_with_parallel_calls() -> Any:
-    """An agent calls both tools in one turn."""
-    llm = calling([_call("building"), _call("visits")])
-    return _agent(llm, search_tool("tower lamp", "building"), search_tool("ferry fees", "visits"))
 
 
 @agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
@@ -103,39 +82,10 @@ def agent_with_a_tool_of_hits() -> Any:
     return _agent(calling([_call("search")]), FunctionTool.from_defaults(async_fn=search))
 
 
-@agent(expects="tower fees", recall=0.5, first=0.0)
-def agent_with_a_tool_of_json() -> Any:
-    """An agent's tool, of another protocol, returns hits as JSON in an envelope."""
-
-    async def search(input: str) -> str:  # noqa: A002 - LlamaIndex's name
-        """Search the island's guide."""
-        return json.dumps({"results": _hits("ferry tower"), "took": 3})
-
-    return _agent(calling([_call("search")]), FunctionTool.from_defaults(async_fn=search))
-
-
-@agent(expects="tower fees", recall=0.5, first=0.0)
-def agent_with_a_calculator() -> Any:
-    """One tool of the agent searches, and the other one does not."""
-
-    async def add(first: int, second: int) -> int:
-        """Add two numbers."""
-        return first + second
-
-    llm = calling([_call("search"), ("add", {"first": 1, "second": 2})])
-    return _agent(llm, search_tool("ferry tower"), FunctionTool.from_defaults(async_fn=add))
-
-
 @agent(expects="tower fees", recall=None, unscorable="the agent asks no search")
 def agent_that_knows() -> Any:
     """The agent answers without its tool."""
     return _agent(calling(), search_tool("ferry tower"))
-
-
-@agent(expects="tower fees", recall=0.5, first=0.0)
-def agent_that_misspells_a_tool() -> Any:
-    """The model calls a tool that does not exist, is told so, and calls the right one."""
-    return _agent(calling([_call("serach")], [_call("search")]), search_tool("ferry tower"))
 
 
 def _failing(times: int) -> FunctionTool:
@@ -186,15 +136,6 @@ def agent_with_a_tool_that_recovers() -> Any:
 
     llm = calling([_call("look_up")], [_call("look_up")])
     return _agent(llm, FunctionTool.from_defaults(async_fn=look_up))
-
-
-@agent(expects="tower fees", recall=0.5, first=0.0)
-def agent_that_returns_directly() -> Any:
-    """The tool's answer is the agent's answer."""
-    tool = QueryEngineTool.from_defaults(
-        engine_of(Finds("ferry tower")), name="search", description="d", return_direct=True
-    )
-    return _agent(calling([_call("search")]), tool)
 
 
 @agent(expects="tower fees", recall=0.5, first=0.0)
@@ -258,30 +199,6 @@ def handed_over() -> Any:
         name="cashier",
     )
     return AgentWorkflow(agents=[first, second], root_agent="guide")
-
-
-@agent(expects="tower fees", recall=0.5, first=0.0)
-def handed_over_at_once() -> Any:
-    """An agent hands over without a search."""
-    first = _agent(calling([_handing("cashier")]), name="guide", can_handoff_to=["cashier"])
-    second = _agent(
-        calling([_handing("cashier")], [_call("visits")]),
-        search_tool("ferry fees", "visits"),
-        name="cashier",
-    )
-    return AgentWorkflow(agents=[first, second], root_agent="guide")
-
-
-@agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
-def agents_as_tools() -> Any:
-    """An orchestrator has agents as tools."""
-    expert = _agent(calling([_call("search")]), search_tool("ferry tower"), name="expert")
-
-    async def ask_expert(input: str) -> str:  # noqa: A002 - LlamaIndex's name
-        """Ask the expert."""
-        return str(await expert.run(user_msg=input))
-
-    return _agent(calling([_call("ask_expert")]), FunctionTool.from_defaults(async_fn=ask_expert))
 
 
 @agent(expects="tower fees seals", recall=2 / 3, first=1 / 3, hidden=_HIDDEN)

@@ -14,22 +14,10 @@ from llama_index.core.chat_engine import (
 )
 from llama_index.core.chat_engine.multi_modal_context import MultiModalContextChatEngine
 from llama_index.core.memory import ChatMemoryBuffer
-from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_apps.application import chat
-from llama_apps.parts import (
-    Finds,
-    FindsFor,
-    by_words,
-    chat_model,
-    engine_of,
-    model,
-    node,
-    nodes,
-    picture,
-    vector_index,
-)
+from llama_apps.parts import Finds, FindsFor, by_words, chat_model, engine_of, model, node, picture
 
 _HISTORY = [
     ChatMessage(role="user", content="What is on the island?"),
@@ -41,25 +29,6 @@ def _memory(*, told: bool = False) -> ChatMemoryBuffer:
     # The default memory is a database in a thread, which may outlive the test.
     return ChatMemoryBuffer.from_defaults(
         token_limit=9999, chat_history=list(_HISTORY) if told else []
-    )
-
-
-@chat(expects="tower fees", recall=0.5, first=0.0)
-def context_chat() -> Any:
-    """A chat engine puts the nodes into the system prompt."""
-    return ContextChatEngine.from_defaults(
-        retriever=Finds("ferry tower"), llm=model(), memory=_memory()
-    )
-
-
-@chat(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
-def context_chat_with_cut() -> Any:
-    """A postprocessor of a chat engine drops a node."""
-    return ContextChatEngine.from_defaults(
-        retriever=Finds("ferry tower fees"),
-        llm=model(),
-        memory=_memory(told=True),
-        node_postprocessors=[SimilarityPostprocessor(similarity_cutoff=0.4)],
     )
 
 
@@ -107,14 +76,6 @@ def condensing_context_chat() -> Any:
 def simple_chat() -> Any:
     """A chat engine without a search."""
     return SimpleChatEngine.from_defaults(llm=model(), memory=_memory())
-
-
-@chat(expects="tower fees", recall=0.5, first=0.5)
-def chat_mode_of_an_index() -> Any:
-    """The chat engine that an index makes."""
-    return vector_index(nodes("tower seals")).as_chat_engine(
-        chat_mode="context", llm=model(), similarity_top_k=2, memory=_memory()
-    )
 
 
 class FindsPicture(BaseRetriever):

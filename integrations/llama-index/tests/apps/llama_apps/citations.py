@@ -6,7 +6,6 @@ from typing import Any
 
 from llama_index.core import get_response_synthesizer
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
@@ -26,34 +25,6 @@ def _cited(found: str, **fields: Any) -> Any:
 def citations() -> Any:
     """A citation engine numbers its sources."""
     return _cited("ferry tower")
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0, hidden=_NUMBERED)
-def citations_in_pieces() -> Any:
-    """A citation engine numbers pieces of its sources."""
-    return _cited("ferry tower", citation_chunk_size=24, citation_chunk_overlap=0)
-
-
-@engine(
-    expects="tower fees",
-    recall=0.5,
-    first=0.0,
-    retrieved=1.0,
-    stages={"Finds": 1.0},
-    hidden=_NUMBERED,
-)
-def citations_of_a_part() -> Any:
-    """A citation engine numbers the sources that a postprocessor keeps."""
-    return _cited("ferry tower fees", node_postprocessors=[FirstTwo()])
-
-
-class FirstTwo(BaseNodePostprocessor):
-    """A postprocessor that keeps two nodes."""
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        return nodes[:2]
 
 
 class FindsPicture(BaseRetriever):

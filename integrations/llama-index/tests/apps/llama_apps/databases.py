@@ -5,21 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from llama_index.core import SQLDatabase
-from llama_index.core.query_engine import (
-    NLSQLTableQueryEngine,
-    RouterQueryEngine,
-    SQLAutoVectorQueryEngine,
-    SQLJoinQueryEngine,
-)
+from llama_index.core.query_engine import NLSQLTableQueryEngine, SQLAutoVectorQueryEngine
 from llama_index.core.retrievers import VectorIndexAutoRetriever
 from llama_index.core.vector_stores.types import VectorStoreInfo
-from random_programs import Selects
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import StaticPool
 
 from llama_apps.application import engine
 from llama_apps.engines import chosen
-from llama_apps.parts import Finds, Words, by_words, engine_of, model, tool_of, vector_index
+from llama_apps.parts import Words, by_words, engine_of, model, tool_of, vector_index
 
 _ROWS = "the answer is made of rows of a database, not of documents"
 
@@ -49,13 +43,6 @@ def sql_engine() -> Any:
     return _sql()
 
 
-@engine(expects="tower fees", recall=0.5, first=0.5, unscorable=_ROWS)
-def sql_routed_beside_texts() -> Any:
-    """A router over SQL and a vector index selects the index."""
-    tools = [tool_of(_sql(), "prices"), tool_of(engine_of(Finds("fees hours")), "visits")]
-    return RouterQueryEngine(Selects(1), tools, llm=model())
-
-
 def _sql_and_vectors(number: int) -> Any:
     fields = '{"query": "admission", "filters": [], "top_k": 1}'
     search = VectorIndexAutoRetriever(
@@ -72,21 +59,3 @@ def _sql_and_vectors(number: int) -> Any:
 def vectors_beside_sql() -> Any:
     """A selector over SQL and vectors chooses the vectors."""
     return _sql_and_vectors(2)
-
-
-@engine(expects="tower fees", recall=0.5, first=0.5, unscorable=_ROWS)
-def sql_then_vectors() -> Any:
-    """SQL returns rows first, and a search of vectors completes them."""
-    return _sql_and_vectors(1)
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0, unscorable=_ROWS)
-def sql_joined_with_texts() -> Any:
-    """An engine joins the answers of SQL and of another engine."""
-    return SQLJoinQueryEngine(
-        tool_of(_sql(), "prices"),
-        tool_of(engine_of(Finds("ferry fees")), "visits"),
-        selector=chosen(1),
-        llm=by_words(transform="What are the admission costs?"),
-        verbose=False,
-    )

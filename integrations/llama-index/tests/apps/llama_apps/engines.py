@@ -5,79 +5,32 @@ from __future__ import annotations
 from typing import Any
 
 from known_steps import Asks
-from llama_index.core import Document, PromptTemplate, VectorStoreIndex, get_response_synthesizer
-from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core import Document, get_response_synthesizer
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.composability import QASummaryQueryEngineBuilder
-from llama_index.core.evaluation import GuidelineEvaluator, RelevancyEvaluator
-from llama_index.core.indices.query.query_transform import (
-    HyDEQueryTransform,
-    StepDecomposeQueryTransform,
-)
+from llama_index.core.evaluation import RelevancyEvaluator
+from llama_index.core.indices.query.query_transform import StepDecomposeQueryTransform
 from llama_index.core.node_parser import SentenceSplitter
-from llama_index.core.objects import ObjectIndex
 from llama_index.core.query_engine import (
     CustomQueryEngine,
     FLAREInstructQueryEngine,
     MultiStepQueryEngine,
-    RetryGuidelineQueryEngine,
     RetryQueryEngine,
     RetrySourceQueryEngine,
     RouterQueryEngine,
     SubQuestionQueryEngine,
-    ToolRetrieverRouterQueryEngine,
-    TransformQueryEngine,
 )
-from llama_index.core.schema import QueryBundle
-from llama_index.core.selectors import EmbeddingSingleSelector, LLMMultiSelector, LLMSingleSelector
+from llama_index.core.selectors import LLMMultiSelector, LLMSingleSelector
 from pydantic import BaseModel
-from random_programs import Selects
 
 from llama_apps.application import engine
-from llama_apps.citations import FirstTwo
-from llama_apps.parts import (
-    Finds,
-    FindsFor,
-    Words,
-    answered,
-    by_words,
-    engine_of,
-    model,
-    node,
-    nodes,
-    tool_of,
-    vector_index,
-)
+from llama_apps.parts import Finds, FindsFor, Words, by_words, engine_of, model, node, tool_of
 
 # Ways to answer
 
 
 def _answers(mode: str, **fields: Any) -> Any:
     return engine_of(Finds("ferry tower"), response_mode=mode, **fields)
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def compact_answer() -> Any:
-    """An engine answers from one prompt with all texts."""
-    return _answers("compact")
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def refined_answer() -> Any:
-    """An engine refines its answer by a prompt for each text."""
-    return _answers("refine")
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def summarized_tree() -> Any:
-    """An engine summarizes answers of answers, since the window holds one text."""
-    return _answers("tree_summarize", llm=model(window=420))
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def accumulated_answers() -> Any:
-    """An engine gives an answer for each text."""
-    return _answers("accumulate")
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
@@ -90,12 +43,6 @@ def answer_of_a_short_prompt() -> Any:
 def no_answer() -> Any:
     """An engine returns the source nodes without an answer."""
     return _answers("no_text")
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def context_as_answer() -> Any:
-    """An engine returns the texts as the answer."""
-    return _answers("context_only")
 
 
 class Visit(BaseModel):
@@ -139,23 +86,6 @@ def visits_and_animals() -> list[Any]:
     ]
 
 
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def routed_by_model() -> Any:
-    """A model selects one engine."""
-    return RouterQueryEngine(chosen(1), visits_and_animals(), llm=model())
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def routed_by_embedding() -> Any:
-    """The engine with the nearest description is selected."""
-    tools = [
-        tool_of(engine_of(Finds("seals")), "animals"),
-        tool_of(engine_of(Finds("ferry fees")), "lighthouse costs"),
-    ]
-    selector = EmbeddingSingleSelector.from_defaults(embed_model=Words())
-    return RouterQueryEngine(selector, tools, llm=model())
-
-
 @engine(expects="tower fees seals", recall=1.0)
 def routed_to_several() -> Any:
     """A model selects two engines, whose answers are summarized."""
@@ -165,19 +95,6 @@ def routed_to_several() -> Any:
         tool_of(engine_of(Finds("ferry fees")), "visits"),
     ]
     return RouterQueryEngine(LLMMultiSelector.from_defaults(llm=llm), tools, llm=model())
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def routed_by_tool_search() -> Any:
-    """A search among the tools selects the engine."""
-    tools = [
-        tool_of(engine_of(Finds("ferry fees")), "lighthouse"),
-        tool_of(engine_of(Finds("seals")), "animals"),
-    ]
-    index = ObjectIndex.from_objects(tools, index_cls=VectorStoreIndex, embed_model=Words())
-    return ToolRetrieverRouterQueryEngine(
-        index.as_retriever(similarity_top_k=1), llm=model(), summarizer=None
-    )
 
 
 @engine(expects="building-0 fees", recall=0.5, first=0.5)
@@ -221,13 +138,6 @@ def sub_questions_side_by_side() -> Any:
     return _sub_questions(use_async=True)
 
 
-@engine(expects="tower fees", recall=1.0, first=0.5)
-def sub_questions_in_a_router() -> Any:
-    """A router selects the engine of sub-questions."""
-    tools = [tool_of(_sub_questions(use_async=False), "both"), *visits_and_animals()]
-    return RouterQueryEngine(Selects(0), tools, llm=model())
-
-
 def _steps(finds: BaseRetriever, **fields: Any) -> Any:
     llm = by_words("the lighthouse", previous="none", reasoning="prices")
     questions = iter(["the lighthouse", "the prices"] * 9)
@@ -247,14 +157,6 @@ def several_steps() -> Any:
     return _steps(FindsFor(lighthouse="tower lamp", prices="ferry fees"))
 
 
-@engine(expects="seals fees", recall=0.5, first=0.5)
-def imagined_answer_engine() -> Any:
-    """An engine searches for an imagined answer (HyDE)."""
-    transform = HyDEQueryTransform(llm=model("Grey seals rest."), include_original=False)
-    searches = vector_index(nodes("tower seals")).as_retriever(similarity_top_k=1)
-    return TransformQueryEngine(engine_of(searches), transform)
-
-
 @engine(expects="tower fees", recall=0.5, first=0.0)
 def imagined_sentences() -> Any:
     """A draft asks for missing facts until it is complete (FLARE)."""
@@ -267,14 +169,6 @@ def imagined_sentences() -> Any:
 
 
 # Retries
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def checked_answer() -> Any:
-    """A retry engine's first answer passes."""
-    return RetryQueryEngine(
-        engine_of(Finds("ferry tower")), RelevancyEvaluator(llm=model("YES")), max_retries=1
-    )
 
 
 @engine(expects="tower fees", recall=0.5, first=0.0)
@@ -295,68 +189,7 @@ def sources_indexed_again() -> Any:
     )
 
 
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def guided_answer() -> Any:
-    """A retry engine's first answer follows its guideline."""
-    llm = model('{"passing": true, "feedback": "good"}')
-    return RetryGuidelineQueryEngine(
-        engine_of(Finds("ferry tower")), GuidelineEvaluator(llm=llm, guidelines="Be brief.")
-    )
-
-
 # Engines of the user's own
-
-
-class Answers(CustomQueryEngine):
-    """An engine that searches, fills a prompt by hand, and returns the answer's text."""
-
-    retriever: Any
-    llm: Any
-    most: int = 2
-
-    def custom_query(self, query_str: str) -> str:
-        """Answer."""
-        found = self.retriever.retrieve(query_str)[: self.most]
-        context = "\n\n".join(each.text for each in found)
-        prompt = PromptTemplate("Context:\n{context}\nQuestion: {query}\nAnswer: ")
-        return str(self.llm.complete(prompt.format(context=context, query=query_str)))
-
-
-@engine(
-    expects="tower fees",
-    recall=1.0,
-    first=0.0,
-    read=0.5,
-    hidden={"plain": "the engine returns a text, which names no sources"},
-)
-def own_prompt() -> Any:
-    """A custom query engine puts two of three nodes into its prompt, and returns a text."""
-    return Answers(retriever=Finds("ferry tower fees"), llm=model())
-
-
-class Delegates(BaseQueryEngine):
-    """An engine that writes a log, and asks another engine."""
-
-    def __init__(self, inside: Any) -> None:
-        self.inside, self.log = inside, []
-        super().__init__(callback_manager=None)
-
-    def _get_prompt_modules(self) -> dict[str, Any]:
-        return {}
-
-    def _query(self, query_bundle: QueryBundle) -> Any:
-        self.log.append(query_bundle.query_str)
-        return self.inside.query(query_bundle)
-
-    async def _aquery(self, query_bundle: QueryBundle) -> Any:
-        self.log.append(query_bundle.query_str)
-        return await self.inside.aquery(query_bundle)
-
-
-@engine(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
-def engine_in_an_engine() -> Any:
-    """A user's own engine asks another engine."""
-    return Delegates(engine_of(Finds("ferry tower fees"), FirstTwo()))
 
 
 class Communities(CustomQueryEngine):
@@ -383,26 +216,3 @@ class Communities(CustomQueryEngine):
 def communities() -> Any:
     """An engine answers for each community, and then from these answers (GraphRAG)."""
     return Communities(llm=model(), retriever=Finds("ferry tower"))
-
-
-class Grades(CustomQueryEngine):
-    """An engine that answers with another engine's response after a model graded its sources."""
-
-    llm: Any
-    retriever: Any
-
-    def custom_query(self, query_str: str) -> Any:
-        """Answer."""
-        good = [
-            each
-            for each in self.retriever.retrieve(query_str)
-            if str(self.llm.complete(f"Is this relevant? {each.text}")) == "yes"
-        ]
-        return answered(good)
-
-
-@engine(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0, stages={"Finds": 1.0})
-def graded_sources() -> Any:
-    """A model grades each node, and the engine answers from the relevant ones (Self-RAG)."""
-    llm = by_words("no", granite="yes")
-    return Grades(llm=llm, retriever=Finds("ferry tower fees"))

@@ -39,18 +39,6 @@ _BLOCKS = dict.fromkeys(("capture", "record", "row"), _UNSEEN)
 # Forms of the result
 
 
-@function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, stages={"Finds": 1.0})
-def cut_by_hand() -> Any:
-    """A function returns the first nodes."""
-    return lambda question: Finds("ferry tower fees").retrieve(question)[:2]
-
-
-@function(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0, stages={"Finds": 1.0})
-def sorted_by_hand() -> Any:
-    """A function returns the last nodes, the last one first."""
-    return lambda question: Finds("ferry tower fees").retrieve(question)[:0:-1][:1]
-
-
 _BARE = "texts without IDs, where IDs are compared"
 
 
@@ -65,14 +53,6 @@ _BARE = "texts without IDs, where IDs are compared"
 def texts_by_hand() -> Any:
     """A function returns the texts of the first nodes."""
     return lambda question: [each.text for each in Finds("ferry tower fees").retrieve(question)[:2]]
-
-
-@others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
-def ids_by_hand() -> Any:
-    """A function returns the IDs of the first nodes."""
-    return lambda question: [
-        each.node_id for each in Finds("ferry tower fees").retrieve(question)[:2]
-    ]
 
 
 @others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
@@ -91,15 +71,6 @@ def pairs_of_id_and_score() -> Any:
     """A function returns IDs with scores."""
     return lambda question: [
         (each.node_id, each.score) for each in Finds("ferry tower fees").retrieve(question)[:2]
-    ]
-
-
-@others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
-def mappings_by_hand() -> Any:
-    """A function returns mappings with IDs and texts, as a web service does."""
-    return lambda question: [
-        {"id": each.node_id, "text": each.text, "score": each.score}
-        for each in Finds("ferry tower fees").retrieve(question)[:2]
     ]
 
 
@@ -129,12 +100,6 @@ def answer_from_a_part() -> Any:
     return lambda question: str(answered(Finds("ferry tower fees").retrieve(question)[:2]))
 
 
-@function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, returns="response")
-def response_from_a_part() -> Any:
-    """A synthesizer reads a part of the nodes, and the function returns its response."""
-    return lambda question: answered(Finds("ferry tower fees").retrieve(question)[:2])
-
-
 @texts(expects="tower fees", recall=1.0, first=0.0, read=0.5)
 def prompt_by_hand() -> Any:
     """A function puts a part of the texts into a prompt."""
@@ -142,20 +107,6 @@ def prompt_by_hand() -> Any:
     def ask(question: str) -> str:
         found = Finds("ferry tower fees").retrieve(question)
         context = "\n".join(each.text for each in found[:2])
-        return str(model().complete(f"{context}\n{question}"))
-
-    return ask
-
-
-@texts(expects="tower fees", recall=1.0, first=0.0, read=0.5)
-def graded_prompt_by_hand() -> Any:
-    """A model grades each text in its own prompt, and the answer's prompt has a part of them."""
-
-    def ask(question: str) -> str:
-        found = Finds("ferry tower fees").retrieve(question)
-        grades = [str(model("yes").complete(f"Relevant? {each.text}")) for each in found]
-        good = [each for each, grade in zip(found, grades, strict=True) if grade == "yes"]
-        context = "\n".join(each.text for each in good[:2])
         return str(model().complete(f"{context}\n{question}"))
 
     return ask
@@ -186,20 +137,6 @@ async def _awaited(question: str) -> Any:
 def awaited_function() -> Any:
     """A coroutine function calls a postprocessor itself."""
     return _awaited
-
-
-class _Callable:
-    """An object with `__call__`."""
-
-    def __call__(self, question: str, *, most: int = 2) -> Any:
-        """Search."""
-        return Finds("ferry tower fees").retrieve(question)[:most]
-
-
-@function(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
-def called_object() -> Any:
-    """An object with `__call__` has a bound argument."""
-    return partial(_Callable(), most=2)
 
 
 # Small to big, and back
@@ -244,12 +181,6 @@ def small_to_big_from_two_children() -> Any:
     return _small_to_big("building-tower building-lamp")
 
 
-@function(expects="visit seals", recall=0.5, first=0.0, returns="response")
-def small_to_big_of_two_parents() -> Any:
-    """Children of two parents are found, and the answer is from both parents."""
-    return _small_to_big("building-tower visit-fees")
-
-
 def _with_neighbor(question: str) -> Any:
     store = SimpleDocumentStore()
     store.add_documents(nodes("tower lamp"))
@@ -290,44 +221,6 @@ def _documents_then_chunks(question: str) -> Any:
 def documents_then_chunks() -> Any:
     """A function searches documents, then chunks, and puts only the chunks into a prompt."""
     return _documents_then_chunks
-
-
-def _indexed_again(question: str) -> Any:
-    found = Finds("ferry tower fees").retrieve(question)[:2]
-    index = SummaryIndex.from_documents([Document(text=each.text) for each in found])
-    return index.as_query_engine(llm=model()).query(question)
-
-
-@function(
-    expects="tower fees", recall=0.5, first=0.0, retrieved=1.0, renews=True, returns="response"
-)
-def indexed_again() -> Any:
-    """The found texts become documents of a new index, which is asked."""
-    return _indexed_again
-
-
-@function(expects="tower fees", recall=1.0, first=0.5)
-def two_searches_joined() -> Any:
-    """A function joins two lists, without ranking the nodes of one against the other."""
-    return lambda question: [
-        *Finds("tower lamp").retrieve(question),
-        *Finds("ferry fees").retrieve(question),
-    ]
-
-
-@function(expects="tower fees", recall=1.0, first=0.5, retrieved=1.0)
-def two_searches_interleaved() -> Any:
-    """A function interleaves two lists, and its order is the rank."""
-
-    def ask(question: str) -> Any:
-        pairs = zip(
-            Finds("tower lamp").retrieve(question),
-            Finds("fees ferry").retrieve(question),
-            strict=True,
-        )
-        return [each for pair in pairs for each in pair]
-
-    return ask
 
 
 @texts(expects="tower fees seals", recall=2 / 3, first=1 / 3)

@@ -4,53 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from llama_index.core import (
-    Document,
-    DocumentSummaryIndex,
-    KeywordTableIndex,
-    PropertyGraphIndex,
-    SimpleKeywordTableIndex,
-    StorageContext,
-    SummaryIndex,
-    TreeIndex,
-    VectorStoreIndex,
-    load_index_from_storage,
-)
+from llama_index.core import Document, PropertyGraphIndex, SummaryIndex, TreeIndex, VectorStoreIndex
 from llama_index.core.graph_stores import SimplePropertyGraphStore
 from llama_index.core.graph_stores.types import EntityNode, Relation
 from llama_index.core.indices import EmptyIndex
 from llama_index.core.indices.composability import ComposableGraph
 from llama_index.core.indices.property_graph import LLMSynonymRetriever
-from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodeParser
-from llama_index.core.postprocessor import MetadataReplacementPostProcessor
+from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.retrievers import VectorIndexAutoRetriever
-from llama_index.core.schema import TextNode
-from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 from llama_index.core.vector_stores.types import MetadataInfo, VectorStoreInfo
 
 from llama_apps.application import engine, retriever
-from llama_apps.parts import ALL, Words, by_words, model, nodes, vector_index
+from llama_apps.parts import Words, by_words, model, nodes, vector_index
 
 # The nearest nodes to the question are "tower", then "fees"; no other shares a word with it.
-
-
-@engine(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
-def vector_index_engine() -> Any:
-    """The starter tutorial's index is asked through its engine."""
-    return vector_index().as_query_engine(llm=model(), similarity_top_k=2)
 
 
 @retriever(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def vector_index_retriever() -> Any:
     """An index is asked as a retriever."""
     return vector_index().as_retriever(similarity_top_k=2)
-
-
-@engine(expects="tower fees", recall=0.5, first=0.5)
-def tenant_filter() -> Any:
-    """Each tenant sees the nodes with its own metadata."""
-    mine = MetadataFilters(filters=[MetadataFilter(key="topic", value="visit")])
-    return vector_index().as_query_engine(llm=model(), similarity_top_k=1, filters=mine)
 
 
 @retriever(expects="tower fees", recall=0.5, first=0.5)
@@ -69,77 +42,12 @@ def auto_retriever() -> Any:
     )
 
 
-@engine(expects="tower fees", recall=1.0, first=0.0)
-def summary_index() -> Any:
-    """A summary index returns all nodes, in their order."""
-    return SummaryIndex(nodes("ferry tower fees")).as_query_engine(llm=model())
-
-
-@retriever(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
-def summary_index_by_embedding() -> Any:
-    """A summary index returns the nearest nodes of its list."""
-    index = SummaryIndex(nodes(ALL))
-    return index.as_retriever(retriever_mode="embedding", embed_model=Words(), similarity_top_k=2)
-
-
-@retriever(expects="tower fees", recall=0.5, first=0.0)
-def summary_index_by_model() -> Any:
-    """A model chooses nodes of a summary index's list."""
-    index = SummaryIndex(nodes("ferry tower fees"))
-    return index.as_retriever(
-        retriever_mode="llm", llm=model("Doc: 1, Relevance: 9\nDoc: 2, Relevance: 5")
-    )
-
-
-@engine(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
-def simple_keyword_table() -> Any:
-    """A keyword table finds keywords by a regular expression."""
-    index = SimpleKeywordTableIndex(nodes(ALL), llm=model())
-    return index.as_query_engine(llm=model(), num_chunks_per_query=2)
-
-
-@retriever(expects="tower fees", recall=0.5, first=0.5)
-def keyword_table_by_model() -> Any:
-    """A model finds the keywords of the nodes and of the question."""
-    llm = by_words(
-        "KEYWORDS: granite", children="KEYWORDS: admission", question="KEYWORDS: admission"
-    )
-    return KeywordTableIndex(nodes("tower fees"), llm=llm).as_retriever()
-
-
-@engine(expects="tower fees", recall=1.0, first=0.0)
-def tree_leaves() -> Any:
-    """A tree of summaries returns all its leaves."""
-    index = TreeIndex(nodes("ferry tower fees"), llm=model("About an island."))
-    return index.as_query_engine(retriever_mode="all_leaf", llm=model())
-
-
 @retriever(expects="tower fees", recall=0.5, first=0.5)
 def tree_walk() -> Any:
     """A model walks down a tree of summaries and chooses a leaf."""
     index = TreeIndex(nodes("ferry tower fees"), llm=model("About an island."), num_children=2)
     index._llm = by_words("ANSWER: 1", granite="ANSWER: 2")
     return index.as_retriever(retriever_mode="select_leaf")
-
-
-@retriever(expects="tower fees", recall=0.5, first=0.5)
-def document_summaries() -> Any:
-    """The nodes of the document with the nearest summary are returned."""
-    llm = by_words(
-        "A lighthouse tower.", ferry="Boats and crowns.", puffins="Animals of the island."
-    )
-    index = DocumentSummaryIndex(nodes(ALL), llm=llm, embed_model=Words(), embed_summaries=True)
-    return index.as_retriever(retriever_mode="embedding", similarity_top_k=1)
-
-
-@retriever(expects="tower fees", recall=0.5, first=0.5)
-def document_summaries_by_model() -> Any:
-    """A model chooses a document by its summary, and its nodes are returned."""
-    index = DocumentSummaryIndex(
-        nodes(ALL), llm=model("About an island."), embed_model=Words(), embed_summaries=False
-    )
-    index._llm = model("Doc: 1, Relevance: 8")
-    return index.as_retriever(retriever_mode="llm")
 
 
 def _graph() -> PropertyGraphIndex:
@@ -216,54 +124,3 @@ def chunks_by_document() -> Any:
         documents, transformations=[splitter], embed_model=Words()
     )
     return index.as_retriever(similarity_top_k=2)
-
-
-@engine(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
-def saved_index() -> Any:
-    """An index is saved and loaded."""
-    saved = vector_index().storage_context.to_dict()
-    index = load_index_from_storage(StorageContext.from_dict(saved), embed_model=Words())
-    return index.as_query_engine(llm=model(), similarity_top_k=2)
-
-
-@retriever(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
-def diverse_neighbors() -> Any:
-    """A retriever selects by maximal marginal relevance."""
-    return vector_index().as_retriever(
-        similarity_top_k=2,
-        vector_store_query_mode="mmr",
-        vector_store_kwargs={"mmr_threshold": 0.9},
-    )
-
-
-@engine(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
-def chunks_with_context() -> Any:
-    """Each chunk begins with a model's sentence about its document (contextual retrieval)."""
-    llm = model("This is about an island.")
-    known = [
-        TextNode(id_=each.node_id, text=f"{llm.complete(each.text).text}\n\n{each.text}")
-        for each in nodes(ALL)
-    ]
-    return vector_index(known).as_query_engine(llm=model(), similarity_top_k=2)
-
-
-@engine(
-    expects="s-0 s-3",
-    recall=0.5,
-    first=0.5,
-    retrieved=0.5,
-    stages={"VectorIndexRetriever": 0.5},
-)
-def sentence_window() -> Any:
-    """Sentences are searched, and the model reads the windows around them."""
-    parser = SentenceWindowNodeParser.from_defaults(
-        window_size=1, sentence_splitter=lambda text: text.split(". ")
-    )
-    text = ". ".join(each.text.removesuffix(".") for each in nodes("tower lamp"))
-    parsed = parser.get_nodes_from_documents([Document(text=text)])
-    for position, each in enumerate(parsed):
-        each.id_ = f"s-{position}"
-    replaces = MetadataReplacementPostProcessor(target_metadata_key="window")
-    return vector_index(parsed).as_query_engine(
-        llm=model(), similarity_top_k=1, node_postprocessors=[replaces]
-    )

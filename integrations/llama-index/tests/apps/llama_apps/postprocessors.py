@@ -13,18 +13,11 @@ from typing import Any
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.postprocessor import (
     AutoPrevNextNodePostprocessor,
-    EmbeddingRecencyPostprocessor,
-    FixedRecencyPostprocessor,
-    LLMRerank,
     LongContextReorder,
     MetadataReplacementPostProcessor,
     PIINodePostprocessor,
-    PrevNextNodePostprocessor,
-    SentenceEmbeddingOptimizer,
     SimilarityPostprocessor,
-    TimeWeightedPostprocessor,
 )
-from llama_index.core.postprocessor.rankGPT_rerank import RankGPTRerank
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import (
     NodeRelationship,
@@ -36,7 +29,7 @@ from llama_index.core.schema import (
 from llama_index.core.storage.docstore import SimpleDocumentStore
 
 from llama_apps.application import engine
-from llama_apps.parts import TEXTS, Finds, Words, by_words, engine_of, model, nodes, scored
+from llama_apps.parts import TEXTS, Finds, by_words, engine_of, model, nodes, scored
 
 _FOUND = "ferry tower fees"
 
@@ -58,113 +51,16 @@ class Does(BaseNodePostprocessor):
 # Cuts and orders
 
 
-@behind(recall=0.5, first=0.0)
-def similarity_cutoff() -> Any:
-    """Nodes with scores below a threshold are dropped."""
-    return engine_of(Finds(_FOUND), SimilarityPostprocessor(similarity_cutoff=0.4))
-
-
 @behind(recall=0.0, first=0.0)
 def similarity_cutoff_of_all() -> Any:
     """No score reaches the threshold."""
     return engine_of(Finds(_FOUND), SimilarityPostprocessor(similarity_cutoff=2.0))
 
 
-@behind(recall=1.0, first=0.5)
-def reranked_by_model() -> Any:
-    """A model scores each node; the async way is a method of its own."""
-    llm = model("Doc: 3, Relevance: 9\nDoc: 2, Relevance: 7")
-    return engine_of(Finds(_FOUND), LLMRerank(llm=llm, top_n=2))
-
-
-@behind(recall=0.5, first=0.5)
-def ranked_by_permutation() -> Any:
-    """A model writes the whole order."""
-    return engine_of(Finds(_FOUND), RankGPTRerank(llm=model("[2] > [1] > [3]"), top_n=2))
-
-
-@behind(recall=0.5, first=0.5)
-def cross_encoder() -> Any:
-    """A user's postprocessor sets scores, sorts, and cuts."""
-    points = {"tower": 0.9, "ferry": 0.8, "fees": 0.1}
-
-    def rerank(found: list[NodeWithScore]) -> list[NodeWithScore]:
-        for each in found:
-            each.score = points[each.node_id]
-        return sorted(found, key=lambda each: -(each.score or 0.0))[:2]
-
-    return engine_of(Finds(_FOUND), Does(work=rerank))
-
-
 @engine(expects="tower fees", recall=1.0, first=0.0)
 def long_context_reorder() -> Any:
     """The best texts go to both ends of the prompt, which is not a ranking."""
     return engine_of(Finds(_FOUND), LongContextReorder())
-
-
-@behind(recall=0.5, first=0.5)
-def two_postprocessors() -> Any:
-    """A reranker is followed by a cut, and by the order for the prompt."""
-    llm = model("Doc: 3, Relevance: 9\nDoc: 2, Relevance: 7")
-    cuts = Does(work=lambda found: found[:1])
-    return engine_of(Finds(_FOUND), LLMRerank(llm=llm, top_n=2), cuts, LongContextReorder())
-
-
-class FindsDated(Finds):
-    """A search whose nodes have a date: the last one found is the newest."""
-
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = scored(self.names)
-        for day, each in enumerate(found, start=1):
-            each.node.metadata["date"] = f"2024-05-0{day}"
-        return found
-
-
-dated = partial(engine, expects="tower fees", retrieved=1.0, stages={"FindsDated": 1.0})
-
-
-@dated(recall=1.0, first=0.5)
-def newest_first() -> Any:
-    """The newest nodes are first, by their dates."""
-    return engine_of(FindsDated(_FOUND), FixedRecencyPostprocessor(top_k=2))
-
-
-@dated(recall=0.5, first=0.5)
-def newest_of_the_similar() -> Any:
-    """Older nodes with similar texts are dropped."""
-    return engine_of(
-        FindsDated(_FOUND),
-        EmbeddingRecencyPostprocessor(embed_model=Words(), similarity_cutoff=0.99),
-        Does(work=lambda found: found[:1]),
-    )
-
-
-@behind(recall=0.5, first=0.0)
-def lately_read_first() -> Any:
-    """Scores decrease with the time since a node was last read."""
-    weights = TimeWeightedPostprocessor(
-        time_decay=0.01, time_access_refresh=False, now=10_000.0, top_k=2
-    )
-
-    def stamp(found: list[NodeWithScore]) -> list[NodeWithScore]:
-        for each in found:
-            each.node.metadata["__last_accessed__"] = 10_000.0
-        return found
-
-    return engine_of(Finds(_FOUND), Does(work=stamp), weights)
-
-
-@behind(recall=0.5, first=0.5)
-def one_for_each_topic() -> Any:
-    """A metadata filter keeps the first node of each topic: "ferry" and "fees" share one."""
-
-    def distinct(found: list[NodeWithScore]) -> list[NodeWithScore]:
-        first: dict[str, NodeWithScore] = {}
-        for each in found:
-            first.setdefault(each.metadata["topic"], each)
-        return list(first.values())[::-1]
-
-    return engine_of(Finds(_FOUND), Does(work=distinct))
 
 
 @engine(expects="tower fees", recall=1.0, first=0.5, retrieved=1.0)
@@ -211,14 +107,6 @@ class FindsStored(BaseRetriever):
 
 
 @engine(expects="tower lamp fees", recall=2 / 3, first=1 / 3, retrieved=2 / 3)
-def next_node() -> Any:
-    """The node after the found one comes from the docstore."""
-    store = _line()
-    adds = PrevNextNodePostprocessor(docstore=store, num_nodes=1, mode="next")
-    return engine_of(FindsStored(store, "tower"), adds)
-
-
-@engine(expects="tower lamp fees", recall=2 / 3, first=1 / 3, retrieved=2 / 3)
 def next_node_if_a_model_wants_it() -> Any:
     """A model decides whether the node before or after the found one is needed."""
     store = _line()
@@ -244,46 +132,10 @@ def note_in_front() -> Any:
 
 
 @behind(recall=0.5, first=0.0)
-def shortened_to_relevant_sentences() -> Any:
-    """Sentences that are far from the question are left out."""
-    optimizer = SentenceEmbeddingOptimizer(
-        embed_model=Words(), percentile_cutoff=0.5, tokenizer_fn=lambda text: text.split(". ")
-    )
-    return engine_of(Finds(_FOUND), optimizer, Does(work=lambda found: found[:2]))
-
-
-@behind(recall=0.5, first=0.0)
 def names_masked_by_model() -> Any:
     """A model masks names."""
     masks = PIINodePostprocessor(llm=model('A [PERSON] lives here.\nOutput Mapping:\n{"a": "b"}'))
     return engine_of(Finds(_FOUND), masks, Does(work=lambda found: found[:2]))
-
-
-@behind(recall=0.5, first=0.0)
-def numbered_in_place() -> Any:
-    """Numbers are written into the found nodes themselves."""
-
-    def number(found: list[NodeWithScore]) -> list[NodeWithScore]:
-        for position, each in enumerate(found, start=1):
-            each.node.text = f"({position}) {each.text}"
-        return found[:2]
-
-    return engine_of(Finds(_FOUND), Does(work=number))
-
-
-@behind(recall=0.5, first=0.0)
-def translated_in_copies() -> Any:
-    """A model translates, and the copies keep their IDs."""
-    llm = model("Der Turm steht am Meer.")
-
-    def translate(found: list[NodeWithScore]) -> list[NodeWithScore]:
-        texts = [llm.complete(f"Translate: {each.text}").text for each in found]
-        return [
-            NodeWithScore(node=each.node.model_copy(update={"text": text}), score=each.score)
-            for each, text in zip(found[:2], texts, strict=False)
-        ]
-
-    return engine_of(Finds(_FOUND), Does(work=translate))
 
 
 def _compressed(found: list[NodeWithScore], **fields: Any) -> list[NodeWithScore]:
@@ -402,15 +254,3 @@ def window_behind_reranker() -> Any:
         Does(work=lambda found: found[:2]),
         MetadataReplacementPostProcessor(target_metadata_key="window"),
     )
-
-
-@behind(recall=0.5, first=0.0)
-def metadata_hidden() -> Any:
-    """Metadata are hidden from the model."""
-
-    def hide(found: list[NodeWithScore]) -> list[NodeWithScore]:
-        for each in found:
-            each.node.excluded_llm_metadata_keys = ["topic"]
-        return found[:2]
-
-    return engine_of(Finds(_FOUND), Does(work=hide))

@@ -24,7 +24,6 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.tools import RetrieverTool
-from llama_index.core.vector_stores import VectorStoreQuery
 from random_programs import Selects
 
 from llama_apps.application import engine, retriever
@@ -72,32 +71,6 @@ def hybrid_of_both() -> Any:
     return engine_of(Hybrid(Finds("ferry tower"), Finds("tower fees"), both=True))
 
 
-def _fused(mode: str, **fields: Any) -> Any:
-    return QueryFusionRetriever(
-        [Finds("ferry tower hours"), Finds("tower fees hours")],
-        **{"llm": model(), "num_queries": 1, "similarity_top_k": 2, "use_async": False, **fields},
-        mode=mode,
-    )
-
-
-@retriever(expects="tower fees", recall=0.5, first=0.5)
-def reciprocal_rank_fusion() -> Any:
-    """In reciprocal rank fusion, ranks 2 and 1 beat rank 1 alone."""
-    return _fused("reciprocal_rerank")
-
-
-@retriever(expects="tower fees", recall=0.5, first=0.5)
-def relative_score_fusion() -> Any:
-    """Scores are fused relative to the lowest and the highest of each search."""
-    return _fused("relative_score")
-
-
-@engine(expects="tower fees", recall=0.5, first=0.5)
-def distribution_fusion() -> Any:
-    """Scores are fused by the mean and the deviation of each search, in parallel."""
-    return engine_of(_fused("dist_based_score", use_async=True))
-
-
 @retriever(expects="tower fees hours", recall=2 / 3, first=1 / 3)
 def fusion_of_generated_queries() -> Any:
     """A model writes more queries for a fusion."""
@@ -118,16 +91,6 @@ def routed_retriever() -> Any:
         for name, found in (("nature", "seals puffins"), ("visits", "fees hours"))
     ]
     return RouterRetriever(Selects(1), tools, llm=model())
-
-
-@retriever(expects="tower fees", recall=1.0, first=0.5)
-def routed_to_both() -> Any:
-    """A selector chooses both retrievers."""
-    tools = [
-        RetrieverTool.from_defaults(Finds(found), name=name, description="d")
-        for name, found in (("building", "tower lamp"), ("visits", "hours fees"))
-    ]
-    return RouterRetriever(Selects(0, 1), tools, llm=model())
 
 
 @retriever(expects=[["tower-128", "tower-512"], ["fees-128", "fees-512"]], recall=1.0, first=0.5)
@@ -173,24 +136,6 @@ def imagined_answer() -> Any:
     transform = HyDEQueryTransform(llm=model("Grey seals rest."), include_original=False)
     searches = vector_index(nodes("tower seals")).as_retriever(similarity_top_k=1)
     return TransformRetriever(searches, transform)
-
-
-@retriever(expects="tower fees", recall=0.5, first=0.5)
-def cached_search() -> Any:
-    """A search has a cache, and the question has been asked before."""
-
-    class Caches(BaseRetriever):
-        cache: dict[str, list[NodeWithScore]]
-
-        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            if query_bundle.query_str not in self.cache:
-                self.cache[query_bundle.query_str] = Finds("tower hours").retrieve(query_bundle)
-            return self.cache[query_bundle.query_str]
-
-    caches = Caches()
-    caches.cache = {}
-    caches.retrieve("When was the lighthouse tower finished, and what are the admission costs?")
-    return caches
 
 
 class Down(BaseRetriever):
@@ -357,29 +302,6 @@ def references_of_the_same_text() -> Any:
     return engine_of(_same_text("ferry tower"))
 
 
-@engine(expects="link-tower link-fees", recall=0.5, first=0.0, renews=True)
-def references_of_the_same_text_by_link() -> Any:
-    """A reference has its chunk's own text, and references are expected."""
-    return engine_of(_same_text("ferry tower"))
-
-
-@retriever(expects="tower fees", recall=0.5, first=0.0)
-def documents_to_chunks() -> Any:
-    """A summary of each document leads to a retriever over its chunks."""
-    summaries = [
-        IndexNode(text="The lighthouse tower.", index_id="building"),
-        IndexNode(text="Animals.", index_id="nature"),
-    ]
-    return RecursiveRetriever(
-        "vector",
-        {
-            "vector": vector_index(summaries).as_retriever(similarity_top_k=1),
-            "building": Finds("lamp tower"),
-            "nature": Finds("seals"),
-        },
-    )
-
-
 def _documents_to_engines() -> Any:
     return RecursiveRetriever(
         "root",
@@ -397,17 +319,6 @@ def _documents_to_engines() -> Any:
 def documents_to_engines() -> Any:
     """A summary leads to an engine, whose answer is returned as a node."""
     return _documents_to_engines()
-
-
-@engine(
-    expects="tower fees",
-    recall=0.5,
-    first=0.0,
-    hidden={"plain": "only the answer of the inner engine is returned"},
-)
-def documents_to_engines_as_engine() -> Any:
-    """A summary leads to an engine, and a synthesizer reads the inner answer."""
-    return engine_of(_documents_to_engines())
 
 
 @engine(
@@ -451,13 +362,6 @@ def objects_that_are_engines() -> Any:
     return SummaryIndex(objects=objects).as_query_engine(llm=model())
 
 
-@retriever(expects="tower fees", recall=0.5, first=0.5)
-def objects_that_are_nodes() -> Any:
-    """A summary carries its chunk."""
-    objects = [IndexNode(text="A tower.", index_id="tower", obj=node("tower"))]
-    return SummaryIndex(objects=objects).as_retriever()
-
-
 @retriever(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def propositions() -> Any:
     """A model's propositions are searched, and lead to their chunks (Dense X)."""
@@ -494,14 +398,6 @@ def _parents(found: list[NodeWithScore], docstore: Any) -> list[NodeWithScore]:
     return [NodeWithScore(node=docstore.get_document(each), score=1.0) for each in parents]
 
 
-@engine(expects="building fees", recall=0.5, first=0.5)
-def parent_document() -> Any:
-    """Children are searched, and parents are returned."""
-    family = _family("building", "tower lamp")
-    store = _store(*family).docstore
-    return engine_of(LooksUp(FindsNodes(*family[1:]), store, _parents))
-
-
 @retriever(expects="building", recall=1.0, first=1.0)
 def parent_of_one_child() -> Any:
     """One child is found, and its parent is returned."""
@@ -532,47 +428,6 @@ def neighbors_of_a_docstore() -> Any:
     """The node after each found one comes from a docstore."""
     line = _in_line("tower lamp keeper")
     return engine_of(LooksUp(FindsNodes(line[0]), _store(*line).docstore, _with_next))
-
-
-@retriever(expects="long-1 long-3", recall=0.5, first=0.5)
-def long_units() -> Any:
-    """Small chunks are searched in the vector store, and long groups are returned (LongRAG)."""
-    groups = {"long-1": "tower lamp keeper", "long-2": "fees ferry hours"}
-    small = [
-        _child(name, TEXTS[name][1], group)
-        for group, names in groups.items()
-        for name in names.split()
-    ]
-    index = vector_index(small)
-
-    class Long(BaseRetriever):
-        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            query = VectorStoreQuery(
-                query_embedding=Words().get_query_embedding(query_bundle.query_str),
-                similarity_top_k=4,
-            )
-            found = index.vector_store.query(query).ids
-            parents = dict.fromkeys(
-                index.docstore.get_document(each).parent_node.node_id for each in found
-            )
-            return [
-                NodeWithScore(
-                    node=TextNode(
-                        id_=each, text=" ".join(TEXTS[name][1] for name in groups[each].split())
-                    ),
-                    score=1.0,
-                )
-                for each in list(parents)[:1]
-            ]
-
-    return Long()
-
-
-@retriever(expects="tower fees", recall=0.5, first=0.0)
-def tree_of_summaries() -> Any:
-    """Summaries of clusters are searched together with chunks (RAPTOR, collapsed)."""
-    summary = TextNode(id_="cluster-1", text="A lighthouse tower finished; admission costs little.")
-    return vector_index([summary, *nodes("tower seals")]).as_retriever(similarity_top_k=2)
 
 
 @retriever(expects="tower lamp", recall=0.5, first=0.5)

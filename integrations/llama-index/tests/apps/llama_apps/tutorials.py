@@ -3,15 +3,11 @@
 import json
 from typing import Any
 
-from known_steps import Asks
 from llama_index.core import Document
-from llama_index.core.agent.workflow import AgentWorkflow, ReActAgent
-from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.chat_engine import CondensePlusContextChatEngine, CondenseQuestionChatEngine
-from llama_index.core.indices.query.query_transform.base import HyDEQueryTransform
+from llama_index.core.agent.workflow import ReActAgent
+from llama_index.core.chat_engine import CondenseQuestionChatEngine
 from llama_index.core.memory import ChatMemoryBuffer
-from llama_index.core.postprocessor import LLMRerank, LongContextReorder, SimilarityPostprocessor
-from llama_index.core.query_engine import RouterQueryEngine, SubQuestionQueryEngine
+from llama_index.core.query_engine import RouterQueryEngine
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.response_synthesizers.base import BaseSynthesizer
@@ -31,19 +27,9 @@ from llama_index.core.workflow import (
 from pydantic import BaseModel
 
 from llama_apps.agents import _agent, _call, _hits, _thinking, search_tool
-from llama_apps.application import agent, chat, engine, function, retriever
+from llama_apps.application import agent, chat, function, retriever
 from llama_apps.engines import chosen, visits_and_animals
-from llama_apps.parts import (
-    ANSWER,
-    TEXTS,
-    Finds,
-    FindsFor,
-    calling,
-    engine_of,
-    model,
-    node,
-    tool_of,
-)
+from llama_apps.parts import ANSWER, TEXTS, Finds, FindsFor, calling, model
 from llama_apps.retrievers import FindsNodes, _family, _store
 
 _UNSEEN = "the agent's output has no nodes, but its block's capture has them"
@@ -71,42 +57,6 @@ class Hit(BaseModel):
     id: str
     text: str
     score: float
-
-
-@agent(expects="tower fees", recall=1.0, first=0.5)
-def agent_with_a_typed_client() -> Any:
-    """A tool returns objects of Pydantic."""
-
-    async def search(input: str) -> list[Hit]:  # noqa: A002
-        """Search the island's guide."""
-        return [Hit(**each) for each in _hits("fees tower")]
-
-    return _agent(calling([_call("search")]), FunctionTool.from_defaults(async_fn=search))
-
-
-@agent(expects="tower fees seals", recall=2 / 3, first=1 / 3)
-def team_of_three() -> Any:
-    """A researcher searches and takes notes, a writer writes, and a reviewer ends."""
-
-    async def record_notes(ctx: Context, notes: str) -> str:
-        """Record notes."""
-        await ctx.store.set("notes", notes)
-        return "Notes recorded."
-
-    def handing(to: str) -> tuple[str, dict[str, Any]]:
-        return "handoff", {"to_agent": to, "reason": "it is their turn"}
-
-    notes = {"notes": "The tower was finished in 1892. Admission costs four crowns."}
-    researcher = _agent(
-        calling([_call("search")], [("record_notes", notes)], [handing("writer")]),
-        search_tool("tower lamp fees"),
-        FunctionTool.from_defaults(async_fn=record_notes),
-        name="researcher",
-        can_handoff_to=["writer"],
-    )
-    writer = _agent(calling([handing("reviewer")]), name="writer", can_handoff_to=["reviewer"])
-    reviewer = _agent(calling(), name="reviewer")
-    return AgentWorkflow([researcher, writer, reviewer], root_agent="researcher")
 
 
 @agent(expects="tower fees", recall=1.0, first=1.0, hidden=_HIDDEN)
@@ -148,44 +98,7 @@ def agent_with_a_loader() -> Any:
     return _agent(calling([("load", given)]), loader)
 
 
-@function(expects="tower fees", recall=0.5, first=0.0, returns="agent output")
-def agent_with_a_memory() -> Any:
-    """An agent's memory has facts of an earlier session."""
-
-    async def ask(question: str) -> Any:
-        facts = ChatMessage(role="system", content=TEXTS["fees"][1])
-        memory = ChatMemoryBuffer.from_defaults(token_limit=9999, chat_history=[facts])
-        bot = _agent(calling([_call("search")]), search_tool("ferry tower"))
-        return await bot.run(user_msg=question, memory=memory)
-
-    return ask
-
-
 # Engines and retrievers
-
-
-@engine(expects="tower fees", recall=1.0, first=0.5)
-def sub_questions_over_a_fusion() -> Any:
-    """Each question goes to an engine of two fused searches, followed by a threshold."""
-
-    def fused(*finds: str) -> Any:
-        both = QueryFusionRetriever(
-            [Finds(each) for each in finds],
-            llm=model(),
-            num_queries=1,
-            similarity_top_k=2,
-            use_async=False,
-            mode="reciprocal_rerank",
-        )
-        return engine_of(both, SimilarityPostprocessor(similarity_cutoff=0.001))
-
-    tools = [
-        tool_of(fused("tower lamp", "tower"), "visits"),
-        tool_of(fused("ferry fees", "fees ferry"), "animals"),
-    ]
-    return SubQuestionQueryEngine.from_defaults(
-        tools, llm=model(), question_gen=Asks(), use_async=False, verbose=False
-    )
 
 
 @retriever(expects="building fees", recall=1.0, first=0.5)
@@ -200,20 +113,6 @@ def fusion_of_a_merging_search() -> Any:
         similarity_top_k=3,
         use_async=False,
         mode="simple",
-    )
-
-
-@retriever(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
-def same_text_of_two_indexes() -> Any:
-    """Two indexes hold the same text under different IDs; the fusion keeps the second."""
-    other = node("tower").model_copy(update={"id_": "tower-de"})
-    return QueryFusionRetriever(
-        [Finds("tower fees"), FindsNodes(other)],
-        llm=model(),
-        num_queries=1,
-        similarity_top_k=2,
-        use_async=False,
-        mode="reciprocal_rerank",
     )
 
 
@@ -235,12 +134,6 @@ class Cites(BaseSynthesizer):
         return self.get_response(query_str, text_chunks)
 
 
-@engine(expects="tower fees", recall=0.5, first=0.0)
-def own_synthesizer() -> Any:
-    """An engine has the user's own synthesizer."""
-    return engine_of(Finds("ferry tower"), response_synthesizer=Cites(llm=model()))
-
-
 # Chat engines
 
 
@@ -257,33 +150,7 @@ def condensed_chat_over_a_router() -> Any:
     )
 
 
-@chat(expects="tower fees", recall=1.0, first=0.0)
-def chat_reordered_for_the_prompt() -> Any:
-    """A postprocessor moves the best nodes to both ends of the prompt."""
-    return CondensePlusContextChatEngine.from_defaults(
-        retriever=Finds("ferry tower fees"),
-        llm=model(),
-        memory=_memory(),
-        node_postprocessors=[LongContextReorder()],
-        skip_condense=True,
-    )
-
-
 # Code around the parts
-
-
-@function(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0, returns="response")
-def imagined_reranked_and_written() -> Any:
-    """An imagined answer is searched for, a model ranks, and a synthesizer writes."""
-
-    def ask(question: str) -> Any:
-        bundle = HyDEQueryTransform(llm=model("Built of granite."))(question)
-        found = FindsFor(lighthouse="ferry tower fees").retrieve(bundle)
-        ranker = LLMRerank(llm=model("Doc: 3, Relevance: 9\nDoc: 1, Relevance: 7"), top_n=2)
-        best = ranker.postprocess_nodes(found, query_str=question)
-        return get_response_synthesizer(llm=model()).synthesize(question, nodes=best)
-
-    return ask
 
 
 class Confirms(Workflow):

@@ -139,22 +139,10 @@ class Cites(Workflow):
         )
 
 
-class CitesNew(Cites):
-    """The citation workflow with new nodes."""
-
-    keeps_ids = False
-
-
 @answering(expects="tower fees", recall=0.5, first=0.0)
 def citing_workflow() -> Any:
     """Cited sources keep the IDs of their nodes."""
     return Cites(timeout=60)
-
-
-@answering(expects="tower fees", recall=0.5, first=0.0, renews=True)
-def citing_workflow_with_new_nodes() -> Any:
-    """Cited sources are new nodes."""
-    return CitesNew(timeout=60)
 
 
 class SubQuery(Event):
@@ -219,63 +207,6 @@ def best_of_several_strategies() -> Any:
     return Judges(timeout=60)
 
 
-class Feedback(Event):
-    """An event with the question for the next round."""
-
-    query: str
-
-
-class Reflects(Workflow):
-    """A workflow that searches again with a better question, until a model is content."""
-
-    @step
-    async def search(self, ctx: Context, ev: StartEvent | Feedback) -> Retrieved:
-        """Search."""
-        search = FindsFor(granite="ferry tower", lighthouse="seals")
-        return Retrieved(nodes=await search.aretrieve(ev.query))
-
-    @step
-    async def judge(self, ctx: Context, ev: Retrieved) -> Feedback | StopEvent:
-        """Judge the nodes, and answer or search again."""
-        llm = by_words("no", brandt="yes")
-        text = "\n".join(each.text for each in ev.nodes)
-        if str(await llm.acomplete(f"Is this enough? {text}")) == "no":
-            return Feedback(query="of granite")
-        return StopEvent(result=answered(ev.nodes))
-
-
-@answering(expects="tower fees", recall=0.5, first=0.0, read=0.5)
-def reflecting_workflow() -> Any:
-    """The answer is from the second search alone (Self-RAG)."""
-    return Reflects(timeout=60)
-
-
-class Routes(Workflow):
-    """A workflow that sends the question to one of two steps."""
-
-    @step
-    async def route(self, ev: StartEvent) -> SubQuery | Feedback:
-        """Choose."""
-        kind = str(await model("prices").acomplete("building or prices?"))
-        return SubQuery(query=ev.query) if kind == "prices" else Feedback(query=ev.query)
-
-    @step
-    async def prices(self, ev: SubQuery) -> StopEvent:
-        """Answer about prices."""
-        return StopEvent(result=await engine_of(Finds("ferry fees")).aquery(ev.query))
-
-    @step
-    async def building(self, ev: Feedback) -> StopEvent:
-        """Answer about the building."""
-        return StopEvent(result=await engine_of(Finds("lamp tower")).aquery(ev.query))
-
-
-@answering(expects="tower fees", recall=0.5, first=0.0)
-def routing_workflow() -> Any:
-    """A workflow routes the question."""
-    return Routes(timeout=60)
-
-
 class Prompts(Workflow):
     """A workflow that puts the two best nodes into a prompt, and returns the answer's text."""
 
@@ -297,39 +228,6 @@ class Prompts(Workflow):
 def prompting_workflow() -> Any:
     """A workflow fills a prompt by hand, with the two nodes that a step passes on."""
     return Prompts(timeout=60)
-
-
-class Nested(Workflow):
-    """A workflow that runs another workflow."""
-
-    @step
-    async def run_inner(self, ev: StartEvent) -> StopEvent:
-        """Run the inner workflow."""
-        return StopEvent(result=str(await Reranks(timeout=60).run(query=ev.query)))
-
-
-@workflow(expects="tower fees", recall=0.5, first=0.5, retrieved=1.0)
-def workflow_in_a_workflow() -> Any:
-    """A workflow runs inside another one."""
-    return Nested(timeout=60)
-
-
-class Plans(Workflow):
-    """A workflow that asks a plan's questions in sequence, each with the last answer."""
-
-    @step
-    async def carry_out(self, ev: StartEvent) -> StopEvent:
-        """Follow the plan."""
-        plan = str(await model("the lighthouse\nthe prices").acomplete("Plan!")).splitlines()
-        engine = engine_of(FindsFor(prices="ferry fees", lighthouse="tower lamp"))
-        answers = [str(await engine.aquery(query)) for query in plan]
-        return StopEvent(result=str(await model().acomplete("; ".join(answers))))
-
-
-@workflow(expects="tower fees seals", recall=2 / 3, first=1 / 3)
-def planning_workflow() -> Any:
-    """A workflow plans queries."""
-    return Plans(timeout=60)
 
 
 class Hands(Workflow):
