@@ -115,7 +115,7 @@ class PlannedRows:
                 yield from chunked(each_row(chunk, self.sample))
 
     def scored(self, rows: Sequence[Any]) -> ScoredIds | None:
-        """Return the scores of rows that have only IDs, as columns; None for other rows."""
+        """Score rows as columns; return None for rows that need a `Sample` each."""
         kinds = set(map(type, rows))
         if self._id_key is not None or kinds not in ({dict}, {FrameRow}):
             return None
