@@ -338,16 +338,6 @@ def test_a_kill_within_a_long_look_loses_few_answers(tmp_path: Path) -> None:
     assert len(held["records"]["a"]["pending"]) == 96
 
 
-def search_all(question: str) -> list[str]:
-    """Return every target."""
-    return [f"d{question.rsplit(maxsplit=1)[-1]}"]
-
-
-def search_none(_: str) -> list[str]:
-    """Return no target."""
-    return ["other"]
-
-
 def test_what_changed_since_the_last_call_is_refused_by_name(tmp_path: Path) -> None:
     """Another retriever, measure, scorer, or confidence is refused, since it is another race."""
     file = tmp_path / "race.json"

@@ -210,24 +210,6 @@ def faq_that_repeats_the_question() -> Any:
     return agent([faq], calls(("faq", {"query": QUESTION})), ANSWER)
 
 
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=messages,
-    output="messages",
-)
-def calculator() -> Any:
-    """One tool returns a number, and another one searches."""
-
-    @tool
-    def add(first: float, second: float) -> float:
-        """Add two numbers."""
-        return first + second
-
-    script = [searches("boats"), calls(("add", {"first": 11, "second": 3})), ANSWER]
-    return agent([add, search_tool("timetable cafe")], *script)
-
-
 # Text that the agent wrote itself
 
 _TODOS = [
@@ -252,60 +234,3 @@ def todo_list() -> Any:
     """The agent calls the middleware's `write_todos`, then searches."""
     script = [calls(("write_todos", {"todos": _TODOS})), searches("boats"), ANSWER]
     return agent([search_tool("timetable cafe")], *script, middleware=[TodoListMiddleware()])
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 1.0, Recall @ first(2): 1.0},
-    as_input=messages,
-    output="messages",
-    in_notes=True,
-)
-def think_tool() -> Any:
-    """A tool that says a thought back, between two searches."""
-
-    @tool
-    def think(reflection: str) -> str:
-        """Reflect on the facts found so far."""
-        return f"Reflection recorded: {reflection}"
-
-    search = search_tool(by_query={"boats": "timetable cafe", "bicycles": "bicycles"})
-    script = [
-        searches("boats"),
-        calls(("think", {"reflection": _THOUGHT})),
-        searches("bicycles"),
-        ANSWER,
-    ]
-    return agent([search, think], *script)
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5, Recall @ first(1): 0.5},
-    as_input=messages,
-    output="messages",
-    in_notes=True,
-)
-def notes_in_files() -> Any:
-    """A deep agent writes notes into a file of its own, and reads them again."""
-    files: dict[str, str] = {}
-
-    @tool
-    def write_file(path: str, content: str) -> str:
-        """Write a file."""
-        files[path] = content
-        return f"Updated file {path}"
-
-    @tool
-    def read_file(path: str) -> str:
-        """Read a file, with line numbers."""
-        lines = files[path].splitlines()
-        return "\n".join(f"{number:6}\t{line}" for number, line in enumerate(lines, start=1))
-
-    script = [
-        searches("boats"),
-        calls(("write_file", {"path": "/notes.md", "content": _THOUGHT})),
-        calls(("read_file", {"path": "/notes.md"})),
-        ANSWER,
-    ]
-    return agent([search_tool("timetable cafe"), write_file, read_file], *script)

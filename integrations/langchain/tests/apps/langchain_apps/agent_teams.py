@@ -33,48 +33,6 @@ from langchain_apps.parts import (
 # Several agents
 
 
-def _expert(name: str, found: str, answer: str) -> BaseTool:
-    inner = agent([search_tool(found)], searches("all"), answer)
-
-    @tool(name, description=f"Ask the expert of {name}.")
-    def ask(question: str) -> str:
-        state = inner.invoke(messages(question))
-        return str(state["messages"][-1].text)
-
-    return ask
-
-
-@runnable(
-    expects="timetable bicycles fares",
-    right={Recall: 2 / 3, Recall @ 1: 2 / 3},
-    as_input=messages,
-    designed=dict.fromkeys(
-        ("strings", "function"), Stated("the experts' searches are not in the supervisor's state")
-    ),
-    output="messages",
-    in_notes=True,
-    streams=True,
-)
-def supervisor() -> Any:
-    """Experts are agents behind tools, and return the text of their answers."""
-    experts = [
-        _expert(
-            "times",
-            "timetable cafe",
-            "In winter the last departure is at ten past four, from Holm.",
-        ),
-        _expert(
-            "prices", "bicycles dogs", "The carriage of one bicycle is charged with three crowns."
-        ),
-    ]
-    script = [
-        calls(("times", {"question": "When?"})),
-        calls(("prices", {"question": "How much?"})),
-        ANSWER,
-    ]
-    return agent(experts, *script)
-
-
 @runnable(
     expects="timetable bicycles fares",
     right={Recall: 1 / 3, Recall @ 1: 1 / 3},

@@ -23,7 +23,6 @@ from langchain_classic.retrievers import (
 )
 from langchain_classic.retrievers.document_compressors import (
     CrossEncoderReranker,
-    DocumentCompressorPipeline,
     LLMChainExtractor,
     LLMChainFilter,
 )
@@ -253,37 +252,6 @@ def extracted_by_a_model() -> Any:
     )
 
 
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    output="documents",
-    retrieved=1.0,
-)
-def pipeline_of_transformers() -> Any:
-    """A pipeline drops redundant documents, and keeps the nearest two of the rest."""
-
-    class Unique(BaseDocumentTransformer):
-        """A transformer that drops repeated texts."""
-
-        def transform_documents(self, documents: Any, **options: Any) -> Any:
-            return list({each.page_content: each for each in documents}.values())
-
-    class Nearest(BaseDocumentCompressor):
-        """A transformer that keeps copies of the two documents with the best scores."""
-
-        def compress_documents(
-            self, documents: Any, query: str, callbacks: Callbacks | None = None
-        ) -> Any:
-            order = [TEXTS[name] for name in ("timetable", "cafe", "bicycles")]
-            best = sorted(documents, key=lambda each: order.index(each.page_content))[:2]
-            return [each.model_copy() for each in best]
-
-    return ContextualCompressionRetriever(
-        base_compressor=DocumentCompressorPipeline(transformers=[Unique(), Nearest()]),
-        base_retriever=shelf("timetable timetable bicycles cafe"),
-    )
-
-
 class _Encoder(BaseCrossEncoder):
     """A cross-encoder that scores a text by its place in a given order."""
 
@@ -293,20 +261,6 @@ class _Encoder(BaseCrossEncoder):
     def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
         """Return a score for each pair of a question and a text."""
         return [-float(self._order.index(text)) for _, text in text_pairs]
-
-
-@runnable(
-    expects="bicycles timetable",
-    right={Recall: 1.0, Recall @ 1: 0.5, Recall @ 2: 1.0},
-    output="documents",
-    retrieved=1.0,
-)
-def cross_encoder() -> Any:
-    """A cross-encoder puts the last two of four documents first."""
-    reranker = CrossEncoderReranker(model=_Encoder("bicycles timetable cafe dogs"), top_n=2)
-    return ContextualCompressionRetriever(
-        base_compressor=reranker, base_retriever=shelf("cafe dogs timetable bicycles")
-    )
 
 
 class _Minting(BaseDocumentCompressor):

@@ -36,42 +36,6 @@ from langchain_apps.parts import (
 # Agents as graphs
 
 
-@runnable(
-    expects="timetable bicycles fares",
-    right={Recall: 2 / 3, Recall @ 1: 2 / 3, Recall @ first(1): 1 / 3, Recall @ first(2): 2 / 3},
-    as_input=messages,
-    output="messages",
-    designed=dict.fromkeys(
-        ("strings", "function"), Stated("messages have texts, and no documents")
-    ),
-)
-def supervisor_graph() -> Any:
-    """A supervisor node names the next worker; each worker searches, and reports by a message."""
-
-    def supervise(state: MessagesState) -> Command[Any]:
-        done = [each.name for each in state["messages"]]
-        waiting = [each for each in ("times", "prices") if each not in done]
-        return Command(goto=waiting[0] if waiting else END)
-
-    def worker(name: str, found: str) -> Any:
-        def work(state: MessagesState) -> Command[Any]:
-            context = joined(shelf(found).invoke(name))
-            said = (PROMPT | model(f"Report of {name}.")).invoke(
-                {"context": context, "question": state["messages"][0].text}
-            )
-            message = HumanMessage(said.text, name=name)
-            return Command(update={"messages": [message]}, goto="supervise")
-
-        return work
-
-    graph = StateGraph(MessagesState)
-    graph.add_node("supervise", supervise, destinations=("times", "prices", END))
-    graph.add_node("times", worker("times", "timetable cafe"), destinations=("supervise",))
-    graph.add_node("prices", worker("prices", "bicycles dogs"), destinations=("supervise",))
-    graph.add_edge(START, "supervise")
-    return graph.compile()
-
-
 class _Task(TypedDict, total=False):
     """The state of plan and execute."""
 
@@ -222,21 +186,6 @@ def second_search_after_approval() -> Any:
     return ask
 
 
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=keyed("question"),
-    observing={"config": None},
-    config=THREAD,
-    output="documents",
-    in_notes=True,
-)
-def graph_with_a_thread() -> Any:
-    """A checkpointed graph: each question that is observed needs a thread of its own."""
-    retrieve = search_node(shelf("timetable cafe"))
-    return in_turn(State, retrieve, answer_node, checkpointer=InMemorySaver())
-
-
 @function(
     expects="timetable fares",
     right={Recall: 0.5, Recall @ 1: 0.5},
@@ -314,32 +263,6 @@ def node_with_a_fallback() -> Any:
 
 
 # The functional API
-
-
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 1.0, Recall @ 1: 0.5},
-    output="documents",
-    read=1.0,
-)
-def functional_workflow() -> Any:
-    """A workflow runs two tasks: search, then answer."""
-    retriever = shelf("timetable bicycles")
-
-    @task
-    def retrieve(question: str) -> list[Document]:
-        return retriever.invoke(question)
-
-    @task
-    def answer(question: str, found: list[Document]) -> str:
-        return (PROMPT | model()).invoke({"context": joined(found), "question": question}).text
-
-    @entrypoint()
-    def workflow(question: str) -> dict[str, Any]:
-        found = retrieve(question).result()
-        return {"answer": answer(question, found).result(), "documents": found}
-
-    return workflow
 
 
 _MIXED_UP = (

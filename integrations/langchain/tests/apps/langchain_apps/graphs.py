@@ -161,28 +161,6 @@ def hits_in_a_pydantic_state() -> Any:
 
 @runnable(
     expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    as_input=keyed("question"),
-    output="documents",
-    read=0.5,
-)
-def documents_as_json() -> Any:
-    """The state keeps documents as plain mappings, for a checkpointer that wants JSON."""
-
-    def retrieve(state: Any) -> dict[str, Any]:
-        found = shelf("timetable cafe").invoke(state["question"])
-        return {"documents": [each.model_dump() for each in found]}
-
-    def answer(state: Any) -> dict[str, Any]:
-        context = "\n".join(each["page_content"] for each in state["documents"])
-        said = (PROMPT | model()).invoke({"context": context, "question": state["question"]})
-        return {"answer": said.text}
-
-    return in_turn(State, retrieve, answer)
-
-
-@runnable(
-    expects="timetable bicycles",
     right={Recall: 1.0, Recall @ 1: 0.5},
     as_input=keyed("question"),
     output="documents",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import itemgetter
 from typing import Any
 
 from langchain_core.chat_history import InMemoryChatMessageHistory
@@ -156,44 +155,6 @@ def asked_with_history() -> Any:
     def ask(question: str) -> str:
         context = joined(retriever.invoke(question))
         return answer.invoke({"context": context, "said": said, "question": question})
-
-    return ask
-
-
-@function(
-    expects="bicycles fares",
-    right={Recall: 0.5, Recall @ 1: 0.5},
-    question="And what does a bicycle cost?",
-    in_notes=True,
-)
-def replayed_chain() -> Any:
-    """The target replays an earlier turn; the chain keeps a history by session.
-
-    The first turn's search finds fares, which does not count for the second.
-    """
-    retriever = shelf(
-        by_query={
-            "What does a ticket cost?": "fares",
-            "And what does a bicycle cost?": "bicycles luggage",
-        }
-    )
-    prompt = ChatPromptTemplate.from_messages(
-        [("system", "{context}"), MessagesPlaceholder("history"), ("human", "{question}")]
-    )
-    context = RunnablePassthrough.assign(context=itemgetter("question") | retriever | joined)
-    history = InMemoryChatMessageHistory()
-    answer = RunnableWithMessageHistory(
-        context | prompt | model("Eleven crowns.", ANSWER) | StrOutputParser(),
-        lambda session_id: history,
-        input_messages_key="question",
-        history_messages_key="history",
-    )
-    session: Any = {"configurable": {"session_id": "1"}}
-
-    def ask(question: str) -> str:
-        for each in ("What does a ticket cost?", question):
-            said = answer.invoke({"question": each}, session)
-        return str(said)
 
     return ask
 

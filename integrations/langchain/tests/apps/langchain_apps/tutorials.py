@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import operator
-from typing import Annotated, Any
+from typing import Any
 
 from langchain.agents.middleware import wrap_tool_call
-from langchain_classic.agents import AgentExecutor, create_react_agent, create_tool_calling_agent
+from langchain_classic.agents import AgentExecutor, create_tool_calling_agent
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tools import create_retriever_tool, tool
-from langgraph.graph import START, StateGraph
-from langgraph.types import Send
 from pydantic import BaseModel
-from typing_extensions import TypedDict
 
 from fullrecall.measures import Recall
 from langchain_apps.agents import agent, hits
@@ -135,28 +131,6 @@ _REACT = PromptTemplate.from_template(
 )
 
 
-@runnable(
-    expects="timetable bicycles",
-    right={Recall: 0.5, Recall @ 1: 0.0, Recall @ 2: 0.5},
-    as_input=keyed("input"),
-    read=0.5,
-)
-def reacting_executor() -> Any:
-    """An executor's model writes its calls as text."""
-    search = create_retriever_tool(shelf("cafe timetable"), "search", "Search.")
-
-    def says(said: list[BaseMessage]) -> str:
-        if "Observation:" in said[-1].text:
-            return f"I know.\nFinal Answer: {ANSWER}"
-        return "I have to search.\nAction: search\nAction Input: boats"
-
-    bot = create_react_agent(model(says), [search], _REACT, stop_sequence=False)
-    return AgentExecutor(agent=bot, tools=[search])
-
-
-# Retrievers of retrievers
-
-
 # Chains
 
 
@@ -193,42 +167,3 @@ def neighbors_of_chunks() -> Any:
         return [each for hit in found for each in (hit, document(_NEXT[str(hit.id)]))]
 
     return shelf("timetable cafe") | RunnableLambda(expand)
-
-
-# Graphs
-
-
-class _Team(TypedDict, total=False):
-    """The state of a team: the notes of all researchers."""
-
-    question: str
-    notes: Annotated[list[str], operator.add]
-    answer: str
-
-
-@runnable(
-    expects="timetable bicycles fares",
-    right={Recall: 1.0, Recall @ 1: 2 / 3},
-    as_input=keyed("question"),
-)
-def research_team() -> Any:
-    """A lead sends topics to researchers, who are agents; a writer has their notes alone."""
-    by_query = {"boats": "timetable cafe", "costs": "bicycles fares"}
-
-    def research(state: Any) -> dict[str, Any]:
-        bot = agent([search_tool(by_query=by_query)], searches(state["topic"]), "A note.")
-        said = bot.invoke(messages(f"Research {state['topic']}"))
-        return {"notes": [said["messages"][-1].text]}
-
-    def write(state: Any) -> dict[str, Any]:
-        return {"answer": model().invoke("\n".join(state["notes"])).text}
-
-    def send(state: Any) -> list[Send]:
-        return [Send("research", {"topic": topic}) for topic in by_query]
-
-    graph = StateGraph(_Team)
-    graph.add_node("research", research)
-    graph.add_node("write", write)
-    graph.add_conditional_edges(START, send, ["research"])
-    graph.add_edge("research", "write")
-    return graph.compile()
