@@ -88,9 +88,10 @@ def _text(annotation: object) -> str:
 
 
 def _field_misfit(value: object, name: str, depth: int = 0) -> Misfit | None:
-    """Return the first field that does not fit, if the value is an object of this package.
+    """Return the misfit of the first field that does not fit; None if all fields fit.
 
-    Objects inside its fields, and inside lists and tuples, are checked too.
+    Only fields of objects of this package are checked: of `value`, of objects in its fields, and of
+    objects in lists and tuples.
     """
     if depth > _DEEPEST:
         return None

@@ -171,10 +171,11 @@ def calibrate(
     The estimate is the mean recall that would result if people labeled *all* judged claims, over
     the samples with a score, with claims weighted as in the score. Unscored samples and unmeasured
     claims are excluded and counted. Labels drawn by `Report.to_label` are weighted by the inverse
-    of their probability. Within each verdict, the weights are then scaled to add up to that
-    verdict's share of the mean. A drawn claim without a label counts as the average labeled claim
-    of its verdict. Labels without a probability are treated as a simple random sample of the
-    claims; if they were chosen by any other rule, the figures are wrong.
+    of their probability. Then the weights of the labels of each verdict are scaled: they add up to
+    the weight that all claims with this verdict have in the mean. A drawn claim without a label
+    counts as the average labeled claim of its verdict. Labels without a probability are treated as
+    a simple random sample of the claims; if they were chosen by any other rule, the figures are
+    wrong.
 
     Raises `InputError` for labels that are not in the report, are given twice or are only partly
     from a draw, and for too few labels, with the number needed; `ReportError` if the report keeps

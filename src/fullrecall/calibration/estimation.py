@@ -166,7 +166,7 @@ class Design:
         return [fsum(part) for part in parts]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
-        """Return additional variance for a mean of `parts`, which few labels may not show.
+        """Return a variance to add to that of a mean of `parts`, since few labels may hide it.
 
         If all labels of a verdict agree, their spread is 0, but their mean is still uncertain. So
         the claims of each stratum and verdict get one extra label "supported" and one extra label
@@ -374,7 +374,7 @@ _FARTHEST = 300.0
 def t_quantile(df: float, confidence: float) -> float:
     """Return the two-sided quantile of Student's t with `df` degrees of freedom.
 
-    The absolute value of t is at most this with probability `confidence`, in (0, 1).
+    With probability `confidence`, in (0, 1), the absolute value of t is at most this quantile.
     """
 
     def beyond(logarithm: float) -> float:

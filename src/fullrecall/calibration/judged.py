@@ -104,8 +104,8 @@ class JudgedClaims:
 def judged_claims(report: Evaluation, score: str | None = None) -> JudgedClaims:
     """Return the judged claims of a score; None selects the only recall by a judge.
 
-    Raises `ReportError` if the score is ambiguous or not in the report, if the report keeps no
-    rows, and if the score is not a recall, or if no scored sample has a retrieved context.
+    Raises `ReportError` in four cases: the score is ambiguous or not in the report; it is not a
+    recall; the report keeps no rows; or no scored sample has a retrieved context.
     """
     if not isinstance(report, Evaluation):
         raise ParameterError(f"must be a Report, got {shown(report)}", "report")
@@ -342,9 +342,9 @@ def _proportional(claims: Sequence[JudgedClaim], n: int) -> Mapping[str, float]:
 
 
 def _rank(item: str, chance: float, seed: int) -> float:
-    """Return a claim's random rank for the draw; 0.0 for a claim with chance 1, always drawn.
+    """Return a claim's random rank for the draw; 0.0 for a claim whose chance is 1.
 
-    The claims with the lowest ranks are drawn.
+    The claims with the lowest ranks are drawn, so a claim with rank 0.0 always is.
     """
     # Not `hash` or `random`, which may differ between versions of Python. 48 bits are exact in a
     # float, so that the number stays below 1.

@@ -263,7 +263,7 @@ def evaluate(
       fullrecall evaluate traces.json --references labels.jsonl
       fullrecall evaluate questions.jsonl --retriever app.py:search --corpus docs/
     """
-    # Read a file that is named twice only once; otherwise each of its samples would count twice.
+    # If a file is named twice, read it only once: otherwise, each of its samples would count twice.
     files = list(dict.fromkeys(files))
     if corpus is not None and not corpus.exists():
         raise options.bad_option("--corpus", f"no file or folder {corpus}")

@@ -1,4 +1,4 @@
-"""The demonstration of a search that misses a fifth of its targets: the cause, the fix, a gate."""
+"""Demonstrate how to find and fix the defect of a search that misses a fifth of its targets."""
 
 from __future__ import annotations
 

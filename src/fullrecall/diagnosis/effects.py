@@ -452,7 +452,7 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
 
 
 def _enough(proposals: Iterable[Proposal]) -> Iterator[Proposal]:
-    """Yield the proposals after the first, up to one with nearly the largest recall.
+    """Yield the proposals after the first, up to the first one with nearly the largest recall.
 
     The proposals are ordered by their number of contexts. The first one is the current list, which
     changes nothing. The second one is always yielded, if it exists.

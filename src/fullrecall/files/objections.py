@@ -94,7 +94,8 @@ class _GuessedFields:
     ) -> Iterator[tuple[str, str, ColumnValues]]:
         """Yield each of `fields` that was guessed, with its path and its column.
 
-        With `with_proposals`, also yield each doubted field that has only one path.
+        With `with_proposals`, also yield each field that is in doubt but has only one possible
+        path.
         """
         paths = self.proposed if with_proposals else self.fields
         for field in fields:

@@ -100,9 +100,10 @@ class PartialPlan:
             self.doubts.append(Doubt(field, why, paths))
 
     def object_to(self, doubt: Doubt) -> None:
-        """Note a doubt about a field; join the reasons if the field already has a doubt.
+        """Note a doubt about a field; if the field already has one, join the reasons.
 
-        The new paths replace the old ones. An old doubt without paths stays unchanged.
+        The paths of the new doubt then replace the old ones. But an old doubt stays unchanged if it
+        has no paths, or if its reason is part of the new reason.
         """
         old = next((each for each in self.doubts if each.field == doubt.field), None)
         if old is None:

@@ -153,16 +153,17 @@ class RowPath:
         return self.steps[0] if is_column and isinstance(self.steps[0], str) else None
 
     def _reaches(self, row: object) -> bool:
-        """Return whether a row has the list at the last `[]` of the path, but no value in it.
+        """Return whether a row without a value at this path has the list of its last `[]`.
 
-        This is so if the list is empty, or if no item satisfies the condition in the `[]`.
+        The list must be empty, or the `[]` must have a condition, which the items may not meet.
+        Otherwise the list has items, and these lack the value.
         """
         last = max((n for n, step in enumerate(self.steps) if _is_each(step)), default=0)
         lists = list(_walk(row, self.steps[:last]))
         return bool(lists) and (not any(map(items_of, lists)) or self.steps[last] != Each())
 
     def _made(self, item: object) -> list[Any]:
-        """Return the template filled with the values of an item: one context, or texts, or []."""
+        """Return a list of the context, or of the texts, that the template makes of an item."""
         if isinstance(self.template, Mapping):
             pairs = ((name, path.value(item)) for name, path in self.template.items())
             fields = {name: value for name, value in pairs if value is not None}

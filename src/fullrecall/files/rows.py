@@ -173,7 +173,7 @@ class PlannedRows:
     def _read_head(
         self, records: NumberedRows
     ) -> tuple[Iterator[tuple[RowNumber, object]], list[Any], InputError | None, bool]:
-        """Return the later rows, the first rows, an error or None, and whether no rows follow.
+        """Return the later rows, the first rows, their error or None, and whether no rows follow.
 
         The error is the one that ended the first rows. Rows are found inside the records, and the
         rows of a table of judgments are merged by query.

@@ -58,7 +58,7 @@ def write(
       older "mlflow_requests", "azure", "bedrock", "trulens", "promptfoo", "autorag",
       "legalbench_rag" (spans).
 
-    The formats that are one value or folder:
+    The formats that turn all samples into one object or folder:
 
     - "beir": a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv.
     - "mteb": rows of judgments; "qrels": `{query: {document: grade}}` as ranx and pytrec_eval
@@ -216,7 +216,11 @@ def _beir(samples: Sequence[tuple[str, Sample]], documents: DocumentsLike) -> di
 
 
 class _Whole(NamedTuple):
-    """A format that is one value or folder: a function that makes it, and the fields it keeps."""
+    """A format that turns all samples into one object, and not each sample into a row.
+
+    `made` makes the object from named samples and documents. `keeps` has the fields that the format
+    keeps.
+    """
 
     made: Callable[[Sequence[tuple[str, Sample]], DocumentsLike], Any]
     keeps: frozenset[str]

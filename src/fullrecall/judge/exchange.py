@@ -203,8 +203,8 @@ def _parts(text: str, size: int) -> list[str]:
     """Cut a text into windows, each at the best boundary in its second half."""
     parts = []
     while len(text) > size:
-        # Search only the second half: each window is then at least half full, and each pattern
-        # searches each character about once.
+        # Search only the second half of each window, so that every window is at least half full.
+        # Each pattern then reads each character about once.
         ends = (
             [match.end() for match in boundary.finditer(text, size // 2, size)]
             for boundary in _BOUNDARIES

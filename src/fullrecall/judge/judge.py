@@ -94,7 +94,8 @@ class Verdict(NoTruth):
 def compound(facts: Sequence[Verdict]) -> Verdict:
     """Return the verdict on a claim from the verdicts on its facts.
 
-    It is supported if all facts are, partial if any fact `helps`, undecided if one has no label.
+    It is undecided if any fact has no label. Otherwise, it is supported if all facts are, partial
+    if any fact `helps`, and else not supported.
     """
     problem = next((fact.problem for fact in facts if fact.label is None), None)
     if problem is not None:

@@ -16,8 +16,8 @@ from fullrecall._util.caches import remembered
 from fullrecall._util.pieces import paused
 from fullrecall.lexical.words.tokens import SHARED_PREFIX, Word, alike, read_words
 
-# A sentence ends at . ! ? before a space and a character that can begin a sentence, at the stops of
-# scripts without spaces, at a blank line, or at a line break.
+# A sentence ends at . ! ? … before a space and a character that can begin a sentence. It also ends
+# at the stop of another script (Chinese, Hindi, Arabic …), and at a line break.
 _BOUNDARY = re.compile(
     r"(?<=[.!?…])(?<!\b[DM]r\.)(?<!\bM[rs]s\.)(?<!\bMs\.)(?<!\bSt\.)(?<!\bProf\.)[\"'”’)\]]*\s+(?=[\"'“‘(\[]?(?:[^\W_a-z]|`))"  # noqa: RUF001
     r"|(?<=[。！？।؟])|\n+"  # noqa: RUF001

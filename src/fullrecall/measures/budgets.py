@@ -99,8 +99,8 @@ _FIRST_POWER = {"tokens": 0, "seconds": -3}
 def budgets_to(unit: Unit, most: float) -> list[CutBudget]:
     """Return ascending budgets for a search, up to the first one that is at least `most`.
 
-    Budgets of calls are all whole numbers. Budgets of tokens (from 1) and seconds (from 0.001) are
-    ten round numbers in each power of ten; for tokens, fractions are left out.
+    Budgets of calls are 1, 2, 3 and so on. Budgets of tokens begin at 1, those of seconds at 0.001;
+    both have ten round numbers in each power of ten. For tokens, fractions are left out.
     """
     if unit == "calls":
         return [calls(number) for number in range(1, max(1, ceil(most)) + 1)]

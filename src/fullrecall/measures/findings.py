@@ -79,10 +79,10 @@ class Finding(NamedTuple):
     judge's label, empty without a judge; `agreement` is the share of a panel that gave it, or None.
     `unverified` is the part of the credit that rests on quotes that were not verified, in [0, 1].
     `contested` is the reason why the verdict is in doubt, such as contexts that manipulate the
-    judge, or "". `parts` are the verdicts from which `verdict` was combined. They are empty for a
-    single verdict that any one of its contexts supports alone. `support` is the probability that
-    the contexts support the target, if the judge estimates one; `referred` is True if the second
-    judge of a cascade decided.
+    judge, or "". `parts` are the verdicts from which `verdict` was combined. They are empty if
+    there was only one verdict, unless it needs several contexts together. `support` is the
+    probability that the contexts support the target, if the judge estimates one; `referred` is True
+    if the second judge of a cascade decided.
     """
 
     target: Target

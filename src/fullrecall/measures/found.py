@@ -64,7 +64,7 @@ class FoundColumns:
     - `retrieved`: the number of contexts of each row.
     - `first`: for each target of a row, the position from which it is found in full, or 0.
     - `supports`: for each target, the positions that support it, or a function that returns them on
-      demand; None means only `first`.
+      demand. None means that only the position in `first` supports it.
     - `steps`: the rises of each target's credit; None means one from 0 to 1 at `first`.
     - `grade`, `size`: the grade and the size of each target; None means that all are 1.0.
     - `ranks`: the rank of each position of a row, empty if the position is the rank; None means
@@ -210,7 +210,7 @@ class FoundColumns:
         return np.ones(len(self.first.values)) if own is None else own
 
     def attainable(self, k: int | None) -> Integers:
-        """Return how many targets of each row `k` ranks can hold, one target in each context."""
+        """Return how many targets of each row fit into the first `k` ranks, one in each context."""
         return self.targets if k is None else self.targets.clip(max=k * self.lists)
 
     @property

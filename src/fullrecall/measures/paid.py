@@ -106,7 +106,7 @@ class _Paid:
         return cls(Lists(positions, costs.offsets), is_known)
 
     def moved(self, rows: Integers, positions: Integers) -> Integers:
-        """Return the new positions of the contexts at these positions of these rows.
+        """Return the new positions of contexts, given the row and the old position of each.
 
         A context that is not paid for has the position 0.
         """
@@ -154,9 +154,10 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
 
 
 def _unpaid_support(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
-    """Return, for each rise of credit, how many contexts that contribute to it are not paid for.
+    """Return, for each rise of credit, how many of its contributing contexts are not paid for.
 
-    The supporting contexts after the target's previous rise, up to this one, contribute to it.
+    The contexts that contribute to a rise are those that support its target, after the target's
+    previous rise and up to this one.
     """
     positions = Lists(steps.values["position"], steps.offsets)
     passed = positions.up_to(support.rows, support.values - 1)  # the number of earlier steps

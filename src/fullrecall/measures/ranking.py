@@ -215,10 +215,11 @@ class InterpolatedPrecisionMeasure(GradedMeasure):
 class BPrefMeasure(GradedMeasure):
     """How rarely contexts judged irrelevant rank above relevant ones, in [0, 1].
 
-    Unjudged contexts are ignored. Each relevant context within k counts 1 - min(n, R) / min(N, R),
-    over R targets, where n of N documents judged irrelevant (with a grade from 0 to below
-    `min_grade`) rank above it. If no document is judged irrelevant, it is the share of targets that
-    are retrieved. Source: Buckley and Voorhees, "Retrieval evaluation with incomplete information",
+    Unjudged contexts are ignored. A document is judged irrelevant if its grade is at least 0 and
+    below `min_grade`. Let R be the number of targets, N the number of documents judged irrelevant,
+    and n the number of these that rank above a relevant context. Each relevant context within k
+    adds (1 - min(n, R) / min(N, R)) / R. If N is 0, the value is the share of targets that are
+    retrieved. Source: Buckley and Voorhees, "Retrieval evaluation with incomplete information",
     SIGIR 2004, as in trec_eval's bpref.
     """
 

@@ -25,8 +25,8 @@ _LABEL = 4
 class TrackedDocument:
     """One document with all its copies; `origin` is the step that retrieved it.
 
-    - `sources`: the origin, and each other retriever or tool that returned the document, unless
-      the document was in its input or came from one of its inner steps.
+    - `sources`: the origin, and the other retrievers and tools that returned the document. A
+      retriever or tool does not count if it had the document in its input or from an inner step.
     - `pieces`: the documents that were merged into this one, each with its words in the merged
       text.
     - `parts`: the documents in `pieces` and their own parts. A list that has this document counts
@@ -63,7 +63,7 @@ class TrackedDocument:
 
 @dataclass(eq=False)
 class DocumentText:
-    """A passage: a document with the text of one or several of its copies.
+    """A passage: a document with one of its texts, that of `copy`; other copies may share it.
 
     `number` is its index among all passages of the record.
     """
@@ -231,7 +231,7 @@ class StepDocuments:
     `passages` is read when it is first needed, since most copies are recognized without it.
 
     - `certain`: whether the view is for copies that have an ID and were made by an unknown step.
-      Another document may have the text of such a copy, so a document is recognized only if no
+      Such a copy may have the text of another document. So a document is recognized only if no
       other document contains the copy's text or is contained in it.
     - `whole`: whether a text is recognized only if it equals a document or contains several whole
       documents. In such a view, neither a part of a document nor an ID is enough.
@@ -313,10 +313,11 @@ class StepDocuments:
         return self._quoted([part for part in parts if len(part[0]) >= _NO_CHANCE], words)
 
     def _fullest(self, alike: Sequence[_Variant], words: str) -> list[_Variant]:
-        """Return the document with these words, or the parts of a merged document that they quote.
+        """Return the document with these words; if it was merged, return its quoted parts.
 
-        If several documents have the words, the first one with the most quoted parts counts. In a
-        `certain` view, the result is empty if any other document has a part that this one lacks.
+        A merged document is returned whole if all of its parts are quoted. If several documents
+        have the words, the first one with the most quoted parts counts. In a `certain` view, the
+        result is empty if any other document has a part that this one lacks.
         """
         cuts = [_cut(document, words) for _, document in alike]
         fullest = max(cuts, key=len)
@@ -373,7 +374,7 @@ _Variant: TypeAlias = tuple[str, TrackedDocument]
 
 
 def _parts_in(words: str, own: str, document: TrackedDocument) -> Iterator[_Variant]:
-    """Yield a document with its words, or its pieces if it was merged and `words` lack a part."""
+    """Yield a document with its words; if `words` lack some of them, yield its pieces instead."""
     if not document.pieces or own in words:
         yield own, document
     else:

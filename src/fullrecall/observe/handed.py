@@ -163,9 +163,9 @@ class Scope:
         self._known.add(handed)
 
     def nearest(self, document: TrackedDocument) -> list[HandedList]:
-        """Return the lists in use with this document that one caller holds.
+        """Return the lists in use that have this document and belong to the nearest caller.
 
-        Of the callers that hold such lists, the nearest one counts.
+        Callers without such a list are skipped.
         """
         in_use = self._known.in_use(document)
         for holder in self._holders if in_use else ():

@@ -302,7 +302,7 @@ class Record:
 
 
 class _Calls:
-    """The calls of retrieval, numbered from 1: the outermost retriever or tool of each document.
+    """The calls that retrieve, numbered from 1: of nested calls, only the outermost ones.
 
     Failed calls and searches without results are numbered too, since they also cost.
     """

@@ -24,16 +24,16 @@ LinksOf: TypeAlias = Callable[[DocumentCopy], Collection[str]]
 class FlowState:
     """The state of a record at one moment.
 
-    - `outermost`: holds the lists of every outermost step that has ended, with the lists made
-      inside it, including replaced lists.
+    - `outermost`: holds the lists of all outermost steps that have ended, and of their inner steps;
+      replaced lists are included.
     - `lists`: all lists by their documents.
     - `retrieved`: the first passage of each retrieved document, in the order of retrieval.
     - `touched`: the IDs of the steps that returned documents, or inside which lists were made.
     - `doubt`: why it is unknown which documents a step had; None if it is known.
     - `stores`: whether texts were cut for a new store, which returns them under new IDs.
     - `resumed`: the IDs of the steps that began again, after an attempt had stopped to ask a human.
-    - `united`: the signatures of the input lists that `given` has checked; it looks for lists that
-      code outside any step has joined, sorted or copied.
+    - `united`: the signatures of the input lists that the module `given` has checked. That module
+      looks for lists that code outside any step has joined, sorted or copied.
     - `read_lists`: each input list of a step with its passages, by the list's identity.
     """
 
@@ -68,9 +68,9 @@ class FlowState:
     ) -> tuple[DocumentText, ...]:
         """Return the passages of a step's list.
 
-        `view_of` returns the documents that a copy may come from. Some copies have a text but no
-        ID. If more documents than copies have the text, it is unknown which documents were copied:
-        a doubt is noted.
+        `view_of` returns the documents that a copy may come from. If copies without an ID have a
+        text that more documents have, it is unknown which of these documents were copied. Then a
+        doubt is noted.
         """
         return tuple(
             passage

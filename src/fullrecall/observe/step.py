@@ -50,10 +50,10 @@ copied = DocumentCopy._make
 class DocumentList(NamedTuple):
     """One list of documents at some place in a step's input or output.
 
-    `certain` is False for bare texts and rows, which may not be documents: they count if they
-    are known documents, or if bare texts are the whole output of a call that retrieved nothing.
-    `hits` is True if the documents were found in items that each hold one document, for example
-    beside a score.
+    `certain` is False for bare texts and rows, which may not be documents. Texts and rows of known
+    documents count. Other bare texts count only if they are the whole output of a call in which no
+    step retrieved a document. `hits` is True if the documents were found in items that each hold
+    one document, for example beside a score.
     """
 
     path: Path
@@ -76,8 +76,9 @@ class Step:
     - `query`: the query that it was called with.
     - `result`: a tool's result, for the user's function that reads it.
     - `error`: why the step failed; a tool that reports a failure instead of raising failed too.
-    - `outputs`: the `id()` of the object that it returned, and of the object that the method inside
-      it returned, if that differs. Both are kept alive. Empty for plain values, such as strings.
+    - `outputs`: the `id()` of the returned object. If an inner method of the call returned another
+      object, that object's `id()` is there too. The objects are kept alive. Empty for plain values,
+      such as strings.
     - `callee`: the called object or tool, by identity or name, if the framework reports it.
     - `task`: the unit of work that this step is an attempt of, if the framework names it.
     - `closed`: whether its input comes from this run alone, and not from a state that an earlier

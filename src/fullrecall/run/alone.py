@@ -40,7 +40,7 @@ class SingleScoring:
         """Return checked options.
 
         The default scorer is `IdRecall()`; the default measure is the scorer's headline. Raises
-        `ParameterError`, naming the parameter, for values out of range.
+        `ParameterError` for a value that is not allowed.
         """
         (scorer,) = check_scorers([IdRecall() if scorer is None else scorer])
         for each in measures:

@@ -50,10 +50,11 @@ class RaceRecord:
     - `questions`: the number of answered questions; `unscored`: the number of unscored samples;
       `reason`: the reason of the first unscored sample.
     - `tokens`: the sum over `with_tokens` samples; `seconds`: one number per sample that has it.
-    - `means`: the mean of each scored question; `low`, `high`: the values of each question; all
-      three from the last call that asked this retriever.
-    - `pending`: the answers, by question, since retrievers were last compared; None for a question
-      without targets.
+    - `means`: the mean of each scored question; `low`, `high`: the value of each question, with
+      unscored samples counted as 0 and as 1. All three are from the last call that asked this
+      retriever.
+    - `pending`: the answers that no comparison of the retrievers has counted yet, by question; None
+      for a question without targets.
     """
 
     identity: str
@@ -239,5 +240,8 @@ def _plain(value: object) -> object:
 
 
 def question_key(identity: str) -> str:
-    """Return the digest of a question's ID; the order of digests is the same in every call."""
+    """Return the digest of a question's ID.
+
+    It depends only on the ID, so questions sorted by it have the same order in every call.
+    """
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -49,7 +49,7 @@ class _Request:
 
 @dataclass(slots=True, weakref_slot=True)
 class _EqualAsks:
-    """The state of equal asks: the first one is sent, and its completion answers all of them."""
+    """The state of equal requests: the first one is sent, and its completion answers all."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     completion: Completion | None = None
@@ -75,7 +75,7 @@ class Door:
         self._models: dict[int, tuple[ChatModel, Endpoint]] = {}
 
     async def answer(self, ask: Ask) -> Completion:
-        """Return the completion of an ask, which has a `failure` if the ask failed for good.
+        """Return the completion of a request; it has a `failure` if the request failed for good.
 
         Raises `NotAsked` if the run sends no more requests, and at the run's deadline.
         """
@@ -180,10 +180,11 @@ class Door:
             return failed(error)
 
     def _tell(self, request: _Request, completion: Completion, began: float) -> None:
-        """Tell the endpoint of an ask if the ask failed for good.
+        """Tell the endpoint of a request if the request failed for good.
 
-        Does nothing if the same ask failed before, while the model answered other asks: a run that
-        has only such asks left must not end with the error that the model does not answer.
+        Does nothing if the same request failed before, while the model answered other requests. A
+        run that has only such requests left must not end with the error that the model does not
+        answer.
         """
         failure = completion.failure
         if failure is None or failure.is_reply or request.failed_before:
@@ -249,7 +250,10 @@ class Door:
             request.written = self._ledger.put(request.key, text_of(completion), lease)
 
     async def _written(self, request: _Request, completion: Completion) -> Completion:
-        """Return the answer once it is stored, or the answer that another run stored before."""
+        """Wait until a completion is stored, and return it.
+
+        If another run stored its own answer first, that answer is returned.
+        """
         if request.written is None:
             return completion
         first = await asyncio.wrap_future(request.written)
@@ -278,7 +282,7 @@ def completion_of(text: str) -> Completion:
 def completion_key(ask: Ask, model: str = "") -> str:
     """Return the key of a completion: a hash of the model's name and parameters, and the request.
 
-    `model` is the name of the ask's model; pass it if it is known, since it takes long to compute.
+    `model` is the name of the model; pass it if it is known, since a name takes long to compute.
     """
     request = ask.request
     # Hash messages as they are, which is faster than as JSON. Hash their lengths too, so that two

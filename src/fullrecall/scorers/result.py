@@ -229,7 +229,7 @@ class Result(ValueObject):
         return self._reason(self.findings, None, f"{self.retrieved} retrieved")
 
     def reason_within(self, measure: Measure) -> str:
-        """Return the `reason`, with the targets found within the k or the budget of a measure."""
+        """Return the `reason`, counting only the targets found within a measure's k or budget."""
         if measure.k is None:
             return self.reason
         scope = str(measure.k)

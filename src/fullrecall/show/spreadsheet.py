@@ -20,8 +20,8 @@ DELIMITERS = (",", ";", "\t")
 """The delimiters of cells; spreadsheets in half of Europe expect semicolons."""
 
 # A spreadsheet that expects another delimiter splits a text at that delimiter, and may run a part
-# as a formula. So each part is checked like a cell. A text that is only a number stays unchanged;
-# in `-1;x`, the `-1` gets an apostrophe.
+# as a formula. So each part is checked like a cell. A cell `-1`, which is only a number, stays
+# unchanged; in `-1;x`, the part `-1` gets an apostrophe.
 _PARTS = re.compile(r"([;,\t\r\n])")
 
 # East Asian spreadsheets also accept the fullwidth forms.

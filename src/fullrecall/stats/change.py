@@ -377,10 +377,12 @@ class ScoreComparison(NoTruth, ByMeasure[Difference]):
 
 
 def adjusted(scores: Sequence[ScoreComparison], *, all_asked: bool) -> tuple[ScoreComparison, ...]:
-    """Return comparisons with p-values adjusted for all requested measures, or for the main ones.
+    """Return comparisons with p-values that are adjusted for the number of tests.
 
-    By Holm's method, the probability that any of these measures is wrongly called better or worse
-    is at most 1 - confidence, for any dependence between them. The intervals are not adjusted.
+    If `all_asked`, the tests of all measures are adjusted; otherwise, only those of each score's
+    main measure. By Holm's method, the probability that any of these measures is wrongly called
+    better or worse is at most 1 - confidence, for any dependence between them. The intervals are
+    not adjusted.
     """
     tested = [list(score.values()) if all_asked else [score.main] for score in scores]
     every = list(chain(*tested))

@@ -67,8 +67,9 @@ class Rewrite(NamedTuple):
 class Estimate(ValueObject):
     """One measure of one score over samples.
 
-    `mean` is over the `groups` of the `samples` with a value (a sample without a group is one
-    group), None without samples. `undefined` counts the samples for which the measure is undefined.
+    `mean` is the mean over groups of samples; a sample without a group is a group of its own. It is
+    None if no sample has a value. `samples` and `groups` count those with a value; `undefined`
+    counts the samples for which the measure is undefined.
     """
 
     measure: Measure

@@ -422,9 +422,9 @@ class Gate:
         )
 
     def _missing(self, question: Question, rules: int) -> tuple[int | None, str]:
-        """Return how many samples would settle a rule, or None, and a sentence on it.
+        """Return how many samples would settle a rule, and a sentence on that.
 
-        `rules` is the number of rules of the gate.
+        The number is None if no such number is known. `rules` is the number of rules of the gate.
         """
         if question.drift:
             return None, "it does not fail while that is so"

@@ -32,7 +32,7 @@ class Totals:
     `counts` and `mean_with` pass the value that each gap gets.
 
     - `values`, `frequencies`: the distinct values of the samples without a group, ascending, and
-      how often each occurs. `gaps` counts those samples without a value.
+      how often each occurs. `gaps` counts the gaps among these samples.
     - `sizes`, `sums`, `missing`: the number of values of each group, their sum in units of 2^-60,
       and its number of gaps.
     """
@@ -157,7 +157,10 @@ class Totals:
         return np.concatenate(values), np.concatenate(frequencies).astype(np.float64)
 
     def _groups(self, gap: float | None) -> list[tuple[int, int, int]]:
-        """Return each group's size (with gaps unless `gap` is None), sum, and number of values."""
+        """Return the size, the sum, and the number of values of each group.
+
+        The size counts gaps, too, unless `gap` is None.
+        """
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]

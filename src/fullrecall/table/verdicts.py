@@ -13,9 +13,10 @@ from fullrecall.scorers.result import Result, Status
 
 
 class Referred(NamedTuple):
-    """The number of targets that a cascade's second judge decided, of all judged ones (`of`).
+    """The number of targets that a cascade's second judge decided; `of` counts all judged targets.
 
-    `calls` and `tokens` are those of all requests for samples with such a target.
+    `calls` and `tokens` are those of all requests for samples in which the second judge decided a
+    target.
     """
 
     targets: int

@@ -377,8 +377,9 @@ def complete(
     `retrievers` maps names to retrievers that `evaluate` takes: functions of the question, or
     `observed` chains, graphs and engines; they are asked for `depth` contexts if they accept a `k`.
     Include every retriever that you compare. All of their first `depth` contexts that have a text
-    are judged. People's labels of a sample of these pairs show how complete the references are.
-    Contexts that no retriever returns within `depth` ranks are not counted.
+    are judged, each with its question. If people label a sample of these pairs of question and
+    context, the labels show how complete the references are. Contexts that no retriever returns
+    within `depth` ranks are not counted.
 
     - `judge`: an `LLMJudge`, or any other judge.
     - `max_concurrency`, `timeout`, `deadline`, `retries`, `store`, `budget`, `progress`: those of
@@ -470,8 +471,9 @@ def extended(
 ) -> list[Sample]:
     """Return samples with the contexts of the accepted pairs as references.
 
-    Metadata lists the judged contexts (those of `looked_at`, the pairs with a verdict or a label)
-    and the added ones. `confirmed` are the items that people labeled.
+    `looked_at` has the pairs with a verdict or a label. The metadata lists the contexts of these
+    pairs as judged, and the contexts that were added. `confirmed` are the items that people
+    labeled.
     """
     named = {n for s in parsed_samples for r in s.reference_context_ids or () for n in r.any_of}
     contexts = [pair.context for pairs in pool.pairs for pair in pairs]

@@ -120,8 +120,8 @@ class TestSet:
         """Write the accepted samples as JSON Lines; return their number.
 
         `rejected` is a second file, with one rejected draft and its reason on each line. If
-        references name HTML pages, their offsets refer to the extracted text, which is saved beside
-        the set, as `set.documents.jsonl`.
+        references name HTML pages, the offsets refer to the extracted text of the pages. This text
+        is saved beside the set: beside `set.jsonl` as `set.documents.jsonl`.
         """
         from fullrecall.files.writing import save_rows, write_jsonl
 

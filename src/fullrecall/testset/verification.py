@@ -124,8 +124,8 @@ def items_in(text: str, name: str) -> list[Mapping[str, Any]]:
 def _by_position(text: str, instruction: str, name: str, count: int) -> dict[int, VerdictReply]:
     """Return the verdicts in a reply to an instruction, by 0-based position.
 
-    Verdicts that occur twice, or lack a field, are left out. A reply with a number out of range
-    gives {}.
+    Verdicts are left out if they lack a field, or if several have the same number. A reply with a
+    number out of range gives {}.
     """
     items, (form,) = items_in(text, name), instructions.form_of(instruction)[name]
     numbers = [item.get("id") for item in items]

@@ -32,7 +32,7 @@ class LangChainCapture(Captured):
         """Return the record of the block; with a question, only of the runs that asked it.
 
         Earlier runs whose answers or documents those runs used are included. If no run asked the
-        question, all runs are.
+        question, the record is of all runs.
 
         A block without a retriever call gives a record with an `error`. Raises `InputError` for
         documents that cannot be read.

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class RecallSummary:
     """The mean of an evaluator's scores over an experiment, with the counts of its runs.
 
-    It is the `summary` of an evaluator. Pass it to `evaluate(…, summary_evaluators=[…])`.
-    LangSmith passes a summary evaluator the runs without their scores. So this one remembers its
-    evaluator's result for each run, and no run is judged twice. It measures the runs that its
-    evaluator has not measured.
+    It is the `summary` of an evaluator. Pass it to `evaluate(…, summary_evaluators=[…])`. LangSmith
+    passes the runs to a summary evaluator without their scores. So this object remembers the
+    evaluator's result for each run, and no run is judged twice. Runs that the evaluator has not
+    measured are measured here.
 
     The key is the score's, followed by ".mean". The mean is over the runs with a score; the
     comment and `evaluator_info` count the runs without one, with the reasons. If no reference ID

@@ -120,9 +120,9 @@ def _of_texts(
 ) -> dict[tuple[int, str], Alias]:
     """Return the aliases of expected IDs whose texts were retrieved under other IDs.
 
-    Returns none unless over half of the retrieved texts have another ID than in the corpus, which
-    shows that the index was rebuilt. If fewer have another ID, their contexts may only be near
-    duplicates of the expected ones.
+    Of the retrieved texts that the corpus has, more than half must have another ID than in the
+    corpus; this shows that the index was rebuilt. Otherwise the result is empty, since the contexts
+    with another ID may only be near duplicates of the expected ones.
     """
     aliases: dict[tuple[int, str], Alias] = {}
     renamed = known = 0

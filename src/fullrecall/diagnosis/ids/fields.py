@@ -92,9 +92,9 @@ def rewrite_of(
     """Return the rewrite of the retrieved IDs with the largest recall by ID.
 
     A rewrite takes the IDs from another field of the contexts, or writes them in another way. If no
-    rewrite finds references, the result only shows one retrieved and one reference ID; it is None
-    if some reference was retrieved under its own ID, or if no context or no reference has an ID.
-    Both arguments have one item for each sample, in the same order.
+    rewrite finds references, the result only shows one retrieved ID and one reference ID. It is
+    None if some reference was retrieved under its own ID. It is also None if no context or no
+    reference has an ID. Both arguments have one item for each sample, in the same order.
     """
     fields: dict[str, list[set[str]]] = {}
     for position, listed in enumerate(contexts):
@@ -165,7 +165,10 @@ _FORMS = {
 
 
 class _Fit(NamedTuple):
-    """The success of a rewrite: it finds `hits` of `references`; `gain` is the mean recall."""
+    """The success of a rewrite: it finds `hits` of `references`.
+
+    `gain` is the mean recall after the rewrite. Recall before it is 0, so this is also the gain.
+    """
 
     hits: int
     references: int
@@ -182,9 +185,10 @@ def _found_by(
 ) -> _Fit | None:
     """Return how many references the rewritten IDs find; None if that may be chance.
 
-    `names` has, for each sample, the retrieved IDs after a rewrite. Chance is excluded if samples
-    find their own references more often than those of other samples. It is also excluded if `pool`,
-    rewritten IDs of all samples, has the references: both sides then name the same documents.
+    `names` has, for each sample, the retrieved IDs after a rewrite. `pool` has rewritten IDs of all
+    samples. Chance is excluded if samples find their own references more often than those of other
+    samples. It is also excluded if `pool` has the references: both sides then name the same
+    documents.
     """
     samples = [pair for pair in zip(names, references, strict=True) if pair[1]]
     if not samples or (_is_chance(samples) and not _has_references(pool, references)):

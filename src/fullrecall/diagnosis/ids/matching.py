@@ -44,8 +44,8 @@ Side: TypeAlias = Literal["retrieved", "reference"]
 class IdMatch(NamedTuple):
     """A reference ID and another ID of the same document.
 
-    The two IDs match in the words that remain after the cuts: `reference_core` and
-    `retrieved_core`.
+    A rule cuts parts off both IDs, such as a directory. The words that remain match:
+    `reference_core` and `retrieved_core`.
 
     `part` is the side whose ID names only a part of the document, such as a chunk. It is None if
     both IDs name the same document, or the same part.
@@ -218,8 +218,9 @@ def matches_of(
         is_usual = missing.is_usual(rule.reference, own_lists)
         if not is_certain and not (is_usual and available.is_usual(rule.retrieved, retrieved)):
             continue
-        # A reference that occurs unchanged among the available IDs was not renamed, so look for no
-        # other match.
+        # Leave out references that an earlier rule matched. Also leave out references that occur
+        # unchanged among the available IDs, since they were not renamed. But a certain rule for
+        # parts of documents is applied to all references.
         settled = set() if is_certain and rule.part else matches.keys() | available.words.keys()
         added, lost = _matches_by(rule, available, missing, settled)
         fitting = sum(

@@ -160,7 +160,7 @@ class RowGroup(ArrowRows):
         return 0 if no_ties else super().tied(k)
 
     def read(self, names: Sequence[str]) -> pa.Table:
-        """Return these columns, converted from an engine's types to those of a report.
+        """Return the columns `names`, converted from an engine's types to those of a report.
 
         If a column occurs only in the names of folders, every row gets the value in the name.
         """

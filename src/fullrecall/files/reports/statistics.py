@@ -1,7 +1,8 @@
 """The statistics of a file's rows, kept in its metadata: a summary reads them instead of rows.
 
 Statistics of several files can be merged exactly. They are counts, exact sums, and the distinct
-findings with the number of rows that have each, from which every measure can be computed.
+findings with the number of rows that have each. Every measure can be computed from the distinct
+findings.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ class ScriptedChatModel:
     `script` is a list of replies, used in order with the last one repeated, or a function of the
     request. A reply is a text, a `Completion`, or an exception to raise.
 
-    A verdict must repeat the first words of its target as `begins`. If no verdict of a reply does,
-    the model adds them, so that any verdict with a requested number is valid. To test a judge with
-    malformed replies, pass `echo=False`: replies then stay unchanged.
+    A verdict must repeat the first words of its target as `begins`. If a reply has no `begins`, the
+    model adds it to each verdict, so that a script need not repeat these words. To test a judge
+    with malformed replies, pass `echo=False`: replies then stay unchanged.
     """
 
     def __init__(
