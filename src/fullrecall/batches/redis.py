@@ -251,7 +251,8 @@ class RedisLedger(Ledger):
 def name_of(key: str) -> str:
     """Return the name of a key's record on the server.
 
-    The part in braces chooses the node of a cluster, so that a record and its companion share one.
+    The part in braces chooses the node of a cluster, so that a record and its companion are on the
+    same node.
     """
     return f"fullrecall:{{{key}}}"
 

@@ -100,12 +100,12 @@ _TEXTS = ("item", "sample", "claim", "rater")
 def read_labels(path: FilePath, *more: FilePath) -> tuple[Label, ...]:
     """Return the labels in files that `Report.to_label` wrote and raters filled in.
 
-    The files are CSV, also as spreadsheets save it, with semicolons and a byte order mark, or JSON
-    Lines. The fields are `label` ("supported", "not_supported", "partial" or empty; also yes and
-    no), and `item`, or `sample` and `claim`; `probability` and `rater` may be left out. With
-    several files, each file's name is its rater's name, unless its column `rater` has one. Raises
-    `InputError`, with the file and the line, for an invalid label and for a claim that one rater
-    labels twice.
+    The files are CSV or JSON Lines; a CSV file may have semicolons and a byte order mark, as
+    spreadsheets save it. The fields are `label` ("supported", "not_supported", "partial" or empty;
+    also yes and no), and either `item`, or `sample` and `claim`. The fields `probability` and
+    `rater` may be left out. With several files, each file's name is its rater's name, unless its
+    column `rater` has one. Raises `InputError`, with the file and the line, for an invalid label
+    and for a claim that one rater labels twice.
     """
     names = [existing_file(file) for file in (path, *more)]
     stems = Counter(Path(name).stem for name in names)

@@ -103,8 +103,8 @@ class _PassageSearch:
     def look(self, numbers: Iterable[int], *, edges: bool = False) -> None:
         """Add each context that has a part of the passage which the added contexts lack.
 
-        With `edges`, also add contexts that share only a text at their border, too short to count
-        as a run (`Overlap.edges`).
+        With `edges`, also add contexts that share only a text at a border with the passage, even if
+        this text is too short to count as a run (`Overlap.edges`).
         """
         for number in numbers:
             if self.is_complete:

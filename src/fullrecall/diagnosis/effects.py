@@ -327,7 +327,7 @@ def recall_at(k: Cut | None) -> Measure:
 
 
 def _size(lists: Sequence[Sequence[Context]]) -> tuple[float, float | None]:
-    """Return the mean contexts and the mean tokens per list; the tokens are None if unknown."""
+    """Return the mean numbers of contexts and of tokens per list; None for unknown tokens."""
     contexts, count = [*chain.from_iterable(lists)], max(len(lists), 1)
     tokens = sum(map(tokens_of, contexts)) / count
     return len(contexts) / count, None if isnan(tokens) else tokens

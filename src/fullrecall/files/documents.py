@@ -167,7 +167,8 @@ def html_text(page: str) -> str:
 def _document(entry: Any, position: str) -> Document:
     """Return an entry as a document.
 
-    An entry without an ID gets its source, with the page if it has one, or a digest of its text.
+    The ID of an entry without one is its source, with the page if there is one, or else a digest of
+    its text.
     """
     try:
         context = context_of(entry)

@@ -263,8 +263,8 @@ class ReferencesPlan(PartialPlan):
         """Return the paths of the IDs in columns that are named like documents.
 
         If the columns may hold remarks, note a doubt and return []. Add the paths of texts to
-        `texts`, and the paths of unclear columns to `unclear`. `is_placed` says that the rows have
-        page numbers, which are useless without a document's ID; there is then no doubt.
+        `texts`, and the paths of unclear columns to `unclear`. If `is_placed`, the rows have page
+        numbers, which are useless without a document's ID; no doubt is noted then.
         """
         ids: list[str] = []
         has_retrieval = any(field.startswith("retriev") for field in self.fields)
@@ -369,7 +369,7 @@ class ReferencesPlan(PartialPlan):
 
         Inner lists of IDs are any-of groups, and their path is added to `ids`. If the inner lists
         are pairs of a document and a number, note a doubt instead: the number may be a page or
-        something else. There is no doubt for supporting facts, whose numbers are sentences.
+        something else. For supporting facts, whose numbers are sentence numbers, there is no doubt.
         """
         inner = [part for item in column.items for part in item]
         if all(map(is_pair, column.items)):

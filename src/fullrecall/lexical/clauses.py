@@ -291,8 +291,8 @@ def _joined(body: str) -> list[str]:
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
     """Return the joints of a sentence: each "and", and the commas of a list that "and" ends.
 
-    A joint is left out if an earlier word may also govern the words after it: a conjunction such as
-    "that" or, if the second fact has no subject, any word of `_UNSURE`.
+    A joint is left out if an earlier word may also govern the words after it. Such a word is a
+    conjunction, like "that". If the second fact has no subject, it may be any word of `_UNSURE`.
     """
     joints: list[_Joint] = []
     listed: list[_Joint] = []  # joints at commas, which form a list if an "and" ends it

@@ -156,7 +156,7 @@ def _name(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 def _renamed(
     claim: _ClaimToEdit, own: Sequence[str], others: Sequence[str], chance: random.Random
 ) -> str | None:
-    """Return the claim with one of `own` replaced by one of `others`; None if either is empty.
+    """Return the claim with one of `own` replaced by one of `others`; None if no name fits.
 
     The new name has as many words as the old one, if possible. Names that share a word with the
     claim are not used.

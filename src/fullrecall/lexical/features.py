@@ -148,10 +148,10 @@ def _has_absent_number(claim: str, contexts: Sequence[str]) -> bool:
 def _is_denied(claim: ParsedText, sentence: str) -> bool:
     """Return whether either the claim or `sentence` is a denial, but not both.
 
-    `sentence` is the one that covers most of the claim. If the claim has no denial, the sentence
-    denies it if at least half of the words that the sentence denies are in the claim. If the claim
-    has a denial, the sentence agrees if it denies a word of the claim, or has another form of
-    denial ("failed to", "a myth").
+    `sentence` is the one that covers most of the claim. A claim without a denial is denied if at
+    least half of the words that the sentence denies are in the claim. A claim with a denial is
+    confirmed if the sentence denies a word of the claim, or has another form of denial ("failed
+    to", "a myth").
     """
     denied = denied_keys(sentence)
     shared = denied.intersection(word.key for word in claim.words)

@@ -241,7 +241,7 @@ RULES: Mapping[Callable[[_QuotedClaim], bool], str] = {
     lambda pair: states_opposite(pair.claim, pair.quote): "states the opposite",
     _lacks_number: "has another number, and not the one that it has",
     lambda pair: states_other_amount(pair.claim, pair.quote): "says it of another amount",
-    # Names are left out here: the next rule compares them, and also allows them near the quote.
+    # Leave out names here. The next rule compares them, and accepts a name that is near the quote.
     lambda pair: states_other_word(
         pair.claim, pair.quote, of_names=False
     ): "has another word in its place",

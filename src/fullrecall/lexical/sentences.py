@@ -76,7 +76,7 @@ def sentences(text: str) -> list[str]:
 def statements(text: str) -> list[str]:
     """Return the sentences of `text` that make a statement; all parts if none does.
 
-    A text of headings alone is returned as its parts, so that it still has something to find.
+    A text that has only headings is returned as its parts, so that it still has targets.
     """
     return [part.text for part in stating_parts(parts(text))]
 

@@ -71,7 +71,8 @@ class Measure(ValueObject):
     """Whether a lower mean is better."""
 
     def __init_subclass__(cls) -> None:
-        # Make a subclass a frozen dataclass too, so that it is compared by its parameters.
+        # Make a subclass a frozen dataclass too, so that its parameters are its fields. `eq=False`
+        # keeps the `__eq__` and `__hash__` of `Measure`, which compare these parameters.
         dataclass(frozen=True, kw_only=True, eq=False, repr=False)(cls)
         if "__eq__" in vars(cls) and not vars(cls)["__hash__"]:
             cls.__hash__ = Measure.__hash__  # type: ignore[method-assign]
@@ -217,7 +218,8 @@ class Measure(ValueObject):
 class Threshold(ValueObject):
     """A bound that a mean must reach, such as `Recall @ 10 >= 0.9`, or not exceed (`<=`).
 
-    It has no truth value: `and` would drop one of two thresholds, so it raises `ParameterError`.
+    It has no truth value, since `and` would drop one of two thresholds: `bool` raises
+    `ParameterError`.
     """
 
     measure: Measure

@@ -18,9 +18,9 @@ Denominator = Literal["retrieved", "k"]
 class PrecisionMeasure(GradedMeasure):
     """The share of the first k contexts that support a target.
 
-    - `denominator`: "retrieved" divides by the number of contexts, at most k; "k" always divides by
-      k, as trec_eval's P_k does, or by k times the number of lists if several were merged. Without
-      a k, both divide by the number of contexts.
+    - `denominator`: "retrieved" divides by the number of contexts, at most k. "k" always divides by
+      k, as trec_eval's P_k does; if several lists were merged, it divides by k times their number.
+      Without a k, both divide by the number of contexts.
     """
 
     denominator: Denominator = "retrieved"

@@ -21,8 +21,8 @@ class GivenLists:
         self._answers = step.answers and not any(over.answers for over in above)
         # A step that is called by a retriever or a reranker does not write the call's answer.
         self._is_reader = self._answers and not any(over.retrieves for over in above)
-        # Both views read the lists only when a copy must be compared with other documents, since
-        # agents have many lists and few copies need it.
+        # `_before` and `_certain` read the lists only when a copy must be compared with other
+        # documents, since agents have many lists and few copies need it.
         in_use = (handed for handed in scope.lists() if not handed.replaced)
         self._before = StepDocuments(state.documents, passages_of(in_use))
         every = passages_of(scope.lists())

@@ -107,7 +107,7 @@ class ListUpdate:
         return any(handed.signature == group.signature for handed in in_use)
 
     def _is_a_result(self, empty: TrackedList) -> bool:
-        """Return whether an empty output list means that the step dropped or found no documents.
+        """Return whether an empty output list means that the step found or kept no documents.
 
         LangGraph also fills unused keys of the first state with empty lists, which mean nothing.
         """
@@ -120,7 +120,8 @@ class ListUpdate:
 
     def _keys(self) -> set[Path]:
         """Return the paths of input lists that have documents and are not inside another list."""
-        # Lists of messages are left out: messages are only appended, so they replace no list.
+        # Leave out paths with ITEM, such as those inside a list of messages: messages are only
+        # appended, so they replace no list.
         return {g.path for g in self._given if g.passages and ITEM not in g.path}
 
     def _replaced_outside(self, new_lists: list[HandedList]) -> list[HandedList]:
@@ -147,8 +148,9 @@ class ListUpdate:
         """Mark a document as refused if a LangGraph `Send` task received but did not return it.
 
         Once tasks have refused all documents of a list, an empty list replaces it. A task that
-        returned nothing at all, not even an empty list, may have had another purpose. The empty
-        list is then marked `unsaid`, and counts only if a prompt is sent later.
+        returned nothing at all, not even an empty list, may have had another purpose. In this case,
+        the empty list is marked `unsaid`: it counts only if a prompt is sent later, which then
+        shows that the document was refused.
         """
         is_sent = self._step.task is not None and bool(self._step.branch)
         if not is_sent or self._inside or any(group.passages for group in self._groups):
@@ -264,8 +266,8 @@ class ListUpdate:
     def _is_refused(self, handed: HandedList) -> bool:
         """Return whether a human refused a list.
 
-        This is assumed if the tool, or a step around it, stopped and began again, as it does to ask
-        a human, and the tool's output has no word of the list.
+        This is assumed if two things are true. The tool, or a step around it, stopped and began
+        again, as a step does that asks a human. And the tool's output has no word of the list.
         """
         steps = (self._step, *self._state.tree.above(self._step))
         if not any(step.id in self._state.resumed for step in steps):

@@ -63,7 +63,7 @@ class StepReading:
     def documents_of(self, copy: DocumentCopy, rank: int) -> Iterable[DocumentCopy]:  # noqa: ARG002
         """Return the documents that replace this one: a copy with another ID, or its parts.
 
-        `rank` is its 1-based position in its list.
+        `rank` is the document's 1-based position in the list.
         """
         return (copy,)
 

@@ -32,8 +32,8 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
     """Return the documents in a tool's result, in order; None if it is not a list of hits.
 
     A hit is a mapping or a Pydantic model with a text and an ID (or an address), a title or a
-    score; without a text, it needs two of these. An empty list means that a search found no hits
-    only if it is under a key of `_ENVELOPES` that is not in `_MAY_BE_EMPTY`.
+    score; without a text, it needs two of these. An empty list counts as a search without hits only
+    under a key of `_ENVELOPES` that is not in `_MAY_BE_EMPTY`.
     """
     if isinstance(value, str):
         value = _printed_in(value) or _values_in(value)

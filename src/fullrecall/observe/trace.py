@@ -70,9 +70,10 @@ class Trace:
     def sample(self, trace_id: str, reading: TraceReading) -> Sample:
         """Return a sample with the question, the retrieval and the answer of the trace.
 
-        Its ID is the one that a span names (outermost spans first), or else the trace's ID. The
-        trace's ID is always in `metadata["trace_id"]`. `metadata["started"]` is the time at which
-        its first span began, as ISO 8601 in UTC, unless a span has no time.
+        The sample's ID is the one that a span names (outermost spans first), or else the trace's
+        ID. The trace's ID is always in `metadata["trace_id"]`. `metadata["started"]` is the time at
+        which the trace's first span began, as ISO 8601 in UTC; it is left out if a span has no
+        time.
         """
         metadata = {"trace_id": trace_id}
         began = min((span.start for span in self._spans.values()), default=0)
@@ -87,10 +88,10 @@ class Trace:
 
     @property
     def _question(self) -> str | None:
-        """The question of the outermost span that has one, or else the retrievers' question.
+        """The question of the only outermost span that has one, or else that of all retrievers.
 
-        None if several outermost spans have a question, and the retrievers do not share one
-        question.
+        None if neither exists: no or several outermost spans have a question, and the retrievers
+        have none or different ones.
         """
         tops = [top.question for top in self._tops if top.question is not None]
         if len(tops) == 1:

@@ -33,7 +33,7 @@ _encoded = json.JSONEncoder(ensure_ascii=False, default=str).encode
 class Samples:
     """The samples of a page, in the order in which they are added.
 
-    `causes` are those of the misses in the last report; `last` is its index.
+    `causes` are those of the misses in the last report; `last` is the index of this report.
     """
 
     def __init__(self, causes: Causes, last: int) -> None:

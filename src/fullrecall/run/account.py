@@ -28,10 +28,10 @@ _PER_CHARACTER = 0.3  # the expected tokens per character of a prompt, before th
 _PROMPT_AT_MOST = 2.0  # a prompt may take this many times the highest tokens per character so far
 
 HOLD_SECONDS = (10.0, 3_600.0)
-"""The seconds that a request's reserve lasts: the request's timeout plus the first number, or the
-second number for a request without a timeout. The worker that made the reserve is then considered
-dead or hanging, so no other request waits for it. The reserve still counts as spent, unless the
-worker settles it later.
+"""The seconds that a request's reservation lasts: the request's timeout plus the first number; or,
+for a request without a timeout, the second number. The worker that made the reservation is then
+considered dead or hanging, so no other request waits for it. The reserved amounts still count as
+spent, unless the worker settles them later.
 """
 
 _POLL_SECONDS = (0.02, 0.25)
@@ -66,7 +66,7 @@ class Account:
     async def hold(self, ask: Ask, *, is_repeated: bool = False) -> str:
         """Count a request, and reserve the largest amounts that it may take.
 
-        Returns the name of the reserve, for `settle`; "" for an unlimited budget. Waits for the
+        Returns the name of the reservation, for `settle`; "" for an unlimited budget. Waits for the
         request's turn if the budget limits the rate, and for requests in flight if their outcome
         decides whether there is room. Raises `NotAsked` if the budget has no room, if it limits the
         cost and has no price of the model, and if the account is lost.
@@ -82,7 +82,7 @@ class Account:
     async def settle(
         self, ask: Ask, name: str, completion: Completion | None, *, is_repeated: bool = False
     ) -> None:
-        """Replace a request's reserve, `name`, by the tokens and the cost of its completion.
+        """Replace the reservation `name` of a request by the tokens and the cost of its completion.
 
         `completion` is None for an abandoned request, which counts as a call without tokens.
         """
@@ -102,7 +102,8 @@ class Account:
                 is_priced = self.budget.price(ask.model) is not None
                 spent.cost = spent.cost + amounts["cost"] / NANO if is_priced else None
         if name:
-            # Do not raise if the account is lost: the answer is here, and the reserve still counts.
+            # Do not raise if the account is lost: the answer has arrived, and the reservation still
+            # counts.
             with suppress(NotAsked):
                 await self._spend("settle", name=name, amounts=amounts, answer=answered)
 
@@ -112,7 +113,7 @@ class Account:
             raise NotAsked(no_price(ask.model, budget))
         if self._why is not None:
             raise NotAsked(self._why)
-        # By this name, the ledger recognizes the reserve if the same change is sent twice.
+        # The name identifies the reservation, so that the ledger recognizes it if it is sent twice.
         name, pause = f"{secrets.randbits(64):x}", _POLL_SECONDS[0]
         expected = _characters(ask) * (self._per_character or _PER_CHARACTER)
         most = _most_tokens(ask) * max(1.0, _PROMPT_AT_MOST * self._per_character)

@@ -33,11 +33,11 @@ since `Path` turns the two slashes of a URL into one.
 class Address:
     """The path or the Redis URL at which the workers of a job find its ledger.
 
-    `job` identifies the job, whose workers share one account; default: a random ID. An address is
-    picklable and has no credentials: each process that connects reads the password from
-    REDIS_PASSWORD, and the user from REDIS_USERNAME. Raises `ParameterError` for a URL with a
-    password or a user, for the URL of another kind of server, and for a value that cannot be a
-    path.
+    `job` identifies the job: the requests of all workers with the same `job` are counted together.
+    Default: a random ID. An address is picklable and has no credentials: each process that connects
+    reads the password from REDIS_PASSWORD, and the user from REDIS_USERNAME. Raises
+    `ParameterError` for a URL with a password or a user, for the URL of another kind of server, and
+    for a value that cannot be a path.
     """
 
     url: str

@@ -315,7 +315,7 @@ class _Contest:
     def _answer(self, record: RaceRecord, rows: Sequence[Row]) -> QuestionValue | None:
         """Return a question's value from the rows of its samples; add their costs to `record`.
 
-        Returns None if no sample of the question has a target.
+        Returns None if no sample of the question has a value or is unscored.
         """
         values: list[float] = []
         unscored = 0

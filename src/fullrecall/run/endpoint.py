@@ -59,10 +59,10 @@ class Endpoint:
         self._doubt_settled = asyncio.Event()
 
     async def enter(self) -> float:
-        """Begin an ask, which lasts until `leave`; return the time by the loop's clock.
+        """Begin an ask (a request with its retries); return the time by the loop's clock.
 
-        If recent asks failed, waits until one of the open asks is answered. Raises `NotAsked` once
-        the run is over for this model.
+        The ask lasts until `leave`. If recent asks failed, waits until one of the open asks is
+        answered. Raises `NotAsked` once the run is over for this model.
         """
         while self._doubtful_reply is not None and self.stopped is None:
             await self._doubt_settled.wait()
@@ -111,12 +111,13 @@ class Endpoint:
             raise NotAsked(self.stopped)
 
     def fails(self, completion: Completion, began: float, remember: Callable[[], object]) -> None:
-        """Note that an ask, which began at `began`, failed for good: its retries failed, too.
+        """Note that an ask (a request with all its retries) failed for good.
 
-        If the endpoint has answered a request since `began`, the failure does not count: only this
-        ask may have hung. Several counted failures in a row put the model in doubt (see the
-        module's docstring). One failure is enough in two cases: if it counts and its `Retry-After`
-        is too long, and if it is in `_HOPELESS` and the model has never answered.
+        `began` is the time at which the ask began. If the endpoint has answered a request since
+        then, the failure does not count: only this ask may have hung. Several counted failures in a
+        row put the model in doubt (see the module's docstring). One failure is enough in two cases:
+        it counts, and its `Retry-After` is too long; or it is in `_HOPELESS`, and the model has
+        never answered.
 
         `remember` notes that this ask failed. It is called only if the endpoint answers any other
         ask, before or after this one. If it answers none, the endpoint may be the cause.
@@ -133,7 +134,7 @@ class Endpoint:
             self._unproven.append(remember)
 
     def _note_answer(self) -> None:
-        """Note an answer: raise the limit a little, and wake the asks that wait in `enter`."""
+        """Note an answer: raise the limit a little, and wake the callers that wait in `enter`."""
         self._answered_at = asyncio.get_running_loop().time()
         self._failures_in_a_row = 0
         # Adding 1 / limit for each answer adds one for each round of answers.
@@ -166,7 +167,7 @@ class Endpoint:
         return self._answered_at > float("-inf")
 
     def _stop_if_silent(self) -> None:
-        """End the run if recent asks of the model failed, and no other ask is in flight."""
+        """End the run if the last requests to the model failed for good, and no request is open."""
         if self._doubtful_reply is None or self._open_asks or self.stopped is not None:
             return
         failures = f"{counted(self._failures_in_a_row, 'request')} in a row failed"
@@ -176,6 +177,6 @@ class Endpoint:
         self._release_waiting()
 
     def _release_waiting(self) -> None:
-        """Wake the asks that wait in `enter`."""
+        """Wake the callers that wait in `enter`."""
         self._doubt_settled.set()
         self._doubt_settled = asyncio.Event()

@@ -155,7 +155,10 @@ class Ledger(ABC):
 
     @abstractmethod
     def _keep(self, key: str, value: str) -> str:
-        """Keep an answer unless the request has one, and end its leases; return the kept answer."""
+        """Keep an answer unless the request has one, and end the leases of the request.
+
+        Returns the answer that is kept.
+        """
 
     @abstractmethod
     def _forget(self, key: str, token: str) -> None:
@@ -232,7 +235,10 @@ class Ledger(ABC):
         )
 
     def _do(self, step: Callable[[], T], otherwise: T) -> Future[T]:
-        """Start a step in a thread; its future result is `otherwise` if the ledger is lost."""
+        """Start a step in a thread; return a future of its result.
+
+        If the ledger is lost, the result is `otherwise`.
+        """
         self.check_open()
         done: Future[T] = Future()
         # A running future cannot be canceled: the step completes even if its caller is canceled.

@@ -4,12 +4,12 @@ An account has the sums of a run's or a job's requests; its state is plain JSON.
 
 `batches.redis` has the same rules as a server script; a test checks that they agree.
 
-A request's tokens are known only when its answer has arrived. Until then, a request has a reserve
-of the largest amount that it may take. A concurrent request is sent only if the budget has room for
-its reserve; a single request is sent if the budget has room for its expected tokens. So a wrong
-estimate exceeds the budget once, not once for each request in flight. A reserve counts as spent
-until it is settled. The reserve of a dead worker stays counted, but after it expires no request
-waits for it.
+A request's tokens are known only when its answer has arrived. Until then, a request has a
+reservation of the largest amount that it may take. A concurrent request is sent only if the budget
+has room for its reservation; a single request is sent if the budget has room for its expected
+tokens. So a wrong estimate exceeds the budget once, not once for each request in flight. A
+reservation counts as spent until it is settled. The reservation of a dead worker stays counted, but
+after it expires no request waits for it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ FORGETFUL = "may have lost what was spent last: the server was restarted, or is 
 State: TypeAlias = dict[str, Any]
 
 COUNTS = ("calls", "retries", "prompt_tokens", "completion_tokens", "settled", "tokens", "cost")
-"""The sums of an account; its state also has the longest answer, the next turn, and the reserves.
+"""The sums of an account; its state also has the longest answer, the next turn, and the
+reservations.
 """
 
 BOUNDED = ("calls", "tokens", "cost")
@@ -68,8 +69,8 @@ def reserve(
 
     Returns {"full": name of the bound, "cost": cost so far} if the request will never fit, and {}
     if it may fit once requests in flight have settled. `prompt` is a pair: the expected and the
-    largest possible number of prompt tokens. After `seconds`, the worker that made the reserve is
-    considered dead or hanging.
+    largest possible number of prompt tokens. After `seconds`, the worker that made the reservation
+    is considered dead or hanging.
     """
     holds: dict[str, tuple[dict[str, int], float]] = state["holds"]
     if name in holds:
@@ -81,8 +82,8 @@ def reserve(
         hold = size_of(prompt[1], longest, prices)
     full = _full(state, bounds, hold)
     alive = sum(until >= now for _, until in holds.values())
-    # Wait if the reserve does not fit, or if more requests are in flight than have been settled: a
-    # few settled requests do not predict the sizes of many.
+    # Wait if the reservation does not fit, or if more requests are in flight than have been
+    # settled: a few settled requests do not predict the sizes of many.
     if is_sized and full != "calls" and (full or alive > state["settled"]):
         if alive:
             return {}  # requests in flight may take less than their reserves
@@ -102,7 +103,7 @@ def reserve(
 def settle(
     state: State, _: float, *, name: str, amounts: Mapping[str, int], answer: int
 ) -> dict[str, Any]:
-    """Replace a request's reserve by its actual amounts; repeating this has no further effect."""
+    """Replace a request's reservation by its actual amounts; a repetition has no further effect."""
     if name in state["holds"]:
         hold, _ = state["holds"].pop(name)
         _add(state, hold, -1)

@@ -104,7 +104,8 @@ class StageNode:
     """A call, and its place in the pipeline.
 
     `above` is the call that received the contexts of this call, if there is one. `name` is the name
-    of the stage; "" if this call is not a stage. `is_final` is True if it returned the final list.
+    of the stage; "" if this call is not a stage. `is_final` is True if the call returned the final
+    list.
     """
 
     call: Call
@@ -114,7 +115,7 @@ class StageNode:
 
     @property
     def into(self) -> str | None:
-        """The name of the next stage that received its contexts, or None."""
+        """The name of the next stage that received the call's contexts, or None."""
         return None if self.above is None else self.above.name or self.above.into
 
 

@@ -167,7 +167,8 @@ def is_numeric(value: object) -> bool:
 
 def unreadable(row: object) -> str:
     """Return the message for a row that cannot be read as a context."""
-    # The message has only the type and the names, so that a thousand samples share one reason.
+    # The message has the type, the length and the names, but no values, so that a thousand samples
+    # share one reason.
     size, way = "", 'return {"id": …, "text": …}, or pass id_key='
     if isinstance(row, (tuple, list)) and not any(isinstance(cell, Mapping) for cell in row):
         size = f" of {len(row)}"

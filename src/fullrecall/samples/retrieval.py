@@ -431,7 +431,7 @@ def _one_each(
 def _ids_by_id(value: object, name: str) -> dict[str, tuple[str, ...]]:
     """Return a mapping of IDs to lists of IDs, with each ID as a `str`; {} for None.
 
-    Raises `InputError` for anything but a mapping of lists.
+    Raises `InputError` for any other value that is not a mapping of lists.
     """
     if value is not None and not isinstance(value, Mapping):
         raise InputError(f"{name} must be a mapping of IDs, got {shown(value)}")

@@ -204,7 +204,7 @@ class JudgedScorer(FindingScorer):
         """Return the finding of a target; each vote of a panel gives credit at its own ranks."""
         if verdict.facts:
             return self._compound(target, verdict, contexts, aim)
-        if not (verdict.citations or verdict.others or verdict.votes):  # as for most missed targets
+        if not (verdict.citations or verdict.others or verdict.votes):  # as in most misses
             return Finding(
                 target,
                 verdict=verdict.label or "",

@@ -258,7 +258,7 @@ def retrieved_contexts(sample: Sample) -> Sequence[Context]:
 def retrieved_texts(sample: Sample) -> list[str]:
     """Return the retrieved texts, best first, with an empty one for a context without text.
 
-    Raises `Unmeasured` if no retrieval was observed or none of its contexts has a text.
+    Raises `Unmeasured` if no retrieval was observed, or if it has contexts but none with a text.
     """
     contexts = retrieved_contexts(sample)
     if contexts and all(context.text is None for context in contexts):

@@ -332,7 +332,11 @@ def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
 
 
 def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
-    """Return the union of two passages if `first` contains `second` or its beginning, else None."""
+    """Return the union of two passages if `second` is in `first` or continues it, else None.
+
+    `second` continues `first` if at least `min_run` characters end `first` and begin `second`. With
+    offsets, `second` continues `first` if it begins inside `first`.
+    """
     if first.source is not None and second.source is not None:
         return _joined_places(first, second)
     if first.source is not None or second.source is not None:

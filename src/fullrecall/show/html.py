@@ -47,12 +47,12 @@ def table(
     marks: Sequence[object] = (),
     curves: Sequence[Any] = (),
 ) -> Markup:
-    """Return the table of a sheet for a page, which has the CSS that the table needs.
+    """Return the HTML table of a sheet; the page must have the CSS for it.
 
     If the reader can choose one of the sections, `first` is the index of the section that is shown
     at first; None shows all sections. `marks` has a value for each column, such as its k, by which
-    a script finds the columns to underline. If `curves` are given, a sample of each line's curve is
-    shown before the line's label.
+    a script finds the columns to underline. If `curves` are given, a short piece of each line's
+    curve is shown before the line's label, as in a legend.
     """
     markup: Markup = _macros().table(sheet, classes, first, marks, curves)
     return markup

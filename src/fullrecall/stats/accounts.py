@@ -61,13 +61,16 @@ _POWER = NormalDist().inv_cdf(0.8)
 
 @dataclass
 class Accounts:
-    """The accounts of retrievers, and the sums from which their stakes are computed.
+    """The betting accounts of retrievers, and the sums from which the stakes are computed.
+
+    An account has a capital, which its bets raise or lower; see the top of this module.
 
     The last axis of arrays is the retriever. The last two axes of `ahead`, `squares` and `together`
     are a pair [a, j]: over the questions that both were asked, the sum of X_j - X_a, the sum of
     (X_j - X_a)², and the number of questions. Leading axes are parallel races (choices), as in
-    simulations. `logs` are the logarithms of capitals, `starts` those at the start of the present
-    call: one for each retriever, or for each pair if the tolerance `within` is above 0.
+    simulations. `logs` are the logarithms of the capitals, `starts` those at the start of the
+    present call. Both have one item for each retriever or, if the tolerance `within` is above 0,
+    for each pair.
     """
 
     logs: Floats
@@ -153,9 +156,9 @@ class Accounts:
         if not self.within:
             logs, starts = logs[..., None], starts[..., None]
             betting &= np.arange(lead.shape[-1]) == lead.argmax(axis=-1)[..., None]
-        # This is sqrt(2 ln(1 / alpha) / (n variance)) of Waudby-Smith and Ramdas, with the distance
-        # that is left to the goal in place of ln(1 / alpha). It depends on earlier questions only;
-        # otherwise the capital would not be a supermartingale.
+        # The stake is sqrt(2 ln(1 / alpha) / (n variance)), as Waudby-Smith and Ramdas propose, but
+        # with the remaining distance to the goal in place of ln(1 / alpha). The stake depends on
+        # earlier questions only; otherwise the capital would not be a supermartingale.
         missing = np.maximum(0, self.goal - logs)
         stake = np.minimum(LARGEST_STAKE, np.sqrt(2 * missing / (left * variance)))
         stake = stake * np.maximum(0, 1 - RESERVE * np.exp(starts - logs))

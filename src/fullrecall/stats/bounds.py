@@ -140,8 +140,8 @@ class Bracket(NamedTuple):
     def needed(self, threshold: float, alpha: float, samples: int, *, above: bool) -> int | None:
         """Return how many samples would show the mean above, or below, the threshold.
 
-        This assumes that the values keep their proportions. `samples` is the number of samples
-        behind them. Returns None if no number would do.
+        This assumes that the values keep their proportions. `samples` is the number of samples from
+        which the values were computed. Returns None if no number is enough.
         """
         side = self.low if above else self.high
         groups = groups_needed(side, threshold, alpha, least=self.least)
@@ -164,7 +164,8 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
         return len(np.unique(np.floor(distinct * 2.0**bits)))
 
     bits = bisect_right(range(_FINEST), MOST_VALUES, key=kept_apart) - 1
-    # Raising a value never raises K, so rounding outwards only widens the bounds.
+    # Raising a value never raises the p-value K, so rounding `low` down and `high` up only widens
+    # the bounds.
     low = np.floor(distinct * 2.0**bits) / 2.0**bits
     high = np.minimum(low + 2.0**-bits, 1.0)
     low = np.maximum(low, least)
@@ -174,9 +175,9 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
 def mean_above(counts: Counts, mean: float, *, least: float = 0.0) -> float:
     """Return the p-value of "the true mean is at most `mean`" for values that are >= `least`.
 
-    This is K as defined at the top of this module, to 11 digits: a small value shows that the true
-    mean is above. `least` is 0 for scores and -1 for differences of scores. Without values K is 1.
-    Raises `ParameterError` for values below `least`.
+    This is K as defined at the top of this module, to 11 digits: a small p-value shows that the
+    true mean is above `mean`. `least` is 0 for scores and -1 for differences of scores. Without
+    values, the p-value is 1. Raises `ParameterError` for values below `least`.
     """
     _check_range(counts, least=least)
     return exp(_log_k(counts, mean, least))
@@ -185,7 +186,7 @@ def mean_above(counts: Counts, mean: float, *, least: float = 0.0) -> float:
 def mean_below(counts: Counts, mean: float, *, most: float = 1.0) -> float:
     """Return the p-value of "the true mean is at least `mean`" for values that are <= `most`.
 
-    The mirror image of `mean_above`: a small value shows that the true mean is below.
+    The mirror image of `mean_above`: a small p-value shows that the true mean is below `mean`.
     """
     _check_range(counts, most=most)
     return mean_above(counts.mirrored, -mean, least=-most)
@@ -194,8 +195,9 @@ def mean_below(counts: Counts, mean: float, *, most: float = 1.0) -> float:
 def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
     """Return the lower bound: the true mean is below it with probability `alpha` at most.
 
-    It is the m with K(m) = `alpha`, between `least` and the largest value; without values it is
-    `least`. Raises `ParameterError` for values below `least`.
+    The bound is the mean at which the p-value of `mean_above` is `alpha`; it is between `least` and
+    the largest value. Without values, it is `least`. Raises `ParameterError` for values below
+    `least`.
     """
     _check_range(counts, least=least)
     if not counts.values or counts.values[-1] <= least:
@@ -205,15 +207,16 @@ def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
 
 @lru_cache(maxsize=128)  # Recall at 5, at 10, and over all contexts are often equal.
 def _inverted(counts: Counts, alpha: float, least: float) -> float:
-    # The square root of -ln K is roughly linear in the mean, so the secant method converges in a
-    # few steps. Each step is an integral: with 2,293 distinct values a bound takes about 450 ms.
+    # Search for the mean at which the p-value K is `alpha`. The square root of -ln K is roughly
+    # linear in the mean, so the secant method converges in a few steps. Each step computes an
+    # integral: with 2,293 distinct values a bound takes about 450 ms.
     target = sqrt(-log(alpha))
 
     def beyond(mean: float) -> float:
         return target - sqrt(-_log_k(counts, mean, least))
 
     start = counts.mean - target / sqrt(2 * counts.size)  # This is Hoeffding's bound.
-    # The second point for the secant method: at the mean of the values K is about 1/2.
+    # The second point for the secant method: at the mean of the values, the p-value K is about 1/2.
     at_the_mean = (counts.mean, target - sqrt(log(2)))
     return root(beyond, least, counts.values[-1], start, at_the_mean)
 
@@ -221,7 +224,8 @@ def _inverted(counts: Counts, alpha: float, least: float) -> float:
 def upper_bound(counts: Counts, alpha: float) -> float:
     """Return the upper bound: the true mean is above it with probability `alpha` at most.
 
-    It mirrors `lower_bound`, between the smallest value and 1; without values it is 1.
+    This is the mirror image of `lower_bound`: it is between the smallest value and 1. Without
+    values, it is 1.
     """
     _check_range(counts, most=1.0)
     return -lower_bound(counts.mirrored, alpha, least=-1.0)
@@ -232,9 +236,9 @@ def groups_needed(
 ) -> int | None:
     """Return how many independent values would show that the mean is above or below `threshold`.
 
-    This is the smallest n at which K <= `alpha`, if the values keep their proportions in `counts`.
-    Returns None without values, and if no n up to `MOST_GROUPS` is enough, as when the mean equals
-    the threshold.
+    This is the smallest number at which the p-value is at most `alpha`, if the values keep their
+    proportions in `counts`. Returns None without values, and if no number up to `MOST_GROUPS` is
+    enough, as when the mean equals the threshold.
     """
     _check_range(counts, least=least, most=1.0)
     if counts.values and counts.mean < threshold:

@@ -85,7 +85,7 @@ class Evaluation:
     def __getitem__(self, key: int | str | slice) -> Row | Self:
         """Return the row of a sample by its ID or index; for a slice of indices, return a report.
 
-        Without an ID, a sample has `#` and its 1-based position, such as "#3".
+        The ID of a sample without one is "#" and its 1-based position, such as "#3".
 
         Raises `KeyError` for an ID that no sample has, or several samples have, and `IndexError`
         for an index out of range.
@@ -219,10 +219,10 @@ class Evaluation:
         """Return `summary` as one flat dict of finite numbers, for experiment trackers.
 
         Examples of keys: `id_recall/recall` (over all retrieved contexts), `id_recall/recall_at_5`,
-        `id_recall/ndcg_at_10`; `…_low` and `…_high` are the ends of the 95% interval,
-        `id_recall/n_scored`, `n_undefined`, `n_unscored` and `n_unjudged` count samples. A mean
-        without a sample is left out. MLflow's `log_metrics` and the `log` of Weights & Biases
-        accept it.
+        `id_recall/ndcg_at_10`. Keys that end in `_low` and `_high` are the ends of the 95%
+        interval. The keys `id_recall/n_scored`, `…/n_undefined`, `…/n_unscored` and `…/n_unjudged`
+        count samples. A mean without a sample is left out. MLflow's `log_metrics` and the `log` of
+        Weights & Biases accept this dict.
         """
         from fullrecall.stats.exports import metrics
 

@@ -131,10 +131,14 @@ def _saddle_point(weights: Floats, shapes: Floats) -> float:
 
 
 def _integral(tilted: Floats, shapes: Floats, theta: float) -> float:
-    """Return -Re ∫ exp(κ(s) - κ(-θ)) / (is) ds along the upper half of the path.
+    """Return -Re ∫ exp(κ(s) - κ(-θ)) / (i·s) ds along the upper half of the path.
 
-    `tilted` is r = a / (1 + aθ): at s = -θ + x + iy, the factor 1 - a·s divided by its value at -θ
-    is 1 - r·(x + iy). Its modulus and phase come from real logarithms and arc tangents.
+    The path and κ are those at the top of this module. exp(κ(s)) is a product: for each weight a
+    with the shape k, it has the factor (1 - a·s) to the power of -k.
+
+    `tilted` has r = a / (1 + aθ) for each weight. At s = -θ + x + iy, the term 1 - a·s divided by
+    its value at -θ is 1 - r·(x + iy), so its modulus and phase need only real logarithms and arc
+    tangents.
     """
     squares = float(shapes @ tilted**2)
     bend = float(shapes @ tilted**3) / (3 * squares)
@@ -156,8 +160,8 @@ def _along(
 ) -> float | None:
     """Return the integral from -θ upwards, on a path with curvature `bend` to the right.
 
-    `step` is the width of steps in u. Returns None if the integrand grows or turns too fast on the
-    path.
+    `step` is the width of a step in u, where y = `width` · sinh u. Returns None if the integrand
+    grows or turns too fast on the path.
     """
     start = width / theta
     total, turned, first = 0.0, 0.0, step * np.arange(_BLOCK)

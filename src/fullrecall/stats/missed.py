@@ -67,7 +67,7 @@ class MissedTargets(Sequence[Missed]):
             return _missed(part.columns(score), self._k)
         from fullrecall.measures.paid import within
 
-        # If calls, tokens or seconds are unknown, it is unknown what is missed, so count nothing.
+        # If calls, tokens or seconds are unknown, the misses are unknown, too: count none.
         columns, is_known = within(part.outcomes(score), self._k)
         return np.where(is_known, _missed(columns, None), 0)
 
@@ -111,7 +111,7 @@ class MissedTargets(Sequence[Missed]):
         )
 
     def _of_part(self, nth: int, first: int) -> Iterator[Missed]:
-        """Yield the missed targets of a part from the index `first` in the part on."""
+        """Yield the missed targets of part `nth`, without the first `first` ones."""
         rows, ends = self._rows(nth)
         row = int(np.searchsorted(ends, first, side="right"))
         skipped = first - (int(ends[row - 1]) if row else 0)

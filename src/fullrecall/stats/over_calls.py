@@ -45,7 +45,7 @@ class OverCalls:
 
 
 def over_calls(table: Table, score: int, measure: Measure) -> OverCalls | None:
-    """Return a measure's means over calls.
+    """Return a measure's mean after each number of calls.
 
     Returns None if no sample has several calls, or if no sample has a value of the measure.
     """

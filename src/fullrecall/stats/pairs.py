@@ -201,7 +201,7 @@ class ScorePairs:
     def worst_and_best(self, measure: Measure) -> Bracket:
         """Return the changes of a measure, with missing values at their worst and at their best.
 
-        Changes of the pairs come first, then those of samples that only the report before has. A
+        Changes of the pairs come first, then those of samples that are only in the first report. A
         missing value, before or after, may be anything from 0 to 1. If both values of a pair are
         missing, its change may be anything from -1 to 1.
         """

@@ -52,7 +52,7 @@ class SmallestK(NoTruth, Shown):
     """The smallest `k` at which the mean reaches `target` with `confidence`; None if there is none.
 
     `k` is a number of contexts, or a budget such as `calls(3)`, for `measure @ k`. `largest` is the
-    largest one of the search. `mean` and `lower`, its one-sided lower bound, are those at `k`, or
+    largest k that was searched. `mean` and `lower`, its one-sided lower bound, are those at `k`, or
     at `largest` if `k` is None. `lower` counts the `unscored` samples as 0; the mean leaves them
     out. `tested` has each k that was tested, ascending. If there are too few samples, `needed` is
     the number that would suffice, else None. `reason` is one sentence.

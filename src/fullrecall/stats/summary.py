@@ -196,7 +196,7 @@ def _judging(score: ScoreSummary) -> Iterator[str]:
 
 
 def _over_calls(name: str, curve: OverCalls) -> str:
-    """Describe the means over calls, and the first call after which the mean no longer rises."""
+    """Describe the mean after each call, and the first call after which it no longer rises."""
     means = " ".join(map(shown, curve.means))
     new = " ".join(f"{count:,}" for count in curve.new_targets)
     sentence = f"{name} after call 1, 2, …: {means}; new targets: {new}"

@@ -15,11 +15,12 @@ from fullrecall.samples.sample import Sample
 
 
 class Funnel(NamedTuple):
-    """The number of references in each list, over samples whose retrievals have the same lists.
+    """The number of references found in each list, over samples that record the same lists.
 
-    `found` counts the references whose ID is in each list, in the order "retrieved", "kept",
-    "read". As a share of `references`, a count is the recall over all references together, not a
-    mean over samples or a scorer's score.
+    The lists are "retrieved", "kept" and "read"; a sample may not record all of them. `found` has,
+    by the name of each list and in this order, the number of references with an ID in the list. As
+    a share of `references`, a count is the recall over all references together, not a mean over
+    samples or a scorer's score.
     """
 
     samples: int
@@ -58,7 +59,10 @@ def funnel_counts(sample: Sample) -> Counter[Any]:
 
 
 def funnel_of(counts: Mapping[Any, int]) -> Funnel | None:
-    """Return the funnel of the lists that most samples have; None if no list lost a reference."""
+    """Return the funnel of the lists that most samples have.
+
+    Returns None if no sample has several lists and a reference, or if no list lost a reference.
+    """
     by_lists = {key: n for key, n in counts.items() if isinstance(key, tuple)}
     sizes = {names: n for (names, counted), n in by_lists.items() if counted == "samples"}
     if not sizes:

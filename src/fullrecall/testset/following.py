@@ -444,8 +444,9 @@ class _Following:
     def _moved(self, old: Context, label: FollowedLabel) -> Context:
         """Return a reference context at its new place, with the text around it.
 
-        Returns the context unchanged if no single text has its words, or if the text that has them
-        is a chunk of the context's source.
+        Returns the context unchanged in three cases: it has no text, or neither a source nor an
+        offset; no single text has its words; or the text that has them is a chunk of the context's
+        source.
         """
         document = self.by_id[label.now[0]]
         in_chunks = document.source is not None and document.source == old.source

@@ -102,7 +102,10 @@ def watch(evaluator: object) -> None:
 
 
 class LiveRun(NamedTuple):
-    """The steps of a recorded run, the ID of its root, and the reason why they are incomplete."""
+    """The steps of a recorded run, and the ID of its root.
+
+    `partial` is the reason why the steps are incomplete; None if they are complete.
+    """
 
     steps: list[Step]
     root: Hashable

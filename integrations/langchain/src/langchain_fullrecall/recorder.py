@@ -41,7 +41,8 @@ class LangChainRecorder(BaseCallbackHandler):
     answer of each outermost run that succeeded, by the run's ID.
     """
 
-    # Called in the run's own task or thread, because only that context identifies the caller.
+    # LangChain then calls this handler in the run's own task or thread. Only that context
+    # identifies the caller.
     run_inline = True
 
     def __init__(self, outer: LangChainRecorder | None = None) -> None:

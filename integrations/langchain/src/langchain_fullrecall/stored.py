@@ -27,8 +27,8 @@ _MAP = "RunnableEach"
 class StoredRun:
     """The steps of a stored run and of all runs below it.
 
-    `partial` is the reason why they are incomplete, or None. A run's caller is not always stored:
-    then it is found by the times, tags and documents of the runs.
+    `partial` is the reason why the steps are incomplete, or None. If a run's caller is not stored,
+    it is found by the times, tags and documents of the runs.
     """
 
     def __init__(self, run: Run) -> None:

@@ -120,7 +120,7 @@ class ArrowRows(Part):
 
     @property
     def first_row(self) -> int | None:
-        """The number of the first row, or None if the rows are not numbered consecutively."""
+        """The number of the first row; None if there are no rows, or not in sequence."""
         numbers = self.numbers(columns.ROW, null=-1)
         if not len(numbers) or numbers[0] < 0 or (np.diff(numbers) != 1).any():
             return None
@@ -128,7 +128,7 @@ class ArrowRows(Part):
 
     @property
     def id_range(self) -> IdRange | None:
-        """The range of the samples' IDs, in the escaped form of the file; None if any repeats."""
+        """The range of the samples' IDs, in the escaped form of the file; None if an ID repeats."""
         ids = self.column("id")
         ids = None if ids is None else ids.drop_null()
         if ids is None or not len(ids):
@@ -317,7 +317,7 @@ def statistics_of(rows: ArrowRows, head: str, sums: SampleSums, scores: int) -> 
 
 
 def score_columns(group: ArrowRows, name: str) -> FoundColumns:
-    """Return the columns of a score that measures need; read the targets' support on demand."""
+    """Return those columns of a score that measures need; the targets' support is read later."""
     names = [f"{name}{end}" for end in _RANKED]
     table = group.read([each for each in names if not group.is_null(each)])
 

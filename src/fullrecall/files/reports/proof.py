@@ -80,8 +80,8 @@ class Proof:
     ) -> tuple[FoundColumns, Results]:
         """Return the results that are derived from samples, as columns and objects.
 
-        `saved` are the file's results as plain values. Raises `Contradiction` for the first one
-        that is wrong or differs from the derived result.
+        `saved` are the file's results as plain values. Raises `Contradiction` for the first saved
+        result that is wrong or differs from the derived one.
         """
         statuses = [str(type(each) is dict and each.get("status")) for each in saved]
         part = self.derived(samples, statuses, [partial(self._read, each) for each in saved])
