@@ -98,7 +98,7 @@ def _explain_methods(kind: type) -> None:
 
 
 def _explained(function: Any, *, is_method: bool) -> Any:
-    """Wrap a function, so that a call that fails by a wrong argument raises a clear error."""
+    """Wrap a function: a call that fails because of a wrong argument then raises a clear error."""
     plain = inspect.unwrap(function)
     takes_any = plain.__code__.co_flags & inspect.CO_VARKEYWORDS
     # A constructor that takes any name, such as `Sample`'s, checks all arguments itself, and is
@@ -165,7 +165,7 @@ def _explain(
     *,
     is_method: bool,
 ) -> None:
-    """Raise an error that names the wrong argument of a failed call, if there is one.
+    """If a failed call has a wrong argument, raise an error that names the argument.
 
     Errors of this package and of pydantic name the argument already. Errors of the system, such as
     a full disk, are not caused by an argument.

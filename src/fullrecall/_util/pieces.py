@@ -14,9 +14,9 @@ _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None
 
 
 def pause() -> None:
-    """Raise the exception that ends this computation, if a run has asked it to end.
+    """If a run has asked this computation to end, raise the exception that ends it.
 
-    A computation calls this at least every tenth of a second of its own work.
+    A long computation calls this function at least every tenth of a second.
     """
     check = _CHECK.get()
     if check is not None:

@@ -286,7 +286,10 @@ def agreement(design: Design, confidence: float) -> Agreement:
 
 
 def _power(labels: Sequence[float], gaps: Sequence[float]) -> float:
-    """Return the λ in [0, 1] that minimizes the variance of labels + λ · gaps, both centered."""
+    """Return the λ in [0, 1] that minimizes the variance of labels + λ · gaps.
+
+    Both are sums by group, with a mean of 0.
+    """
     squares = fsum(gap * gap for gap in gaps)
     # If the judge agrees with every label, the gaps are rounding errors: use its verdicts fully.
     if squares <= 1e-12 * max(1.0, fsum(label * label for label in labels)):

@@ -51,7 +51,7 @@ def has_mark(text: str) -> bool:
 
 
 def opened(value: Any) -> Any:
-    """Return the list or object that a text holds as JSON, or the list in Python's notation.
+    """Return the list or object that a text holds in JSON, or the list in Python's notation.
 
     Any other value is returned as it is.
     """
@@ -133,8 +133,8 @@ def parts_of(item: Any) -> list[Any]:
 def _list_cell(column: str, field: str, cell: str) -> object:
     """Return the list that a text holds in JSON or Python's notation, or as IDs with a separator.
 
-    A text may also be one ID or one passage. Raises `InputError` for any other text, such as one
-    that may mean several lists.
+    A text that is one ID or one passage becomes a list of one item. Raises `InputError` for any
+    other text, such as one that may mean several lists.
     """
     text, why = cell.strip(), "write the list as JSON"
     if text[:1] in ("[", "{"):

@@ -293,7 +293,7 @@ def _has_short_texts(column: ColumnValues) -> bool:
 
 
 def _are_asked(column: ColumnValues) -> bool:
-    """Return whether all items of a column, at least two, are questions."""
+    """Return whether a column has at least two items, and all of them are questions."""
     return (
         len(column.items) > 1
         and column.is_all(str)

@@ -106,7 +106,7 @@ class JudgmentTable(NamedTuple):
     def merged(self, rows: Iterator[tuple[Any, Any]]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Yield one row for each query: its graded documents, and the columns that do not vary.
 
-        Each row has the number that the query's first row had.
+        The row of a query gets the number of the first row that names this query.
 
         Raises `InputError` for a row without a query, a document or a grade, and for a document
         with two grades.

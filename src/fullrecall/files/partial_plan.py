@@ -140,7 +140,7 @@ def _opened(column: ColumnValues, deepest: int = 3) -> Iterator[ColumnValues]:
 
 
 def _value(path: str, row: Mapping[str, Any]) -> Any:
-    """Return the value at a path; [] if the row has none, or its values cannot be joined."""
+    """Return the value at a path; [] if there is none, or if a template cannot be filled."""
     try:
         value = path_of(path).value(row)
     except ValueError:

@@ -253,7 +253,7 @@ def path_of(text: str) -> RowPath:
 
 
 def _brace(text: str) -> int:
-    """Return the position of the first `{` outside quotes, where a template begins, or the end."""
+    """Return where a template begins: the first `{` outside quotes, or the end of the text."""
     in_quotes = False
     for position, letter in enumerate(text):
         in_quotes ^= letter == '"'

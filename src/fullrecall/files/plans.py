@@ -143,7 +143,7 @@ class ReadPlan:
     def taken(self) -> frozenset[str]:
         """The columns that do not become metadata.
 
-        The column of a comparison, such as `type=bridge`, becomes metadata.
+        The column of a comparison, such as `type=bridge`, is not one of them: it becomes metadata.
         """
         return frozenset(("metadata",)).union(self.left_out, taken_by(self.fields))
 

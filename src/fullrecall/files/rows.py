@@ -275,7 +275,8 @@ def _paths_in(name: str, text: str) -> Sequence[RowPath]:
 def _reaches(row: RawRow, path: RowPath) -> bool:
     """Return whether a row has a value at a path of the user.
 
-    For a path with neither `[]` nor a template, it is enough that the row has its columns.
+    For a path with neither `[]` nor a template, it is enough that the row has the columns of the
+    path.
     """
     is_plain = path.template is None and not any(isinstance(step, Each) for step in path.steps)
     if is_plain and path.columns <= row.keys():

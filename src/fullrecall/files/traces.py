@@ -91,7 +91,7 @@ def with_references(samples: Iterable[Sample], references: Iterable[Sample]) -> 
     References that match no sample follow at the end, unscored. Samples without references are left
     out: the list's `left_out` counts them, and `unasked` counts how many of them have no question.
     Raises `InputError` if two references have the same ID. Also raises it if no reference has the
-    ID of a sample, and several references have its question.
+    ID of a sample, and several references have the sample's question.
     """
     joined = Joined()
     listed = list(references)

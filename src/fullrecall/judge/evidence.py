@@ -93,7 +93,7 @@ class Folded:
 
 
 def _folded_word(word: str) -> str:
-    """Return a word folded character by character, so that `Folded` can find each one's offset."""
+    """Return a word folded by characters, so that `Folded` can find each character's offset."""
     return word.lower() if word.isascii() else "".join(map(_folded_character, word))
 
 

@@ -29,8 +29,8 @@ class LeakMeasure(Measure):
     def values(self, outcomes: FoundColumns) -> Floats:
         """Return 1.0 for each row that leaks, else 0.0.
 
-        Rows for which the measure is undefined have the value `zero_division`, or NaN if it is
-        None; rows with unknown costs have NaN.
+        Rows for which the measure is undefined have the value `zero_division`, or NaN if
+        `zero_division` is None. Rows with unknown costs have NaN.
         """
         import numpy as np
 

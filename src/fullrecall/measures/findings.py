@@ -31,10 +31,10 @@ class Target(NamedTuple):
 class Evidence(NamedTuple):
     """One place where a context supports a target.
 
-    `rank` is 1-based. `start`, `end` are half-open offsets in the context's text, `target_start`,
-    `target_end` in the target's; None if the scorer gives none. `similarity` is in [0, 1]. `quote`
-    is a judge's quote from the context, `verified` whether it was found there; None without a
-    judge.
+    `rank` is 1-based. `start` and `end` are half-open offsets in the context's text, `target_start`
+    and `target_end` those in the target's text; all are None if the scorer gives none. `similarity`
+    is in [0, 1]. `quote` is a judge's quote from the context. `verified` says whether the quote is
+    in the context and bears on the target. Both are None without a judge.
     """
 
     rank: int

@@ -269,7 +269,7 @@ class FoundColumns:
 
     @cached_property
     def lists(self) -> Integers:
-        """The number of lists merged in each row: the most contexts that share a rank, or 1."""
+        """The number of merged lists in each row: the most contexts that share a rank, or 1."""
         if self.ranks is None:
             return np.ones(len(self), np.int64)
         rows, ranks = self.ranks.rows, self.ranks.values

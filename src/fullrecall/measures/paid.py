@@ -88,7 +88,7 @@ def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
 
 @dataclass(frozen=True)
 class _Paid:
-    """The new position of each context among those that are paid for; 0 if it is not paid for.
+    """For each context, its position among the contexts paid for; 0 if it is not paid for.
 
     `is_known` marks the rows whose contexts have known costs.
     """

@@ -361,7 +361,7 @@ class StepDocuments:
 
     @cached_property
     def _numbers(self) -> set[int]:
-        """The numbers of the passages in view, and of the first passages of their documents."""
+        """The numbers of the passages in view, and of the first passage of each document."""
         first = self._known.first
         return {
             number
@@ -390,7 +390,7 @@ def parts_quoted_in(text: str, merged: TrackedDocument) -> list[TrackedDocument]
 def _cut(document: TrackedDocument, words: str) -> list[_Variant]:
     """Return the parts of a merged document that these words quote.
 
-    Return the document itself if they quote all of its pieces, or if it was not merged.
+    Return the document itself if the words quote all of its pieces, or if it was not merged.
     """
     text = words.split(" ")
     parts = [each for own, part in document.pieces for each in _parts_in(words, own, part)]

@@ -15,7 +15,8 @@ from fullrecall.observe.tree import Tree
 class Failures:
     """The outermost failed steps that concern retrieval, in the order in which they began.
 
-    - `lost`: the IDs of the failed steps and of all steps below them, whose documents are unused.
+    - `lost`: the IDs of the failed steps, and of all steps below them. The documents of these steps
+      are unused.
     - `counting`: the failed steps that no later success repaired.
     - `recovered`: the failed steps that a later success repaired.
     """

@@ -61,8 +61,8 @@ class ReturnedLists:
     def _are_new(self, passages: Sequence[DocumentText]) -> bool:
         """Return whether any document of a list is new.
 
-        If all are, and no model returned them, they may be earlier documents under new IDs: then a
-        doubt is noted (see `doubt_renewed`).
+        If all documents of the list are new, and no model returned them, they may be earlier
+        documents under new IDs. Then a doubt may be noted (see `doubt_renewed`).
         """
         new = [p for p in passages if p.document.origin is None and not p.document.from_outside]
         if len(new) == len(passages) and self._step.kind != "llm":
@@ -94,7 +94,7 @@ class ReturnedLists:
                 )
 
     def _known_rows(self, listed: DocumentList) -> DocumentList | None:
-        """Return a call's whole output as known documents; None if one item is not known.
+        """Return a call's whole output as known documents; None if an item is not a known document.
 
         A row is recognized by its text, or by the ID of a document in view. If a row is only a
         text, the text may be the ID.

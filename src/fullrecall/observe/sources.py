@@ -161,7 +161,7 @@ def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _first(row: Mapping[Any, Any], names: Sequence[str]) -> Any:
-    """Return the value of the first of these columns that has one; None if none has."""
+    """Return the first value that a row has in the columns `names`; None if it has none."""
     return next((row[name] for name in names if not is_missing(row.get(name))), None)
 
 

@@ -310,7 +310,7 @@ def _single_document(fields: Mapping[str, Any]) -> DocumentCopy | None:
 
 
 def _united(copy: DocumentCopy, other: DocumentCopy) -> DocumentCopy:
-    """Return the document of a copy, with the fields that it lacks taken from the other copy."""
+    """Return the document of `copy`; the fields that it lacks come from that of `other`."""
     own = copy.detail or Context(copy.text or None, id=copy.id)
     fields = {name: value for name, value in own.to_dict().items() if value not in ("", {})}
     return copy_of(Context(**{**other.detail.to_dict(), **fields}))

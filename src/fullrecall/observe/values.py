@@ -111,7 +111,7 @@ class ValueReader:
     # Methods for all callers
 
     def end(self, step: Step, output: Any, *, ends_call: bool) -> None:
-        """Write a step's output into the step; if a tool's message reports a failure, write that.
+        """Write a step's output into the step, or the failure that a tool's message reports.
 
         `ends_call` is True for the output of a whole call, which `read_result` reads.
         """

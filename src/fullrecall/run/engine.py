@@ -34,8 +34,8 @@ is kept until the rows of all earlier samples are ready."""
 class Engine:
     """Asks the retriever and runs the flows of many samples, in one event loop.
 
-    If the loop belongs to the caller, `compute` runs a function outside it. Otherwise, `to_caller`
-    runs a function in the caller's thread.
+    If the loop belongs to the caller, `compute` runs a function outside the loop. Otherwise,
+    `to_caller` runs a function in the caller's thread.
     """
 
     def __init__(

@@ -154,7 +154,8 @@ class Race:
             answers = {name: answer or QuestionValue(0.0, 1.0) for name, answer in pending.items()}
             for name, answer in answers.items():
                 self.records[name].add(answer)
-            # Dropped retrievers were not asked: `accounts` ignores their values, here zeros.
+            # Dropped retrievers were not asked. Use zeros for them, since `accounts` ignores their
+            # values.
             if len(surviving) > 1:
                 none = QuestionValue(0.0, 0.0)
                 values = [answers.get(name, none) for name in self.records]

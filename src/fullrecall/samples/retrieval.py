@@ -323,8 +323,8 @@ class Retrieval(ValueObject):
     def stages(self) -> tuple[Stage, ...]:
         """The calls as the stages of a pipeline.
 
-        Each precedes the stage that received its contexts. A call that returned the final list is
-        not a stage. Stages of one name are numbered from the second on: "search", "search 2".
+        Each stage precedes the stage that received its contexts. A call that returned the final
+        list is not a stage. Later stages of the same name get a number: "search", "search 2".
         """
         nodes = stage_nodes(self.calls, self.contexts)
         return tuple(

@@ -238,7 +238,7 @@ class RecordedJudge:
         return votes[0] if parts[0].vote == 0 else median(votes)
 
     def _of_part(self, part: VerdictPart, evidence: Sequence[Evidence]) -> Verdict:
-        """Return one verdict; if a cited rank has no context, its citation has index -1."""
+        """Return one verdict; the citation of a rank that has no context gets the index -1."""
         # The scorer refuses a verdict with index -1, as it refuses every unknown index.
         cited = [evidence[index] for index in part.evidence if index < len(evidence)]
         citations = [

@@ -106,7 +106,7 @@ class IdSamples(Sequence[Sample]):
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> IdSamples | None:
-        """Return samples as columns; None if one has other fields than `FIELDS`, or lacks IDs."""
+        """Return samples as columns; None if a sample has fields not in `FIELDS`, or lacks IDs."""
         if isinstance(samples, IdSamples):
             return samples
         retrieved: list[Any] = [sample.retrieved_context_ids for sample in samples]

@@ -114,7 +114,7 @@ class Difference(NoTruth):
 
     @property
     def likely(self) -> Direction | None:
-        """Better or worse if the t-test shows a change that the interval does not; else None."""
+        """Better or worse if the t-test shows a change but the interval does not; else None."""
         if self.outcome is not Direction.CANNOT_TELL or self.interval is None or self.p_t is None:
             return None
         if self.p_t > alpha_of(self.interval.confidence):

@@ -323,7 +323,7 @@ class Comparisons(NoTruth, Shown, ByName[Comparison]):
     """Comparisons of all other reports with the baseline, by name: `comparisons["dense"]`.
 
     `reports` are all reports by name, the baseline first. Prints as a table. Raises
-    `ParameterError` for fewer than two reports and a baseline that is not one of them, and
+    `ParameterError` for fewer than two reports, and for a baseline that is not one of them. Raises
     `ReportError` as `compare` does.
     """
 

@@ -160,7 +160,7 @@ def _values(sample: Sample) -> dict[str, list[str]]:
 
 
 def _texts(value: object) -> list[str]:
-    """Return a text, truth value or whole number, or a list of them, as texts; else []."""
+    """Return a text, truth value, whole number or list of these as a list of texts; else []."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return list(dict.fromkeys(text for each in value for text in _texts(each)))
     if isinstance(value, (str, bool, int)) and value != "":

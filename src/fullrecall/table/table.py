@@ -125,9 +125,9 @@ class Table(Sequence[Row]):
     ) -> Iterator[tuple[Part, FoundColumns, list[Counted]]]:
         """Yield each part with its columns of findings, and the values of each measure.
 
-        If no rows of the table share a group, a part that knows its distinct rows yields only their
-        columns. Measures that need only columns then have one value for each distinct row; all
-        other measures have one for each row.
+        If no rows of the table share a group, a part that knows its distinct rows yields only the
+        columns of these. Measures that need only columns then have one value for each distinct row;
+        all other measures have one for each row.
         """
         is_grouped = self.group_codes is not None
         for part_index, part in enumerate(self.parts):
@@ -148,7 +148,7 @@ class Table(Sequence[Row]):
         return _joined((part.columns(score).status for part in self.parts), np.int8)
 
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
-        """Return a mask of the rows without a value because they could not be scored.
+        """Return a mask of the rows that have no value because they could not be scored.
 
         For a measure of leaks, a row that forbids no context needs no score, so it is not a gap.
         """
@@ -366,7 +366,7 @@ class Table(Sequence[Row]):
 
 
 def _measured(columns: FoundColumns, measure: Measure) -> Floats:
-    """Return a measure's value for each row; NaN for an unscored row if it needs a score."""
+    """Return a measure's value for each row; NaN for unscored rows if the measure needs a score."""
     values = measure.values(columns)
     if not measure.of_sample:
         values[columns.status == UNSCORED] = np.nan

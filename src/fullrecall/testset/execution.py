@@ -102,7 +102,7 @@ class _Tasks:
         return run_flow(self.flow(sample))[0]
 
     def outcomes(self, report: Evaluation | None) -> list[FlowOutcome[Any]]:
-        """Return the outcome of each flow; if it has no value, its problem is the reason."""
+        """Return the outcome of each flow; its `problem` is the reason why it has no value."""
         reasons = [row.results[0].reason for row in report.rows] if report is not None else []
         reasons += [_NOT_SENT] * (len(self.flows) - len(reasons))
         return [

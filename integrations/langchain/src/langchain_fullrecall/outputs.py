@@ -40,10 +40,10 @@ def declared(
 ) -> list[Context] | None:
     """Return the contexts that an output certainly declares, or None.
 
-    These are the documents under `documents_key` if that is given, else the IDs under a usual name
-    with the texts beside them. `alone` is True if no step was recorded: documents and texts under a
-    usual name then count too. Raises `InputError` for values that are not documents, and for two
-    names with different documents.
+    If `documents_key` is given, these are the documents under that key. Otherwise, they are the IDs
+    under a usual name, with the texts beside the IDs. `alone` is True if no step was recorded:
+    documents and texts under a usual name then count too. Raises `InputError` for values that are
+    not documents, and for two names with different documents.
     """
     if not isinstance(output, Mapping):
         return None

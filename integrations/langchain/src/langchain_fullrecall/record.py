@@ -54,7 +54,7 @@ class LangChainReading(DocumentReader, StepReading):
         partial: str | None = None,
         unseen: str = "no retriever was called",
     ) -> Retrieval:
-        """Return the record of the retrieval in steps; `output` is that of the step `root`.
+        """Return the record of the retrieval in steps; `output` is the output of the step `root`.
 
         With `name` or `which="innermost"`, only the selected calls count. `unseen` is the error of
         a record without retrieval. Raises `InputError` for documents that cannot be read.

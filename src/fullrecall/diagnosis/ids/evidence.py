@@ -42,8 +42,8 @@ class IdEvidence(NamedTuple):
 
     `in_lists` has the aliases in retrieved lists, by row position and expected ID. `in_corpus` has
     the aliases in the corpus, by expected ID. `matches` has all matches of each expected ID.
-    `is_foreign` is True if there are many expected IDs and the corpus has none of them, because it
-    was chunked or named differently.
+    `is_foreign` is True if there are many expected IDs and the corpus has none of them. The corpus
+    was then chunked or named differently.
     """
 
     in_lists: Mapping[tuple[int, str], Alias]
@@ -242,7 +242,7 @@ def _in_field(path: str) -> IdNames:
 def _renaming(
     baseline: Baseline, kind: ChangeKind, action: str, names: IdNames
 ) -> Iterator[Proposal]:
-    """Yield the proposal to give contexts the IDs of `names`, with the new recall by ID.
+    """Yield the proposal to give contexts the IDs that `names` returns, with the new recall by ID.
 
     Yields none if no score is by ID.
     """

@@ -3,7 +3,8 @@
 For example, references name `faq-7` and the index has `docs/FAQ_007.md`, so that recall is 0
 although every document was found. Some variants are certain, such as another letter case, a longer
 path, or the number of a chunk. Other variants count only if several references match in this way in
-their own samples, and no two IDs of one side become equal.
+their own samples, and if at most a quarter of the references become equal to others or to several
+retrieved IDs.
 
 Two IDs are compared word by word and number by number, without separators and in lower case. Parts
 that only one of them has are cut off: a directory, an extension, the number of a chunk.
@@ -243,9 +244,9 @@ def matches_of(
 def _missing(
     retrieved_ids: Sequence[Collection[str | None]], references: Sequence[Groups]
 ) -> tuple[dict[str, set[str | None]], int]:
-    """Return the missed references, and the number of found references.
+    """Return the IDs of missed references, and the number of found references.
 
-    Each missed reference has the IDs that its samples retrieved.
+    Each missed ID comes with the IDs that the samples with this reference retrieved.
     """
     own_lists: dict[str, set[str | None]] = defaultdict(set)
     direct = 0

@@ -384,8 +384,8 @@ def _contexts_with_metadata(value: Any, where: str) -> Iterator[tuple[str, dict[
 def as_kept(value: Any, where: str, default: Default = None) -> Any:
     """Return a value as plain values that JSON restores; `default` converts all other values.
 
-    With `default`, tuples become lists, and other mappings become dicts. Raises `ReportError` with
-    the place if JSON would change a value and `default` is None or does not return a plain value.
+    With `default`, tuples become lists, and other mappings become dicts. Raises `ReportError`, with
+    the place, for a value that JSON would change, unless `default` returns a plain value for it.
     """
     is_readable = isinstance(value, int) and abs(value) < _MOST
     is_finite = isinstance(value, float) and isfinite(value)

@@ -55,7 +55,7 @@ It is NaN for a unit that cannot be converted. A year has 365 days, and a month 
 
 
 def _any(words: Iterable[str]) -> str:
-    """Return a pattern that matches any of these words, and prefers the longest one that fits.
+    """Return a pattern that matches any of `words`; of several that fit, it matches the longest.
 
     It also matches the plural of words of several letters.
     """

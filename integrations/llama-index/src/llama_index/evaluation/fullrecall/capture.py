@@ -28,9 +28,9 @@ from llama_index.evaluation.fullrecall.selfcheck import broken
 class LlamaIndexCapture(Captured):
     """The captured steps of one block of code, or of one call of an engine or retriever in it.
 
-    Nodes are copied as they were returned, so later changes do not reach them. `answer` is the
-    text that an engine returned (None for a stream and for a block). A capture can be read at any
-    time, with the steps that have ended by then.
+    Nodes are copied as they were returned, so later changes do not reach them. `answer` is the text
+    that an engine returned (None for a stream and for a block). A capture can be read at any time;
+    it then has the steps that have ended so far.
     """
 
     def __init__(
