@@ -301,12 +301,11 @@ def evaluate(
     with the reason. `report.spent` has the run's requests and costs.
 
     Raises `ParameterError` for an argument out of its range and for two scorers of one name.
-    Raises `StoreError` for a store that cannot be opened, and `ReportError` for an `output` of
-    another run or with another suffix, and `InputError` for a `corpus` that cannot be read, before
-    anything is scored.
-    Raises, with the samples scored until then as its `report`: `InputError` for an item that is
-    not a sample, `RunStopped` if a model answers no request, `Interrupted` at Ctrl-C, and any
-    error of reading `samples` or of `sink`.
+    Raises, before anything is scored: `StoreError` for a store that cannot be opened, `ReportError`
+    for an `output` of another run or with another suffix, and `InputError` for a `corpus` that
+    cannot be read. Raises, with the samples scored until then as its `report`: `InputError` for an
+    item that is not a sample, `RunStopped` if a model answers no request, `Interrupted` at Ctrl-C,
+    and any error of reading `samples` or of `sink`.
     """
     options = EvaluateOptions(
         Limits(max_concurrency, timeout, deadline, retries, store, budget),
@@ -409,8 +408,8 @@ def compare(
     list changed, or each only got longer, the answer is certain without a test.
 
     `compare({"bm25": a, "dense": b, "hybrid": c}, Recall @ 5)` compares any number of reports with
-    the first, or with the one that `baseline` names: all of these comparisons then share one error
-    rate (Holm).
+    the first report, or with the report that `baseline` names. All of these comparisons share one
+    error rate (Holm).
 
     - `confidence`: of the intervals, between 0 and 1. Default: 0.95.
     - `slices`: a field of the samples, such as "kind": the two reports are also compared over the

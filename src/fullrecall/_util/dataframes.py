@@ -218,9 +218,9 @@ def frame_of(
 ) -> Any:
     """Return a frame with these columns, even without rows, of the library that `backend` names.
 
-    A lone surrogate, which JSON input allows and UTF-8 does not, becomes its escape: these
-    libraries keep texts as UTF-8. Raises `ParameterError` for another backend, and
-    `MissingExtraError`, which names `purpose`, if the library is missing.
+    JSON input may have a lone surrogate. The libraries keep texts as UTF-8, which cannot encode it,
+    so it becomes its escape. Raises `ParameterError` for another backend, and `MissingExtraError`,
+    which names `purpose`, if the library is missing.
     """
     check_choice(backend, "backend", get_args(Backend))
     kinds = {encodable(name): kind for name, kind in columns.items()}

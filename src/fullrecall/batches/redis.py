@@ -5,8 +5,9 @@ comes, the client sends the command again; the script then finds that its change
 changes nothing.
 
 An answer reported as kept is on the server. Whether it survives a restart of the server depends on
-the server's settings. Unless these are `appendonly yes` and `appendfsync always`, a restart may
-lose the last changes to a job's account, so a job with a budget ends when the server restarts.
+the server's settings. With other settings than `appendonly yes` and `appendfsync always`, a restart
+may lose the last changes to a job's account. So a job with a budget ends when such a server
+restarts.
 """
 
 from __future__ import annotations

@@ -80,11 +80,12 @@ class Change:
     """A change with the recall that it would give, according to the record.
 
     `action` is the change in words. `score` is the label of the first score that gains, such as
-    `id_recall@5`; `before` and `after` are its mean recall over `samples` scored samples, where a
-    group counts once, and `gain` is their difference. `interval` is a confidence interval of the
-    mean gain over all questions of this kind, for any distribution; the intervals of all changes of
-    a score hold simultaneously, with 95 % confidence. `cost` is None if the change does not affect
-    the retrieved contexts.
+    `id_recall@5`; `before` and `after` are the score's mean recall before and after the change,
+    over `samples` scored samples; the samples of a group count once. `gain` is the difference of
+    these means. `interval` is a confidence interval of the mean gain over all questions of this
+    kind; it holds for any distribution. The intervals of all changes of a score hold
+    simultaneously, with 95 % confidence. `cost` is None if the change does not affect the retrieved
+    contexts.
     """
 
     kind: ChangeKind

@@ -319,7 +319,7 @@ def _wanted(finding: Finding, examined: Examined, *, judged: bool) -> list[Wante
 
 
 def _by_id(own_id: str, examined: Examined) -> Wanted:
-    """Return the item with an ID, and its text if the references or the corpus have it."""
+    """Return the item with this ID, and with a text if the references or the corpus have one."""
     indexed = examined.search.corpus.by_id.get(own_id)
     contexts = examined.references if indexed is None else [*examined.references, indexed]
     passages = [Passage.of(each) for each in contexts if each.id == own_id and each.text]

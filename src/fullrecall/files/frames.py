@@ -24,11 +24,12 @@ def from_rows(
 ) -> FileSamples:
     """Return the samples of any iterable of rows, one at a time.
 
-    `rows` is a list (or generator) of mappings or of `Sample`s, a data frame or table of any
-    library that narwhals reads (pandas, polars, pyarrow, DuckDB, Dask, PySpark, …; lazy ones are
-    collected), a Hugging Face `Dataset` or `IterableDataset`, or a ragas `EvaluationDataset` or
-    `Testset`. The columns, `fields`, `rename` and `id_key` are as in `fullrecall.read.read`. None,
-    NaN, NA and NaT count as missing. Raises `InputError` with the row's number (from 1).
+    `rows` is one of these: a list or generator of mappings or of `Sample`s; a data frame or table
+    of any library that narwhals reads (pandas, polars, pyarrow, DuckDB, Dask, PySpark, …), where a
+    lazy frame is collected; a Hugging Face `Dataset` or `IterableDataset`; or a ragas
+    `EvaluationDataset` or `Testset`. The columns, `fields`, `rename` and `id_key` are as in
+    `fullrecall.read.read`. None, NaN, NA and NaT count as missing. Raises `InputError` with the
+    row's number (from 1).
     """
     framed = is_frame(rows)
     cell = without_absent_keys if _is_hugging_face(rows) or framed else plain_value

@@ -172,8 +172,9 @@ class ReferencesPlan(PartialPlan):
     def _context(self, column: ColumnValues) -> None:
         """Use `context` as a reference or a retrieved context; if it may be either, note a doubt.
 
-        It is a reference in generated test sets, if several questions share it, and if answers have
-        offsets in it. Beside a generated and an expected answer, it is a retrieved context.
+        The column is a reference in three cases: in generated test sets; if several questions share
+        a context; or if answers have offsets in the context. Beside a generated and an expected
+        answer, it is a retrieved context.
         """
         has_offsets = any(each.name == "answer_start" for each in self.parts)
         if self.is_test_set() or column.path in self.above or has_offsets:

@@ -1,8 +1,8 @@
 """Check a reply: it must have one verdict for each requested target, with the target's first words.
 
 Only the faulty verdicts of a reply are requested again. The whole reply is void if it has a number
-that was not requested, cites a context 0, or has a verdict that begins unlike its target, since its
-other verdicts may be misnumbered, too; it is also void if its quotes are too long to look up. No
+that was not requested, cites a context 0, or has a verdict that begins unlike its target: its other
+verdicts may then be misnumbered, too. It is also void if its quotes are too long to look up. No
 verdict is ever guessed.
 """
 

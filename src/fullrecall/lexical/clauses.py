@@ -178,8 +178,8 @@ def agent_and_act(clause: str) -> tuple[str, str]:
 def _parted(sentence: str, rules: Sequence[_SplitRule] = ()) -> list[str]:
     """Return the parts into which the first rule that applies splits a sentence.
 
-    Each part is split further. A sentence stays whole if no rule applies, and if it has fewer than
-    4 or more than 18 words.
+    Each part is split further. A sentence stays whole if no rule applies, or if it has fewer than 4
+    or more than 18 words.
     """
     words = sentence.split()
     if not _FEWEST <= len(words) <= _MOST_WORDS:

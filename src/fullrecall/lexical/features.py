@@ -5,9 +5,9 @@ collection and tested on another (`docs/judges.md`). The length of the contexts 
 context supports a claim regardless of other contexts.
 
 A regression lets a hundred matching words outweigh a single wrong one. So rules also look for a
-detail that differs (`differing_detail`), which lowers the support whatever the features are: a
-number, a month or code that no context has, a "not" in only one of the texts, an opposite, another
-name, amount, item or agent, or one other word in an otherwise equal sentence.
+detail that differs (`differing_detail`); it lowers the support, whatever the features are. Such a
+detail is a number, a month or a code that no context has; a "not" in only one of the texts; an
+opposite; another name, amount, item or agent; or one other word in an otherwise equal sentence.
 """
 
 from __future__ import annotations

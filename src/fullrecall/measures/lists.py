@@ -136,7 +136,7 @@ def row_sums(values: Floats, offsets: Integers) -> Floats:
     """Return the sum of each row's values as `math.fsum` rounds it.
 
     The rounding errors of the additions are summed separately and added at the end (Neumaier, ZAMM
-    54, 1974): the result is the exact sum, rounded once, unless that sum lies within 1e-30 of the
+    54, 1974). The result is the exact sum, rounded once, unless that sum lies within 1e-30 of the
     middle between two floats.
     """
     counts = np.diff(offsets)

@@ -60,8 +60,8 @@ class Forbidden(NamedTuple):
 def forbidden_positions(sample: Sample) -> Sequence[int] | None:
     """Return the 1-based positions of the forbidden contexts, ascending, or None.
 
-    The result is None if the sample forbids no context, if the retrieval failed or was not
-    observed, or if it is unknown, because of a missing text, whether any context is forbidden.
+    The result is None in three cases: the sample forbids no context; the retrieval failed or was
+    not observed; or a text is missing, so that it is unknown whether any context is forbidden.
     """
     if not sample.forbids or not sample.has_retrieval or sample.retrieval_error is not None:
         return None

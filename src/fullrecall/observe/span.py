@@ -95,7 +95,7 @@ def left_early(error: str) -> bool:
     """Return whether an error, which begins with its class, only means that a step left early.
 
     LangGraph raises an exception if a step's stream is no longer read, if the step waits for a
-    human, or if it hands over to the outer graph; traces record these exceptions as errors.
+    human, or if it hands over to the outer graph. Traces record these exceptions as errors.
     """
     return _CLASS.split(error, maxsplit=1)[0].rpartition(".")[2] in _DEPARTURES
 

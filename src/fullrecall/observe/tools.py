@@ -31,9 +31,9 @@ _OWN_SHARE = 0.7
 def hits_in(value: object) -> tuple[Context, ...] | None:
     """Return the documents in a tool's result, in order; None if it is not a list of hits.
 
-    A hit is a mapping or a Pydantic model with a text and an ID (or an address), a title or a
-    score; without a text, it needs two of these. An empty list counts as a search without hits only
-    under a key of `_ENVELOPES` that is not in `_MAY_BE_EMPTY`.
+    A hit is a mapping or a Pydantic model. It has a text and one of these: an ID (or an address), a
+    title, or a score. Without a text, it has two of them. An empty list counts as a search without
+    hits only under a key of `_ENVELOPES` that is not in `_MAY_BE_EMPTY`.
     """
     if isinstance(value, str):
         value = _printed_in(value) or _values_in(value)

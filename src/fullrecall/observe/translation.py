@@ -240,7 +240,7 @@ class _Translation:
     def _written(self) -> tuple[DocumentCopy, ...] | None:
         """Return the list of documents in a single attribute or in the output, or None.
 
-        Returns None if neither has a list, and if a text in the list is not a document's `repr`.
+        Returns None if neither has a list, or if a text in the list is not a document's `repr`.
         """
         value: Any = parsed(self._span.attributes.get(conventions.DOCUMENT_LIST))
         if value is None:

@@ -35,8 +35,8 @@ class PassageIndex:
     has at least one of its windows, since the passage may be truncated in the text.
 
     There is one exception, for passages that overlap. If a text has only some windows of a passage,
-    all words of these windows may belong to other passages of which the text has a larger share
-    (all windows, or at least half). The text then contains only those other passages.
+    all words of these windows may belong to other passages. If the text has a larger share of those
+    passages (all windows, or at least half), it contains only them.
     """
 
     def __init__(self) -> None:
@@ -100,14 +100,15 @@ class PassageIndex:
     def _passages_in(self, text: str) -> tuple[list[int], list[int], list[int]]:
         """Return the numbers of the passages in one form of a text, as three lists.
 
-        - The first list has the passages of which the text has at least half of the windows.
-        - The second list has passages of which the text has fewer windows. Some words of these
-          windows belong to no passage of the first list.
-        - The third list has passages of which the text has fewer windows, too. All words of these
-          windows belong to passages of the first list.
+        - The first list: the text has at least half of the passage's windows.
+        - The second list: the text has fewer windows of the passage. Some words of these windows
+          belong to no passage of the first list.
+        - The third list: the text has fewer windows of the passage, too. All words of these windows
+          belong to passages of the first list.
 
-        The first list leaves out a passage that only overlaps with complete ones: the text has only
-        some of its windows, and all their words belong to passages that the text has completely.
+        The first list leaves out a passage that only overlaps with complete passages: the text has
+        only some of the passage's windows, and all words of these windows belong to passages that
+        the text has completely.
         """
         words = words_of(text)
         first: dict[tuple[str, ...], int] = {}

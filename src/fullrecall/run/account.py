@@ -69,7 +69,7 @@ class Account:
         Returns the name of the reservation, for `settle`; "" for an unlimited budget. Waits for the
         request's turn if the budget limits the rate, and for requests in flight if their outcome
         decides whether there is room. Raises `NotAsked` if the budget has no room, if it limits the
-        cost and has no price of the model, and if the account is lost.
+        cost and has no price of the model, or if the account is lost.
         """
         name = ""
         if self._ledger is not None or self.budget.bounds:

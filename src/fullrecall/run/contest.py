@@ -47,9 +47,9 @@ _DEEPEST = 8
 def identity_of(retriever: object) -> str:
     """Return a retriever's name with a digest of its code and its plain settings.
 
-    Settings are defaults, closed-over values, the arguments of a `functools.partial`, and the
-    attributes of an object, if they are texts, numbers, functions, or tuples of these. Values that
-    can change during the run, such as a list or an index, are left out.
+    Settings are the texts, the numbers, the functions, and the tuples of these among its defaults,
+    its closed-over values, the arguments of a `functools.partial`, and the attributes of an object.
+    Values that can change during the run, such as a list or an index, are left out.
     """
     digest = sha256("\n".join(_parts(retriever, 0)).encode("utf-8", "backslashreplace"))
     return f"{_name(retriever)} {digest.hexdigest()[:12]}"
@@ -144,7 +144,7 @@ def choose(
     - `file`: a JSON file from which the next call continues, with more questions, or after an
       interruption. Questions of earlier calls are not asked again. The file is written after at
       most 32 answers of a retriever, or after 1/256 of its questions if that is more; a killed
-      process loses at most these. Retrievers must be the same as before.
+      process loses at most the answers since then. Retrievers must be the same as before.
     - `versions`: by name, a text that identifies a retriever's version in the file. Default: its
       name, code, and plain settings. These do not include an index: give its version here.
     - `within`: a difference of means that does not matter to you, such as 0.02. Then all retrievers

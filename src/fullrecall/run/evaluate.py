@@ -306,8 +306,8 @@ def _unfinished(
 ) -> tuple[Table | None, Iterable[SampleLike]]:
     """Return the rows that an earlier run of the same samples finished, and the samples left.
 
-    Raises `ReportError` if the output has rows of other samples. If the run has a retriever, also
-    raises it if the output is complete, since the retriever may have changed.
+    Raises `ReportError` if the output has rows of other samples. A run with a retriever, which may
+    have changed, also raises `ReportError` for a complete output.
     """
     if options.output is None:
         return None, samples

@@ -50,8 +50,8 @@ def check(path: Path) -> None:
         raise StoreError(f"no directory {path.parent} for the store {path.name}")
     if path.exists() and not path.is_file():
         raise StoreError(f"the store {path} cannot be read: it is not a regular file")
-    # Only SQLite may open the file: closing it elsewhere would drop the locks of this process, and
-    # another process could delete a log that is still in use (howtocorrupt.html, 2.2).
+    # Only SQLite may open the file. Closing it elsewhere would drop the locks of this process;
+    # another process could then delete a log that is still in use (howtocorrupt.html, 2.2).
     size = path.stat().st_size if path.exists() else 0
     if not size:
         return

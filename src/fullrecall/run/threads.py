@@ -79,8 +79,8 @@ async def in_thread(call: Callable[[], T]) -> T:
     """Return the result of a blocking call, made in a thread beside the event loop.
 
     Adapters use it for the blocking client of a model. An asynchronous client would keep its
-    connections for later requests, and these would fail after the end of the loop that opened them,
-    such as the loop of `evaluate`.
+    connections for later requests. Those requests would fail after the end of the loop that opened
+    the connections, such as the loop of `evaluate`.
     """
     return await asyncio.wrap_future(_threads(os.getpid()).start(call))
 

@@ -19,13 +19,13 @@ class Call(ValueObject):
 
     - `source`: the name of the retriever, tool, index, or reranker that was called.
     - `query`: the text with which it was called.
-    - `contexts`: the contexts that it returned, best first, copied when it returned; empty if it
-      returned none, None if it failed or its result cannot be read as contexts.
+    - `contexts`: the returned contexts, best first, copied when the call returned. Empty if it
+      returned none; None if it failed, or if its result cannot be read as contexts.
     - `error`: the reason why the call failed; a failed call has no contexts.
-    - `children`: the calls whose contexts it received: the stages before it.
-    - `recovered`: whether it failed, and a retry or a fallback succeeded in its place.
-    - `reorders`: whether it only reorders contexts for the model's attention (LongContextReorder);
-      ranks are then those in the list that it received.
+    - `children`: the calls whose contexts this call received: the stages before it.
+    - `recovered`: whether the call failed, and a retry or a fallback succeeded in its place.
+    - `reorders`: whether the call only reorders contexts for the model's attention
+      (LongContextReorder); ranks are then those in the list that the call received.
 
     Raises `InputError` for values of another kind.
     """

@@ -193,7 +193,8 @@ def _ranked(scores: Mapping[Any, float]) -> list[tuple[Any, float]]:
 def _listed(result: Any) -> Iterable[object] | None:
     """Return the list of contexts in a retriever's result; None if it is not found.
 
-    The list is under one of the usual names, in a nested result, or the result itself.
+    The list is the result itself, or is in the result under one of the usual names, or is in a
+    nested result.
     """
     for path in LISTS:
         value = nested(result, path)

@@ -55,7 +55,7 @@ def id_by(id_key: IdKey, item: Any, at: Callable[[str], Any]) -> Any:
     """Return the ID of an item at `id_key`; None if the item lacks one of the fields.
 
     `at(path)` returns a field of the item. Raises `InputError` if `id_key` is a function that
-    raises, and if one of several joined fields is not an ID.
+    raises, or if one of several joined fields is not an ID.
     """
     if callable(id_key):
         try:

@@ -47,9 +47,9 @@ _MOST_UNCASED = 20
 def looks_like_id(value: object) -> bool:
     """Return whether a value looks like an ID: a whole number, a UUID, or a short word.
 
-    A word has no whitespace and at most 200 characters. If it is not ASCII, it has no mark that
-    ends a sentence and at most 20 letters of scripts without case, which write sentences without a
-    space.
+    A word has no whitespace and at most 200 characters. A word that is not ASCII meets two more
+    conditions: it has no mark that ends a sentence, and at most 20 letters of scripts without case,
+    since these scripts may write a sentence without a space.
     """
     if isinstance(value, str):
         if not 0 < len(value) <= _LONGEST_ID or len(value.split()) != 1:

@@ -96,8 +96,8 @@ def _common_length(text: str, at: int, prompt: str, least: int) -> int:
     lengths = range(least + 1, len(text) - at + 1)
     if not lengths or text[at : at + lengths[0]] not in prompt:
         return 0
-    # A prompt that has a text has each prefix of it, so a binary search finds the longest one: a
-    # few searches by `in`, which is C, instead of a loop over characters in Python.
+    # If a prompt has a text, it has each prefix of the text, so a binary search finds the longest
+    # prefix: a few searches by `in`, which is C, instead of a loop over characters in Python.
     return least + bisect(lengths, x=False, key=lambda length: text[at : at + length] not in prompt)
 
 

@@ -22,8 +22,8 @@ class Claim(NamedTuple):
 class Reference(NamedTuple):
     """One target: at least one of the IDs in `any_of` must be retrieved.
 
-    `grade` is its relevance: the target counts in recall if its grade is at least the scorer's
-    `min_grade`, and the grade is its gain in nDCG.
+    `grade` is the relevance of the target. A target counts in recall if its grade is at least the
+    scorer's `min_grade`. In nDCG, the grade is the target's gain.
     """
 
     any_of: tuple[str, ...]

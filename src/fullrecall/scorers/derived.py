@@ -120,7 +120,7 @@ class Derivation:
     def result(self, sample: Sample, saved: Result) -> Result:
         """Return the sample's result, derived from the verdicts that `saved` records.
 
-        Returns `saved` itself for a user's own scorer, and if the run, not the scorer, left the
+        Returns `saved` itself for a user's own scorer, or if the run, not the scorer, left the
         sample unscored.
         """
         if self.scorer is None or self._left_by_run(saved):

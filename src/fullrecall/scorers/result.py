@@ -197,7 +197,7 @@ class Result(ValueObject):
     def paid(self, measure: Measure) -> Findings:
         """Return the findings as if only the contexts within a measure's budget were retrieved.
 
-        Returns all findings, by rank, for a measure without a budget, and if costs are unknown.
+        Returns all findings, by rank, for a measure without a budget, or if costs are unknown.
         """
         if isinstance(measure.k, CutBudget) and self._sample is not None:
             from fullrecall.measures.paid import findings_of, within

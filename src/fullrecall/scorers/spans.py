@@ -244,9 +244,9 @@ class Passage:
     def overlap(self, retrieved: Passage, min_run: int, shared: Windows | None = None) -> Overlap:
         """Return the characters of this passage that `retrieved` has.
 
-        It compares offsets if both passages have them, so that the same text elsewhere does not
-        count; otherwise it aligns the texts. `shared` are the substrings of `retrieved`, made once
-        for several passages.
+        Offsets are compared if both passages have them, so that the same text elsewhere does not
+        count. Otherwise the texts are aligned. `shared` are the substrings of `retrieved`, made
+        once for several passages.
         """
         if self.source is None or retrieved.source is None:
             return overlap(self.characters, shared or Windows(retrieved.characters, min_run))
@@ -273,8 +273,8 @@ class Passage:
 def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
     """Join the passages that overlap; return the unions in order of first appearance.
 
-    Passages overlap by offsets if they share a character; by text if one contains another, or if
-    at least `min_run` characters end one and begin another.
+    Passages with offsets overlap if they share a character. Texts overlap if one contains the
+    other, or if at least `min_run` characters end one and begin the other.
     """
     distinct = list(dict.fromkeys(passages))
     # Compare only neighbors: all pairs of 1,000 references would be a million alignments.
@@ -396,12 +396,12 @@ class SpanRecall(DeterministicScorer):
 
     Where both sides have offsets (`Context.source`, `start`, `end`), characters are compared by
     place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
-    least `min_run` characters, or a shorter one where a chunk border may have cut it (see
-    `fullrecall.scorers.spans`; `bench` measures it against offsets). Without offsets, text that
+    least `min_run` characters. Where a chunk border may have cut a run, a shorter one is enough
+    (see `fullrecall.scorers.spans`; `bench` compares this with offsets). Without offsets, text that
     occurs word for word in another document counts as retrieved.
 
-    Every reference counts the same; `Recall(weight="size")` weighs it by its characters, as
-    Chroma's chunking evaluation does (Smith and Troynikov, 2024).
+    Every reference counts the same; `Recall(weight="size")` weighs each reference by its
+    characters, as Chroma's chunking evaluation does (Smith and Troynikov, 2024).
     """
 
     min_run: int = 32
@@ -495,8 +495,8 @@ class _Listed(NamedTuple):
 def _check_comparable(target: tuple[Passage, ...], retrieved: Sequence[Passage]) -> None:
     """Raise `Unmeasured` if an alternative of the target cannot be compared.
 
-    This is so if the alternative has neither offsets nor text, or if it is comparable with none of
-    the retrieved contexts.
+    An alternative cannot be compared if it has neither offsets nor text, or if none of the
+    retrieved contexts is comparable with it.
     """
     for passage in target:
         if passage.source is None and not passage.characters:

@@ -66,11 +66,11 @@ class Accounts:
     An account has a capital, which its bets raise or lower; see the top of this module.
 
     The last axis of arrays is the retriever. The last two axes of `ahead`, `squares` and `together`
-    are a pair [a, j]: over the questions that both were asked, the sum of X_j - X_a, the sum of
-    (X_j - X_a)², and the number of questions. Leading axes are parallel races (choices), as in
-    simulations. `logs` are the logarithms of the capitals, `starts` those at the start of the
-    present call. Both have one item for each retriever or, if the tolerance `within` is above 0,
-    for each pair.
+    are a pair [a, j]. They have sums over the questions that both retrievers were asked: `ahead` of
+    the differences (X_j - X_a), `squares` of their squares, and `together` of ones, which gives the
+    number of questions. Leading axes are parallel races (choices), as in simulations. `logs` are
+    the logarithms of the capitals, `starts` those at the start of the present call. Both have one
+    item for each retriever or, if the tolerance `within` is above 0, for each pair.
     """
 
     logs: Floats
@@ -123,8 +123,8 @@ class Accounts:
     def named(self) -> NDArray[np.bool_]:
         """Whether each retriever is named as the best.
 
-        Without a tolerance, a retriever is named if it is the only one left. With a tolerance, it
-        is named if it survives, and if the data show that every other retriever is better than it
+        Without a tolerance, a retriever is named if it is the only one left. With a tolerance, a
+        surviving retriever is named if the data show that every other retriever is better than it
         by at most the tolerance.
         """
         if not self.within:
@@ -167,9 +167,9 @@ class Accounts:
     def learn(self, low: Floats, high: Floats, left: int) -> None:
         """Settle the bets on one question, before which `left` questions remained.
 
-        `low` and `high` are the values of each retriever in [0, 1], where an unscored sample counts
-        as 0 in `low` and as 1 in `high`: a challenger counts with `low`, the challenged retriever
-        with `high`. Dropped retrievers may have any finite value.
+        `low` and `high` have a value for each retriever, in [0, 1]. An unscored sample counts as 0
+        in `low` and as 1 in `high`. A bet uses the `low` value of the challenger and the `high`
+        value of the challenged retriever. Dropped retrievers may have any finite value.
         """
         gains = low[..., None, :] + self.within - high[..., None]
         # Add logarithms, because the capital itself leaves the range of floats after many bets.

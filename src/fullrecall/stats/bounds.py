@@ -4,11 +4,11 @@ For independent values x_1 … x_n, each at least b, and independent standard ex
 
     K(m) = P( Σ (x_i - m) E_i <= (m - b) E_0 )
 
-is a p-value of "the true mean is at most m": if it is true, P(K <= alpha) <= alpha, for every n,
-every alpha, and every distribution of the values, which may differ from value to value. The lower
-bound is the m with K(m) = alpha; for 0/1 scores it is that of Clopper and Pearson. Upper bounds are
-the mirror image. Raising a value never raises K, the order of values does not matter, and no random
-numbers are drawn.
+is a p-value of "the true mean is at most m": if this statement is true, P(K <= alpha) <= alpha, for
+every n, every alpha, and every distribution of the values. The distribution may differ from value
+to value. The lower bound is the m with K(m) = alpha; for 0/1 scores it is that of Clopper and
+Pearson. Upper bounds are the mirror image. Raising a value never raises K, the order of values does
+not matter, and no random numbers are drawn.
 
 Only independence is assumed. Samples of one group are not independent: pass each group once, as its
 mean. For samples without a score, pass the value that is worst for the conclusion; the bound then
@@ -237,7 +237,7 @@ def groups_needed(
     """Return how many independent values would show that the mean is above or below `threshold`.
 
     This is the smallest number at which the p-value is at most `alpha`, if the values keep their
-    proportions in `counts`. Returns None without values, and if no number up to `MOST_GROUPS` is
+    proportions in `counts`. Returns None without values, or if no number up to `MOST_GROUPS` is
     enough, as when the mean equals the threshold.
     """
     _check_range(counts, least=least, most=1.0)
@@ -303,9 +303,9 @@ def root(
 ) -> float:
     """Return the root of an increasing function between `low` and `high`, to about 14 digits.
 
-    It uses the secant method from `start` and an `other` point, given with its approximate value.
-    If a step does not shrink by half, the range is halved instead (Dekker's safeguard). The
-    function may be infinite in part of the range.
+    The secant method begins at `start` and at `other`, a point with its approximate value. If a
+    step does not shrink by half, the range is halved instead (Dekker's safeguard). The function may
+    be infinite in part of the range.
     """
     point, step = min(max(start, low), high), 2 * (high - low)
     for steps in range(200):

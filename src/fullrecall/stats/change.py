@@ -222,7 +222,7 @@ def _direction(change: float, measure: Measure) -> Direction:
 def _t_test(totals: Totals, mean: float) -> float | None:
     """Return the p-value of "the mean is 0" by Student's t-test.
 
-    Returns None for fewer than `FEWEST_LIKELY` groups, and if all changes are equal.
+    Returns None for fewer than `FEWEST_LIKELY` groups, or if all changes are equal.
     """
     group_changes, counts = totals.group_values(least=-1.0)
     df = float(counts.sum()) - 1

@@ -254,10 +254,10 @@ class Evaluation:
         """Return this report with the tokens of each context, counted by `count(text)`.
 
         Without this, a token is estimated as 4 characters. `tokenizer` names the counter, such as
-        "cl100k_base": the metadata of each context gets `tokens` and `tokenizer`, also in saved
-        reports, and a summary or a comparison with several tokenizers notes it. Each distinct text
-        is counted once. The returned report has all samples in memory. Raises `ParameterError` for
-        a count that is not a whole number of at least 0, and for a tokenizer without a name.
+        "cl100k_base". The metadata of each context gets `tokens` and `tokenizer`, also in saved
+        reports. A summary or a comparison with several tokenizers says so. Each distinct text is
+        counted once. The returned report has all samples in memory. Raises `ParameterError` for a
+        count that is not a whole number of at least 0, and for a tokenizer without a name.
         """
         from fullrecall.table.tokens import with_tokens
 
@@ -283,8 +283,8 @@ class Evaluation:
         `confidence` holds over the whole search. If no k reaches the target, the result's `k` is
         None and its `reason` explains why.
 
-        Raises `ReportError` if the report does not have the score, `ParameterError` for a value
-        out of range, and for a measure that may be smaller at a larger k, such as `Precision`.
+        Raises `ReportError` if the report does not have the score, and `ParameterError` for a value
+        out of range, or for a measure that may be smaller at a larger k, such as `Precision`.
         """
         from fullrecall.stats.smallest_k import smallest_k
 

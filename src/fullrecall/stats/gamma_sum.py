@@ -79,8 +79,8 @@ def log_probability_below_zero(weights: Floats, shapes: Floats) -> float:
 
 def t_tails(df: float, t: float) -> float:
     """Return the probability that |T| > |t| for Student's T with `df` degrees of freedom."""
-    # T² is df times the quotient of independent variables of Gamma(1/2, 1) and Gamma(df / 2, 1), so
-    # |T| > |t| if t² times the second minus df times the first is below 0.
+    # T² is df · G / H, with independent G of Gamma(1/2, 1) and H of Gamma(df / 2, 1). So |T| > |t|
+    # if t² · H - df · G is below 0.
     weights, shapes = np.array([t * t, -df], float), np.array([df / 2, 0.5])
     return exp(log_probability_below_zero(weights, shapes))
 

@@ -1,8 +1,8 @@
 """The smallest k at which a mean is shown to reach a target.
 
-k is a number of contexts, or a budget of calls, tokens or seconds. The hypothesis "the mean at k is
-below the target" is tested from the largest k down, each at the full level, until one is not
-rejected (a fixed sequence; Maurer, Hothorn, Lehmacher, "Multiple comparisons in drug clinical
+k is a number of contexts, or a budget of calls, tokens or seconds. For each k from the largest
+down, the hypothesis "the mean at k is below the target" is tested at the full level, until one is
+not rejected (a fixed sequence; Maurer, Hothorn, Lehmacher, "Multiple comparisons in drug clinical
 trials and preclinical assays: a-priori ordered hypotheses", 1995). So the mean at the k returned is
 below the target with probability 1 - confidence at most, for every distribution of the values. A
 measure that may fall with k, such as precision, is refused: the sequence could end at the largest k

@@ -58,8 +58,9 @@ class Examination:
 
     `judge` is the judge's name; `judgments` has one judgment for each pair; `usage` has the
     requests and their tokens; `seconds` is the time taken. `report` has one sample for each pair,
-    for `calibrate`. `rules` are the kinds of false claims for which the judge has a rule. How often
-    it finds claims of these kinds supported does not predict how often it does so for other kinds.
+    for `calibrate`. `rules` are the kinds of false claims for which the judge has a rule. The share
+    of false claims of these kinds that the judge finds supported does not predict this share for
+    other kinds.
     """
 
     judge: str

@@ -54,7 +54,7 @@ _PLAN: Mapping[PairVerdict, tuple[tuple[float, float], ...]] = {
 
 
 class Stratum(NamedTuple):
-    """A group of `size` pairs that no reference names, of which people label a random sample.
+    """A group of `size` pairs that no reference names; people label a random sample of the pairs.
 
     `kind` is the judge's verdict on the pairs. `labeled` pairs have a label, and `relevant` of them
     are relevant. `twice` is True if a second person labeled each pair that the first one labeled

@@ -135,9 +135,9 @@ def anchor(samples: Iterable[SampleLike], documents: DocumentsLike | Documents) 
     """Return samples whose references have a digest and a quote of the text that they name.
 
     `documents` are the corpus for which the references are correct. The quote of a text of up to
-    2,000 characters is the whole text; that of a longer text is the passage with the most words of
-    the question, the answer and the claims. Raises `InputError` for anything but samples and
-    documents.
+    2,000 characters is the whole text. The quote of a longer text is the passage with the most
+    words of the question, the answer and the claims. Raises `InputError` for anything but samples
+    and documents.
     """
     parsed_samples = list(as_samples(samples))
     texts = texts_named(parsed_samples, documents_of(documents))
@@ -213,9 +213,9 @@ def follow(
 ) -> Followed:
     """Return samples whose references name the same words in a new corpus.
 
-    A reference is *same* if its ID still has its words, and *moved* if they are under another ID,
-    in other chunks or at other offsets, letter for letter except layout marks. It is *changed* if
-    the nearest text has other words, and *gone* if no text resembles it.
+    A reference is *same* if its ID still has its words. It is *moved* if the words are under
+    another ID, in other chunks or at other offsets, letter for letter except for layout marks. It
+    is *changed* if the nearest text has other words, and *gone* if no text resembles it.
 
     If several texts each have the whole quote, they become one any-of group. If only several chunks
     together have the quote, the result depends on the reference. For a span, the fewest such chunks

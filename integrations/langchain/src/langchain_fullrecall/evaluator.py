@@ -271,9 +271,9 @@ class RecallStringEvaluator(RunEvaluator):
         - `include_run_info`: LangChain's own evaluation chain sets it; the dictionary then has only
           the keys that this chain reads.
 
-        The dictionary has the first measure's `key` and its `score`, or None without one; `value`:
-        the status, such as "scored" or "unscored"; `reasoning`; `scores` by key; and the `Result`
-        as `result`, which gives every other measure.
+        The dictionary has these items: the `key` and the `score` of the first measure (None without
+        a score); `value`, the status, such as "scored" or "unscored"; `reasoning`; `scores`, by
+        key; and `result`, the `Result`, which gives every other measure.
 
         Raises `InputError` for values that cannot be read.
         """

@@ -187,8 +187,8 @@ class LangChainRecorder(BaseCallbackHandler):
         """Return the true caller of a run, which may be below the `stated` parent.
 
         LangChain states the caller's parent instead of the caller for fallbacks, for runnables
-        wrapped by `with_config`, and for the runs that a retriever calls. Therefore an open step of
-        this context is taken for the caller if it is below the stated parent.
+        wrapped by `with_config`, and for the runs that a retriever calls. Therefore, if an open
+        step of this context is below the stated parent, it is taken for the caller.
         """
         config = var_child_runnable_config.get() or {}
         around = getattr(config.get("callbacks"), "parent_run_id", None)

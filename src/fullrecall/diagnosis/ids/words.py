@@ -166,7 +166,8 @@ FEWEST = 3
 class Template(NamedTuple):
     """The words that all IDs of one side have, and almost no ID of the other side has.
 
-    `first` has their places from the beginning of the ID, `last` from its end.
+    `first` has the places of these words, counted from the beginning of an ID; `last` has their
+    places, counted from the end.
     """
 
     first: Places = frozenset()

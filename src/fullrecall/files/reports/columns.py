@@ -326,8 +326,8 @@ def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
     for end, name in FOLLOWING.items():
         if getattr(outcomes, name) is not None:
             cells[end] = _of_targets(outcomes, end)
-    # Set weights to null in each row that has only weights of 1, so that the cells of a row do not
-    # depend on the rows that are written with it.
+    # In each row that has only weights of 1, set the weights to null. Otherwise the cells of a row
+    # would depend on the rows that are written with it.
     for end in cells.keys() & _WEIGHTS:
         is_other = outcomes.weights(end[1:]) != 1
         is_plain = count_sums(is_other, outcomes.first.offsets) == 0

@@ -284,7 +284,7 @@ class _Source:
     files: dict[str, dict[str, str | None]]
     """The path of each file, with the columns in its folders' names, such as tenant=north."""
     manifest: Manifest | None = None
-    """The manifest of a directory; None for a single file, and if another program wrote it."""
+    """The manifest of a directory; None for a single file, or if another program wrote it."""
 
     @classmethod
     def at(cls, path: str | Path) -> _Source:

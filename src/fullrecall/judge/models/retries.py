@@ -86,7 +86,7 @@ class Retries:
     """How requests with a temporary failure are sent again.
 
     - `most`: the most retries of a request; a request that timed out is sent again only once.
-    - `first_wait`: seconds before the first retry; each further wait is twice as long, and all
+    - `first_wait`: seconds before the first retry. Each further wait is twice as long. All waits
       are shortened at random by up to a half, so that clients do not retry in step.
     - `longest_wait`: the longest wait in seconds. If an endpoint's `Retry-After` asks for more,
       the request is not sent again; a shorter `Retry-After` is obeyed.

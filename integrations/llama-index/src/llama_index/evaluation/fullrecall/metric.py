@@ -45,9 +45,9 @@ class RecallMetric(BaseRetrievalMetric):
 
     `compute` returns the measure's value, in [0, 1] unless the measure is a count; recall is 0.0
     for an empty retrieval. The value is NaN if the sample is unscored or undefined, as with an
-    empty list of expected IDs, because LlamaIndex's result does not take None and 0 would be wrong.
-    Pandas leaves NaN out of means. `metadata` has the `status`, the `reason` in words, and the
-    `missed` targets. IDs are compared as `str`.
+    empty list of expected IDs: LlamaIndex's result does not take None, and 0 would be wrong. Pandas
+    leaves NaN out of means. `metadata` has the `status`, the `reason` in words, and the `missed`
+    targets. IDs are compared as `str`.
 
     Raises `InputError` for a missing list that the metric needs, and for a `str` instead of a list
     of IDs.

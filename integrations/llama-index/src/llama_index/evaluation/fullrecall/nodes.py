@@ -40,15 +40,16 @@ def contexts(
     """Return LlamaIndex nodes as contexts, in their order, which is the rank.
 
     - `id_key`: the ID of a context: "node_id"; "ref_doc_id", the ID of the document that the node
-      was cut from; "hash", of its text and metadata; any other str, a key of its metadata or a
-      dotted path there; several of these, joined by ":"; or a function of the node. A node without
-      this value becomes a context without an ID; `IdRecall` notes how many contexts have no ID.
+      was cut from; "hash", the hash of its text and metadata; any other str, a key of its metadata
+      or a dotted path there; several of these, joined by ":"; or a function of the node. A node
+      without this value becomes a context without an ID; `IdRecall` notes how many contexts have no
+      ID.
     - `metadata_mode`: the metadata that the text includes. The default leaves all metadata out, as
       `node.get_content()` does; `MetadataMode.LLM` gives the text that the LLM reads.
     - `expand`: a docstore, such as `storage_context.docstore`. It replaces a node by the smallest
-      nodes that it was cut into, in their order, each with the node's score: an
-      `AutoMergingRetriever` returns parents although the references name leaves. Ranks count the
-      smallest nodes.
+      nodes that it was cut into, in their order, each with the node's score. An
+      `AutoMergingRetriever` needs it, since it returns parents although the references name leaves.
+      Ranks count the smallest nodes.
 
     Later changes of the nodes, as by postprocessors, do not reach the contexts. Scores that are
     not finite are left out. Raises `ParameterError` for an unknown `id_key`, `metadata_mode` or

@@ -53,8 +53,8 @@ _StoredSample = Annotated[
 class RecallEvaluationResult(EvaluationResult):
     """The result of `RecallEvaluator`: LlamaIndex's own fields, and the whole fullrecall `result`.
 
-    - `result`: the findings, any measure of them (`result[nDCG @ 10]`), and the status that
-      distinguishes an undefined score from an unscored one; both have `score=None` and
+    - `result`: the findings, any measure of them (`result[nDCG @ 10]`), and the status. The status
+      distinguishes an undefined score from an unscored one: both have `score=None` and
       `invalid_result=True`.
     - `scores`: the evaluator's measures by name, such as "id_recall@5".
     - `stages`: by name, in the order in which they ran, the result of each stage before the scored

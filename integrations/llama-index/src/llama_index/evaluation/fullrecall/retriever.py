@@ -76,7 +76,7 @@ def observed(
     models.
 
     - `argument`: the name under which a workflow's `run` takes the question. Default: `user_msg`
-      for agents; the only required field of the workflow's start event; else `query`.
+      for agents; for other workflows, the only required field of the start event, else `query`.
     - `id_key`, `metadata_mode`, `expand`: those of `contexts`.
     - `failed_calls`: "unscored" (default) leaves a sample unscored if a call failed and no retry
       or fallback succeeded; "score" scores the results of the other calls, with a note.
@@ -86,10 +86,10 @@ def observed(
       Default: hits in lists, in envelopes such as {"results": […]}, and in JSON text of these.
 
     A chat engine or an agent gets each question in a conversation of its own. A sample's
-    conversation, `metadata["history"]`, goes before the question: to chat engines and agents as
-    `chat_history`; to a workflow in the field `chat_history` or `history` of its start event, if
-    there is one; and to a function in its parameter `history`, if there is one. A streamed answer
-    of an engine is not read, and has no text; a generator is read to its end.
+    conversation, `metadata["history"]`, goes before the question. Chat engines and agents get it as
+    `chat_history`. A workflow gets it if its start event has a field `chat_history` or `history`,
+    and a function if it has a parameter `history`. A streamed answer of an engine is not read, and
+    has no text; a generator is read to its end.
 
     Contexts in the output take precedence: nodes, texts, dicts or `Context`s. A sample
     without a known retrieval is unscored. Warns once if a sample's expected IDs are those of
