@@ -54,9 +54,10 @@ def misfit(
     """Return the first argument that a call of `function` cannot work with; None if all fit.
 
     `given` are its arguments by name, and `owner` is the object of a method, or its class. An
-    argument does not fit if it has another type than the signature says, an item of another type,
-    or an odd value: a number of too many digits, or a text that no file can hold. Fields of this
-    package's own values are checked as well, since users can make these values too.
+    argument does not fit in three cases: it has another type than the signature says; it has an
+    item of another type; or its value is odd, such as a number of too many digits, or a text that
+    no file can hold. Fields of this package's own values are checked as well, since users can make
+    these values too.
     """
     kinds = (owner if isinstance(owner, type) else type(owner)).__mro__
     hints = _Hints([getattr(function, "__globals__", {}).get("__name__"), *_modules(kinds)])

@@ -178,8 +178,9 @@ def calibrate(
     wrong.
 
     Raises `InputError` for labels that are not in the report, are given twice or are only partly
-    from a draw, and for too few labels, with the number needed; `ReportError` if the report keeps
-    no rows or the score is ambiguous; `ParameterError` for a confidence out of range.
+    from a draw. Also raises it for too few labels, with the number needed. Raises `ReportError` if
+    the report keeps no rows or the score is ambiguous, and `ParameterError` for a confidence out of
+    range.
     """
     check_share(confidence, "confidence", whole=False)
     judged = judged_claims(report, score)

@@ -87,9 +87,10 @@ class Agreement:
 
     Only full support counts as supported, in verdicts and labels: "partial" does not.
 
-    `sensitivity` is the share of claims labeled supported that the judge calls supported,
-    `specificity` the share of all other labeled claims that it does not call supported, and
-    `balanced_accuracy` the mean of both. All three are None if all labels are of one kind.
+    Of the claims that are labeled supported, `sensitivity` is the share that the judge calls
+    supported. Of all other labeled claims, `specificity` is the share that the judge does not call
+    supported. `balanced_accuracy` is the mean of both. All three are None if all labels are of one
+    kind.
     """
 
     sensitivity: CalibrationEstimate | None

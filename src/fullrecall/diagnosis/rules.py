@@ -186,8 +186,8 @@ def _alike(case: Case) -> Explained | None:
 def split_across_chunks(case: Case) -> Explained | None:
     """Return a cause if no chunk has the whole text, but several have it together."""
     wanted, has_texts = case.wanted, case.corpus.has_texts
-    # A scorer that counts characters credits parts in several chunks, so a miss means that a part
-    # was not retrieved, not that the text is split.
+    # A scorer that counts characters credits parts in several chunks. So its misses do not mean
+    # that a text is split: a part of the text was not retrieved.
     if not has_texts and "min_run" in case.result.method.parameters:
         return None
     if wanted.passage is None or wanted.id in case.corpus.by_id:

@@ -273,8 +273,8 @@ class Given(NamedTuple):
     """The parts of a plan that the user gives: the path of the rows, and the paths of fields.
 
     Columns in `left_out` are dropped. Fields in `unguessed` are not guessed. `sought` is the field
-    that every scorer of a run needs, or None. If only one column may hold IDs, that column is used
-    for the field `sought`, even if it is not certain that the column holds IDs.
+    that every scorer of a run needs, or None. If only one column may hold IDs, it is used for the
+    field `sought`, even without certainty that it holds IDs.
     """
 
     rows: str | None = None

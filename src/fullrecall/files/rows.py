@@ -64,8 +64,9 @@ _LONGEST_LIST = 1000
 class PlannedRows:
     """Converts rows to samples, each by the plan of its columns.
 
-    The plan is made from the first rows. A row gets its own plan if it has other columns, or if it
-    lacks a field of the plan that another of its columns may hold.
+    The plan is made from the first rows. A row gets its own plan in two cases: it has a column that
+    the first rows lack; or it lacks a field of the plan, and another of its columns may hold this
+    field.
 
     - `given`: the parts of the plan that the user gives.
     - `id_key`: the place of a retrieved context's ID: a dotted path, a template, or a function.

@@ -170,7 +170,7 @@ _VALUES: Mapping[str, Callable[[Format, str, Sample], Any]] = MappingProxyType(
         "metadata": lambda _, __, sample: dict(sample.metadata) or None,
     }
 )
-"""The fields whose written form differs from that of a sample, with the functions that make it."""
+"""The fields that are not written as a sample holds them, with the functions that convert them."""
 
 
 def _plain(grade: float) -> float:

@@ -160,8 +160,8 @@ def _exclude(word: Word, other: Word) -> bool:
 def states_other_amount(claim: str, text: str) -> bool:
     """Return whether a text has another amount than a claim.
 
-    If the claim says "all", "every" or "none", another amount is "some", "most" or "few"; if it
-    says "many" or "most", it is "few"; if it says "few", it is "many" or "most".
+    For "all", "every" or "none" in the claim, another amount is "some", "most" or "few"; for "many"
+    or "most", it is "few"; for "few", it is "many" or "most".
     """
     rest = _NOT_ALL.sub(" some ", text)
     claimed, stated = ({word.written for word in read_words(each)} for each in (claim, rest))

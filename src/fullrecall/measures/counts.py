@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 class LeakMeasure(Measure):
     """1.0 if any of the first k contexts is forbidden, else 0.0; its mean is the leak rate.
 
-    A context is forbidden if its ID is among the sample's `forbidden_ids` or `superseded`, or if it
-    matches one of its `forbidden_contexts`; if `answerable` is False, every context is forbidden.
-    The measure is undefined if the sample forbids no context, if the retrieval failed or was not
-    observed, or if missing texts leave open whether any context is forbidden. It does not depend on
-    the scorer's findings, so unscored samples have a value too.
+    A context is forbidden if its ID is among the sample's `forbidden_ids` or `superseded`, or if
+    the context matches one of the `forbidden_contexts`. If `answerable` is False, every context is
+    forbidden. The measure is undefined in three cases: the sample forbids no context; the retrieval
+    failed or was not observed; or missing texts leave open whether any context is forbidden. The
+    measure does not depend on the scorer's findings, so unscored samples have a value too.
     """
 
     text = "leak"

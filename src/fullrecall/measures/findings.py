@@ -74,15 +74,15 @@ class Finding(NamedTuple):
     """The ranks, credit, and evidence of one target.
 
     `steps` is the cumulative credit by rank; both increase strictly. It is empty for a missed
-    target. `ranks` are the 1-based ranks of all contexts that support the target, ascending, which
-    may be more than those that raised its credit. `evidence` is in rank order. `verdict` is a
-    judge's label, empty without a judge; `agreement` is the share of a panel that gave it, or None.
-    `unverified` is the part of the credit that rests on quotes that were not verified, in [0, 1].
-    `contested` is the reason why the verdict is in doubt, such as contexts that manipulate the
-    judge, or "". `parts` are the verdicts from which `verdict` was combined. They are empty if
-    there was only one verdict, unless it needs several contexts together. `support` is the
-    probability that the contexts support the target, if the judge estimates one; `referred` is True
-    if the second judge of a cascade decided.
+    target. `ranks` are the 1-based ranks of all contexts that support the target, ascending.
+    `steps` may have fewer ranks: those at which the credit rises. `evidence` is in rank order.
+    `verdict` is a judge's label, empty without a judge; `agreement` is the share of a panel that
+    gave it, or None. `unverified` is the part of the credit that rests on quotes that were not
+    verified, in [0, 1]. `contested` is the reason why the verdict is in doubt, such as contexts
+    that manipulate the judge, or "". `parts` are the verdicts from which `verdict` was combined.
+    They are empty if there was only one verdict, unless it needs several contexts together.
+    `support` is the probability that the contexts support the target, if the judge estimates one;
+    `referred` is True if the second judge of a cascade decided.
     """
 
     target: Target

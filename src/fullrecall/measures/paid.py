@@ -156,8 +156,8 @@ def _steps(outcomes: FoundColumns, paid: _Paid, gone: NDArray[np.bool_], left: L
 def _unpaid_support(steps: Lists, support: Lists, gone: NDArray[np.bool_]) -> Integers:
     """Return, for each rise of credit, how many of its contributing contexts are not paid for.
 
-    The contexts that contribute to a rise are those that support its target, after the target's
-    previous rise and up to this one.
+    A context contributes to a rise if it supports the target and comes after the target's previous
+    rise, but not after this rise.
     """
     positions = Lists(steps.values["position"], steps.offsets)
     passed = positions.up_to(support.rows, support.values - 1)  # the number of earlier steps

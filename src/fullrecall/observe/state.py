@@ -111,8 +111,8 @@ class FlowState:
     ) -> None:
         """Note a doubt if new documents may be those of `before`, with new IDs and other words.
 
-        There is no doubt if one of them has an ID that no framework generated, or if metadata link
-        one of them to an earlier document, as a summary to its chunk.
+        There is no doubt if a new document has an ID that no framework generated. Nor is there if
+        metadata link a new document to an earlier one, as a summary to its chunk.
         """
         if not new or not all(is_made(passage.copy) for passage in new):
             return

@@ -47,10 +47,10 @@ def of_question(steps: Sequence[Step], question: str | None) -> list[Step]:
     """Return the steps of the runs that asked this question, and of the runs whose output they use.
 
     Runs are the outermost steps of one recorded block of code. A run without a query continues
-    another run, so it is kept. A later run uses the output of an earlier run in two cases: if a
-    prompt of the later run has the question and the answer of the earlier run, or if the later run
-    does not retrieve and has documents of the earlier run. All steps are returned if no run asked
-    the question.
+    another run, so it is kept. A later run uses the output of an earlier run in two cases: a prompt
+    of the later run has the question and the answer of the earlier run; or the later run does not
+    retrieve, and has documents of the earlier run. All steps are returned if no run asked the
+    question.
     """
     tree = Tree(steps)
     runs = [step for step in tree.steps if step.parent is None]

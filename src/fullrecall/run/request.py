@@ -38,10 +38,10 @@ class _Request:
     endpoint: Endpoint
     key: str
     failed_before: bool = False
-    """Whether the ask failed for good earlier, while other asks were answered."""
+    """Whether the request failed for good earlier, while other requests were answered."""
     sent: int = 0
     is_pardoned: bool = False
-    """Whether the ask was sent once more after a final failure."""
+    """Whether the request was sent once more after a final failure."""
     lease: str = ""
     written: Future[str] | None = None
     """A future of the answer that is kept (the first one), done when it has been written."""

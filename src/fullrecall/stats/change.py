@@ -82,8 +82,8 @@ class Difference(NoTruth):
     - `interval`: contains the true mean change with the comparison's confidence, for any
       distribution of the changes (`fullrecall.stats.bounds`).
     - `outcome`: better or worse if the interval excludes 0. It is same if all retrieved lists are
-      equal, and not worse if each list only extends the one before; this needs no test. Otherwise
-      CANNOT TELL.
+      equal, and not worse if each list after only extends the list before. These two outcomes need
+      no test. Otherwise CANNOT TELL.
     - `needed`: the number of samples with these changes for which the interval would exclude 0;
       None if it excludes 0 already, or if no number would do.
     - `p`: the p-value of "the mean did not change", by the test behind the interval.
