@@ -13,16 +13,8 @@ from hypothesis import strategies as st
 
 from fullrecall import Context, Sample, SpanRecall
 from fullrecall.measures import Hit, Precision, Recall
-from fullrecall.scorers.spans import (
-    Overlap,
-    Passage,
-    Windows,
-    covered,
-    merged,
-    overlap,
-    squeezed,
-    union,
-)
+from fullrecall.samples.prompts import squeezed
+from fullrecall.scorers.spans import Overlap, Passage, Windows, covered, merged, overlap, union
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("lm", "rt", "nd", "st", "p")]
 

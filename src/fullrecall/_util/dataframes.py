@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-from fullrecall._util.extras import imported, pandas
+from fullrecall._util.extras import imported
 from fullrecall._util.parameters import check_choice
 from fullrecall._util.values import shown
 from fullrecall.errors import InputError
@@ -21,7 +21,7 @@ Backend: TypeAlias = Literal["pandas", "polars", "pyarrow"]
 Cells: TypeAlias = type
 """The type of a column: `str`, `float`, `int`, or `bool`; any of them may contain None."""
 
-_EXTRAS: Mapping[str, str] = {"polars": "polars", "pyarrow": "parquet"}
+_EXTRAS: Mapping[str, str] = {"pandas": "pandas", "polars": "polars", "pyarrow": "parquet"}
 
 
 def is_frame(value: object) -> bool:
@@ -225,9 +225,11 @@ def frame_of(
     check_choice(backend, "backend", get_args(Backend))
     kinds = {encodable(name): kind for name, kind in columns.items()}
     cells = [[encodable(cell) for cell in row] for row in rows]
+    # import it first, since narwhals does not name a missing library
+    library = imported(backend, backend, _EXTRAS[backend], purpose)
     if backend == "pandas":
         dtypes = {float: "float64", int: "Int64"}
-        frame = pandas(purpose).DataFrame(cells, columns=list(kinds))
+        frame = library.DataFrame(cells, columns=list(kinds))
         return frame.astype({name: dtypes[kind] for name, kind in kinds.items() if kind in dtypes})
     import narwhals as nw
 
@@ -239,8 +241,6 @@ def frame_of(
     }
     by_name = {name: [row[position] for row in cells] for position, name in enumerate(kinds)}
     schema = {name: types[kind] for name, kind in kinds.items()}
-    # import it first, since narwhals does not name a missing library
-    imported(backend, backend, _EXTRAS[backend], purpose)
     return nw.from_dict(by_name, schema, backend=backend).to_native()
 
 

@@ -19,11 +19,6 @@ def imported(module: str, package: str, extra: str, purpose: str) -> Any:
         raise MissingExtraError(package, extra, purpose) from None
 
 
-def pandas(purpose: str) -> Any:
-    """Return pandas, which is imported for this purpose."""
-    return imported("pandas", "pandas", "pandas", purpose)
-
-
 def pyplot(purpose: str) -> Any:
     """Return `matplotlib.pyplot`, which is imported for this purpose."""
     imported("matplotlib", "matplotlib", "plot", purpose)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -37,7 +38,9 @@ _DEEPEST = 20
 
 _MOST_DIGITS = 10**100
 
-_WRAPPED = (Annotated,)
+_UNWRITABLE = re.compile("[\0\ud800-\udfff]")
+"""A NUL, or a surrogate, which UTF-8 cannot encode."""
+
 _OF_PROTOCOLS = ("__call__", "__getitem__", "__iter__", "__len__")
 
 
@@ -135,7 +138,7 @@ def _odd(value: object, name: str) -> Misfit | None:
             problem = "must be a number of at most 100 digits" if abs(each) >= _MOST_DIGITS else ""
         elif isinstance(each, float):
             problem = "" if isfinite(each) else "must be a finite number"
-        elif isinstance(each, str) and ("\0" in each or not _is_encodable(each)):
+        elif isinstance(each, str) and _UNWRITABLE.search(each):
             problem = "must be a text without NUL and without half characters"
         if problem:
             within = "has an item that " if depth else ""
@@ -153,15 +156,6 @@ def _with_items(value: object, depth: int = 0) -> Iterator[tuple[int, object]]:
         items = value
     for each in items if depth <= _DEEPEST else ():
         yield from _with_items(each, depth + 1)
-
-
-def _is_encodable(text: str) -> bool:
-    """Return whether UTF-8 can encode a text, that is, whether it has no surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class _Hints(dict[str, Any]):
@@ -197,7 +191,7 @@ class _Hints(dict[str, Any]):
             return any(self.fits(value, each, depth + 1) for each in of)
         if origin is Literal:
             return any(value is each or value == each for each in of)
-        if origin in _WRAPPED:
+        if origin is Annotated:
             return self.fits(value, of[0], depth + 1)
         if origin is not None and isinstance(origin, type) and origin not in (type, Callable):
             return self._holds(value, origin, of, depth + 1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TypeVar
+
+from fullrecall._util.variables import set_within
 
 T = TypeVar("T")
 
@@ -36,14 +38,9 @@ def watch(check: Callable[[], None]) -> None:
     _CHECK.set(check)
 
 
-@contextmanager
-def watched(check: Callable[[], None]) -> Iterator[None]:
+def watched(check: Callable[[], None]) -> AbstractContextManager[None]:
     """Make `pause` call `check` within this block."""
-    token = _CHECK.set(check)
-    try:
-        yield
-    finally:
-        _CHECK.reset(token)
+    return set_within(_CHECK, check)
 
 
 _LARGEST = 8_192

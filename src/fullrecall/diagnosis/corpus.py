@@ -10,7 +10,8 @@ from typing import NamedTuple, TypeAlias
 from fullrecall.errors import InputError
 from fullrecall.samples.context import ID, Context, ContextLike, as_context
 from fullrecall.samples.identifiers import as_id
-from fullrecall.scorers.spans import CharacterRange, Overlap, Passage, covered, squeezed, total
+from fullrecall.samples.prompts import squeezed
+from fullrecall.scorers.spans import CharacterRange, Overlap, Passage, covered, total
 
 IndexedContexts: TypeAlias = Iterable[ContextLike] | Mapping[ID, ContextLike]
 """The indexed contexts: contexts or texts, or a mapping from IDs to these."""

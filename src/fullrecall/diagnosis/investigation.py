@@ -28,8 +28,9 @@ from fullrecall.measures.budgets import Cut, check_cut
 from fullrecall.measures.findings import Finding
 from fullrecall.run.retrievers import RetrieverLike, takes_k
 from fullrecall.samples.context import Context
+from fullrecall.samples.prompts import squeezed
 from fullrecall.scorers.result import Result, Status
-from fullrecall.scorers.spans import Passage, squeezed
+from fullrecall.scorers.spans import Passage
 from fullrecall.stats.evaluation import Evaluation, check_evaluation
 
 _FALSE_ALARMS = 0.01

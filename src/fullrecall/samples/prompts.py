@@ -30,7 +30,7 @@ class FoldedPrompt:
     """A prompt without white space: unchanged, and with escapes undone once and twice."""
 
     def __init__(self, prompt: str) -> None:
-        self.forms = [_squeezed(form) for form in (prompt, *unescaped(prompt))]
+        self.forms = [squeezed(form) for form in (prompt, *unescaped(prompt))]
         self._ends = [0] * len(self.forms)
 
     def has(self, text: str) -> bool:
@@ -52,7 +52,7 @@ def read_of(context: Context, prompts: Sequence[FoldedPrompt]) -> Read | None:
     """Return how much of a context the prompts have; see `read_in`."""
     if context.text is None:
         return None
-    text = _squeezed(context.text)
+    text = squeezed(context.text)
     if not text or any(prompt.has(text) for prompt in prompts):
         return "yes"
     forms = [prompt.forms for prompt in prompts]
@@ -133,5 +133,6 @@ def _character(match: re.Match[str]) -> str:
     return " " if match[3] in "nrtfbv" else match[3]
 
 
-def _squeezed(text: str) -> str:
+def squeezed(text: str) -> str:
+    """Return `text` without white space."""
     return "".join(text.split())

@@ -114,8 +114,8 @@ class Derivation:
                 f"{method.headline.name} has the parameters {shown(dict(method.parameters))}: "
                 "evaluate again"
             )
-        self.makes_no_requests = self.scorer is not None and self._judge.name == ""
-        """Whether results follow from the sample alone."""
+        self.alone = self.scorer if self._judge.name == "" else None
+        """The scorer if its results follow from the sample alone; else None."""
 
     def result(self, sample: Sample, saved: Result) -> Result:
         """Return the sample's result, derived from the verdicts that `saved` records.
@@ -125,8 +125,8 @@ class Derivation:
         """
         if self.scorer is None or self._left_by_run(saved):
             return saved
-        if self.makes_no_requests:
-            return self.scorer.score(sample)
+        if self.alone is not None:
+            return self.alone.score(sample)
         assert isinstance(self.scorer, JudgedScorer)  # noqa: S101 - no other takes a judge
         self._judge.replay(self.scorer, sample, saved)
         # Advance the flow directly: for each sample, `score` would create objects that send

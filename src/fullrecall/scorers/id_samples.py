@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -31,9 +32,8 @@ _FLAGS = frozenset({"answerable", "judged"})
 FIELDS = frozenset({RETRIEVED, REFERENCES, "forbidden_ids", "metadata"}) | _TEXTS | _FLAGS
 """The fields of samples that can be kept as columns."""
 
-_NO_ROWS: Mapping[int, Sample] = {}
 
-
+@dataclass(eq=False, repr=False)
 class IdSamples(Sequence[Sample]):
     """Samples with retrieved and reference IDs, as columns; reading a row creates a `Sample`.
 
@@ -43,23 +43,12 @@ class IdSamples(Sequence[Sample]):
       calls; their rows in the columns have empty lists.
     """
 
-    def __init__(
-        self,
-        retrieved: IdLists | ArrowIds,
-        references: IdLists | ArrowIds,
-        other_fields: Mapping[str, Sequence[Any]],
-        *,
-        odd: Mapping[int, Sample] = _NO_ROWS,
-        grades: Floats | None = None,
-        sizes: Integers | None = None,
-    ) -> None:
-        self.retrieved, self.references, self.other_fields, self.odd = (
-            retrieved,
-            references,
-            other_fields,
-            odd,
-        )
-        self.grades, self.sizes = grades, sizes
+    retrieved: IdLists | ArrowIds
+    references: IdLists | ArrowIds
+    other_fields: Mapping[str, Sequence[Any]]
+    odd: Mapping[int, Sample] = field(default_factory=dict)
+    grades: Floats | None = None
+    sizes: Integers | None = None
 
     def __len__(self) -> int:
         return len(self.retrieved.offsets) - 1

@@ -204,15 +204,6 @@ class JudgedScorer(FindingScorer):
         """Return the finding of a target; each vote of a panel gives credit at its own ranks."""
         if verdict.facts:
             return self._compound(target, verdict, contexts, aim)
-        if not (verdict.citations or verdict.others or verdict.votes):  # as in most misses
-            return Finding(
-                target,
-                verdict=verdict.label or "",
-                agreement=verdict.agreement,
-                contested=verdict.contested,
-                support=verdict.support,
-                referred=verdict.referred,
-            )
         cited = [
             [(part, contexts.evidence(part, target, aim)) for part in (vote, *vote.others)]
             for vote in verdict.votes or (verdict,)

@@ -18,6 +18,7 @@ from fullrecall._util.parameters import check_k
 from fullrecall._util.pieces import pause
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.samples.context import Context
+from fullrecall.samples.prompts import squeezed
 from fullrecall.samples.sample import Sample
 from fullrecall.scorers.scorer import (
     DeterministicScorer,
@@ -84,11 +85,6 @@ def windows(text: str, size: int) -> set[str]:
     return stretches
 
 
-def squeezed(text: str) -> str:
-    """Return `text` without white space."""
-    return "".join(text.split())
-
-
 def overlap(reference: str, context: Windows) -> Overlap:
     """Return the characters of `reference` that occur in a context; both lack white space.
 
@@ -134,6 +130,7 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterR
     They are the end of one text and the beginning of the other.
     """
     length = len(reference)
+    # Texts this short make trying every place cheap, even in a row of dots.
     longest = min(min_run, length, len(context)) - 1
     if longest < 1:
         return
@@ -145,14 +142,16 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterR
         yield 0, size
 
 
-def _longest_shared(end: str, beginning: str) -> int:
-    """Return the length of the longest suffix of `end` that is a prefix of `beginning`."""
-    # Both texts are shorter than `min_run`, so trying every place is cheap, even in a row of dots.
-    at = end.find(beginning[0])
+def _longest_shared(end: str, beginning: str, least: int = 1) -> int:
+    """Return the length of the longest suffix of `end` that is a prefix of `beginning`.
+
+    Returns 0 if it has fewer than `least` characters.
+    """
+    at = end.find(beginning[:least])
     while at >= 0:
         if beginning.startswith(end[at:]):
             return len(end) - at
-        at = end.find(beginning[0], at + 1)
+        at = end.find(beginning[:least], at + 1)
     return 0
 
 
@@ -345,21 +344,16 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
         return first
     if first.characters[-min_run:] not in second.characters:
         return None
-    # The earliest match of the beginning of `second` gives the longest overlap.
-    beginning = second.characters[:min_run]
     earliest = max(1, len(first.characters) - len(second.characters) + 1)
-    start = first.characters.find(beginning, earliest)
-    while start >= 0:
-        shared = len(first.characters) - start
-        if second.characters.startswith(first.characters[start:]):
-            text = f"{first.text}{_after(second.text or '', shared)}"
-            union = replace(first, label=text, text=text)
-            # Set the characters here. Otherwise white space would be removed from the whole text
-            # again for each passage that is joined to it.
-            vars(union)["characters"] = first.characters + second.characters[shared:]
-            return union
-        start = first.characters.find(beginning, start + 1)
-    return None
+    shared = _longest_shared(first.characters[earliest:], second.characters, min_run)
+    if not shared:
+        return None
+    text = f"{first.text}{_after(second.text or '', shared)}"
+    union = replace(first, label=text, text=text)
+    # Set the characters here. Otherwise white space would be removed from the whole text again for
+    # each passage that is joined to it.
+    vars(union)["characters"] = first.characters + second.characters[shared:]
+    return union
 
 
 def _joined_places(first: Passage, second: Passage) -> Passage | None:

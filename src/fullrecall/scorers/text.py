@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
+from operator import ge, gt
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from fullrecall._util.parameters import check_choice, check_share
@@ -305,18 +306,15 @@ class TextRecall(DeterministicScorer):
             1.0 if text in group else max(row_of[reference][nth] for reference in group)
             for nth, text in enumerate(rank_of)
         ]
+        passes = ge if self.comparison == "ge" else gt
         evidence = tuple(
             Evidence(rank, similarity=similarity)
             for rank, similarity in zip(rank_of.values(), similarities, strict=True)
-            if self._finds(similarity)
+            if passes(similarity, self.threshold)
         )
         ranks = tuple(piece.rank for piece in evidence)
         steps = (CreditStep(ranks[0], 1.0),) if ranks else ()
         return Finding(Target(group), steps, ranks, evidence)
-
-    def _finds(self, similarity: float) -> bool:
-        is_above = similarity > self.threshold
-        return is_above or (self.comparison == "ge" and similarity == self.threshold)
 
 
 def _text(context: Context) -> str:

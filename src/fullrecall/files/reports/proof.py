@@ -56,7 +56,8 @@ class Proof:
         saved result is also needed to derive the result of a judge, or of an unscored sample.
         Raises `Contradiction` for the first wrong result.
         """
-        if type(self._derivation.scorer) is IdRecall and _GIVEN.issuperset(statuses):
+        alone = self._derivation.alone
+        if type(alone) is IdRecall and _GIVEN.issuperset(statuses):
             scored = ScoredIds.of(samples)
             return MemoryPart(
                 samples, [scored.columns], [ColumnResults(self._method, scored.notes)]
@@ -64,8 +65,8 @@ class Proof:
         results = []
         for row, (sample, status, read) in enumerate(zip(samples, statuses, saved, strict=True)):
             try:
-                if self._derivation.makes_no_requests and status in _GIVEN:
-                    result = self._score(sample)
+                if alone is not None and status in _GIVEN:
+                    result = alone.score(sample)
                 else:
                     result = read()
                     check_retrieved(sample, result)
@@ -95,10 +96,6 @@ class Proof:
 
     def _read(self, content: Any) -> Result:
         return ResultRecord.read(content).as_found(self._method)
-
-    def _score(self, sample: Sample) -> Result:
-        assert self._derivation.scorer is not None  # noqa: S101 - `makes_no_requests`
-        return self._derivation.scorer.score(sample)
 
 
 def proofs_of(where: str, methods: Sequence[Method], origin: Origin) -> list[Proof]:
