@@ -86,10 +86,8 @@ class Report(Evaluation):
         drawn. `score` may be left out if only one score is a judge's. The judge's verdicts are
         hidden, so that they do not sway people, unless `show_verdicts` is True. Existing `labels`
         are filled in: the same `seed` with a larger `n` draws nearly all of the same claims again,
-        and more.
-
-        Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other claims,
-        `ReportError` for a report without a judge's recall.
+        and more. Raises `ParameterError` for a bad `n` or path, `InputError` for labels of other
+        claims, `ReportError` for a report without a judge's recall.
         """
         from fullrecall.calibration import to_label
 
@@ -160,10 +158,8 @@ class Report(Evaluation):
         searched. The reader chooses one of the `measures` for the whole page; by default the
         measures of `summary`. `diagnosis` says why each target was missed; None makes it from the
         report alone, at the k of the measure that the page opens with; False leaves it out. An
-        existing file is replaced when the page is complete.
-
-        Raises `ReportError` for a report of more than 10,000 samples, and for the diagnosis of
-        another report.
+        existing file is replaced when the page is complete. Raises `ReportError` for a report of
+        more than 10,000 samples, and for the diagnosis of another report.
         """
         from fullrecall.page import report_page
 
@@ -262,8 +258,7 @@ def evaluate(
     - `timeout`: seconds for one request, 60 by default, None for no bound. `deadline`: seconds for
       the whole run; samples that were not measured by then are unscored. If reading the samples
       takes too long, the rest is not read, and `report.stopped` says so. Default: None.
-    - `retries`: how often, or by which `Retries`, temporarily failing requests are sent again.
-      Default: 4.
+    - `retries`: how often temporarily failing requests are sent again, or a `Retries`. Default: 4.
     - `store`: a file, a `Ledger`, or the URL of a Redis server (`redis://host:6379/0`) that keeps
       the models' answers, so that a later run continues where this one ended, and parallel runs do
       not repeat its requests. None keeps them in memory, for this run. A store is opened, and its
@@ -298,14 +293,13 @@ def evaluate(
       one context, at the rank of the first: k then counts documents.
 
     A sample that cannot be measured, or for which a scorer raises, is in the report as "unscored"
-    with the reason. `report.spent` has the run's requests and costs.
-
-    Raises `ParameterError` for an argument out of its range and for two scorers of one name.
-    Raises, before anything is scored: `StoreError` for a store that cannot be opened, `ReportError`
-    for an `output` of another run or with another suffix, and `InputError` for a `corpus` that
-    cannot be read. Raises, with the samples scored until then as its `report`: `InputError` for an
-    item that is not a sample, `RunStopped` if a model answers no request, `Interrupted` at Ctrl-C,
-    and any error of reading `samples` or of `sink`.
+    with the reason. `report.spent` has the run's requests and costs. Raises `ParameterError` for an
+    argument out of its range and for two scorers of one name. Raises, before anything is scored:
+    `StoreError` for a store that cannot be opened, `ReportError` for an `output` of another run or
+    with another suffix, and `InputError` for a `corpus` that cannot be read. Raises, with the
+    samples scored until then as its `report`: `InputError` for an item that is not a sample,
+    `RunStopped` if a model answers no request, `Interrupted` at Ctrl-C, and any error of reading
+    `samples` or of `sink`.
     """
     options = EvaluateOptions(
         Limits(max_concurrency, timeout, deadline, retries, store, budget),
@@ -400,8 +394,8 @@ def compare(
     measure, over all contexts and at k = 1, 3, 5, 10.
 
     - The mean difference with its interval, and the p-value of the same test.
-    - Whether the interval shows an improvement or a loss. If it shows neither, how many samples
-      could show one.
+    - Whether the interval shows an improvement or a loss. If neither, how many samples could show
+      one.
     - Wins, ties and losses, and the samples that changed.
 
     If the test cannot tell, `likely` is the answer of a t-test, an approximation. If no retrieved

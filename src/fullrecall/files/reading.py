@@ -77,19 +77,16 @@ def read(
 
     Columns that no field uses become metadata. A list in a CSV cell is JSON, Python's notation, or
     IDs separated by `;`, `|`, a comma or a line break; an empty cell is a missing value. Text is
-    UTF-8, or UTF-16 with a byte order mark, as Excel's "Unicode text" is.
-
-    `path` may be an address, such as `s3://bucket/golden.jsonl`, `gs://…` or `memory://…`. A folder
-    of Parquet files, or of files in folders such as `kind=faq`, is one set, and these folders'
-    names become columns. Any other folder must be BEIR's: `queries.jsonl` and `qrels`
-    (`format="dev"` names another split than "test"). Spans (OTLP JSON, Phoenix, MLflow) are known
-    by the first row and read as `from_spans` does. A saved report, a file or a directory, gives its
-    samples. The path `-` is standard input, as JSON Lines unless `format` says otherwise.
-
-    Raises `InputError`, with the file, the line and the field, at the first row that cannot be
-    read, after all samples before it; `ReportError` for a saved report that cannot be read,
-    `ParameterError` for an unknown format or a text that is not a path, and `MissingExtraError` for
-    Parquet without pyarrow.
+    UTF-8, or UTF-16 with a byte order mark, as Excel's "Unicode text" is. `path` may be an address,
+    such as `s3://bucket/golden.jsonl`, `gs://…` or `memory://…`. A folder of Parquet files, or of
+    files in folders such as `kind=faq`, is one set, and these folders' names become columns. Any
+    other folder must be BEIR's: `queries.jsonl` and `qrels` (`format="dev"` names another split
+    than "test"). Spans (OTLP JSON, Phoenix, MLflow) are known by the first row and read as
+    `from_spans` does. A saved report, a file or a directory, gives its samples. The path `-` is
+    standard input, as JSON Lines unless `format` says otherwise. Raises `InputError`, with the
+    file, the line and the field, at the first row that cannot be read, after all samples before it;
+    `ReportError` for a saved report that cannot be read, `ParameterError` for an unknown format or
+    a text that is not a path, and `MissingExtraError` for Parquet without pyarrow.
     """
     given = Given.of(rows, fields, rename)
     name = name_of(path)

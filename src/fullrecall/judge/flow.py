@@ -68,8 +68,8 @@ def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
             for number, batch in batch_of.items():
                 steps[number] = advance(flows[number], [next(answers) for _ in batch])
     finally:
-        # Close all flows now; otherwise the garbage collector would run their `finally` blocks
-        # later, at any time.
+        # Close all flows now; otherwise the garbage collector would run their `finally` blocks at
+        # any time.
         for flow in flows:
             flow.close()
     return [step.value for step in steps if isinstance(step, Done)]

@@ -44,7 +44,7 @@ class LLMJudge(Exchange, FactByFact):
     - `sample`: the number of a repeated judgment, if one model is several members of a panel.
       Raises `ParameterError` if the model's temperature is 0, since all samples would be the same.
     - `requote`: asks once more for a quote that is not verified. Scorers with `require_evidence`
-      set it themselves.
+      set it.
     - `verify`: how quotes are checked. "rules" compares each quote with its claim by rules. "model"
       sends one more request for each sample, which shows each credited claim with its quote and no
       context.
@@ -186,8 +186,7 @@ class LLMJudge(Exchange, FactByFact):
     ) -> tuple[list[dict[int, str]], list[dict[int, str]]]:
         """Return the windows of ordinary contexts, and those of contexts that seem to instruct.
 
-        Each context that seems to instruct the judge has windows of its own. Without `hints`, all
-        contexts are ordinary.
+        Each such context has windows of its own. Without `hints`, all contexts are ordinary.
         """
         suspect = [n for n, text in contexts.items() if hints and seems_to_instruct(text)]
         together = {n: text for n, text in contexts.items() if n not in suspect}

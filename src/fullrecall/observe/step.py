@@ -77,19 +77,16 @@ class Step:
     - `result`: a tool's result, for the user's function that reads it.
     - `error`: why the step failed; a tool that reports a failure instead of raising failed too.
     - `outputs`: the `id()` of the returned object. If an inner method of the call returned another
-      object, that object's `id()` is there too. The objects are kept alive. Empty for plain values,
-      such as strings.
+      object, that object's `id()` is there too. The objects are kept alive. Empty for plain values.
     - `callee`: the called object or tool, by identity or name, if the framework reports it.
     - `task`: the unit of work that this step is an attempt of, if the framework names it.
-    - `closed`: whether its input comes from this run alone, and not from a state that an earlier
-      run saved.
+    - `closed`: whether its input comes from this run alone, not from an earlier run's saved state.
     - `tries`: whether its calls are alternatives or attempts: a later success repairs a failure.
     - `answers`: whether it is known to answer from its input alone.
     - `stores`: whether it cuts texts for a new store, which returns them under new IDs.
     - `group`, `branch`: steps with the same caller and group count as parallel, even if their
       recorded times differ; they are ordered by `branch`, such as "map:key:x" or "000000001".
-    - `reorders`: whether it orders documents for the model's attention, so that their order is not
-      a ranking.
+    - `reorders`: whether it orders documents for the model's attention, and not by rank.
     - `labels`: the framework's tags and metadata, by which adapters select steps.
     - `seconds`: when it ended, in seconds since the call began; None if that is unknown.
     """
@@ -130,8 +127,8 @@ class Step:
     def is_empty(self) -> bool:
         """Whether the step is a chain that has ended without documents, texts, error or task.
 
-        A chain with `tries`, `answers` or `stores` is never empty. The step of an embedding model,
-        for example, is empty.
+        A chain with `tries`, `answers` or `stores` is never empty. An embedding model's step is
+        empty.
         """
         contents = (self.given, self.returned, self.texts, self.prompt, self.error, self.task)
         plays_a_part = self.kind != "chain" or self.tries or self.answers or self.stores

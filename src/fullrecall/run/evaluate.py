@@ -134,8 +134,7 @@ def _prepared(
 def corpus_index(corpus: CorpusLike | None, samples: object = None) -> CorpusIndex | None:
     """Return an index of a corpus by ID; None without a corpus.
 
-    It keeps all texts. If `samples` is a list of `Sample`s, it keeps only the texts in which the
-    samples have spans.
+    It keeps all texts; for a list of `Sample`s, only the texts in which the samples have spans.
     """
     if corpus is None:
         return None

@@ -74,8 +74,7 @@ class Ledger(ABC):
         # Note the lease before it is granted, so that `close` can end it at any time.
         self._leases[token] = key
         if self._renewing is None:
-            # Leases are renewed in a thread, since an event loop that is busy for seconds would let
-            # its leases expire.
+            # Renew leases in a thread: an event loop may be busy until the leases have expired.
             self._renewing = threading.Thread(target=self._renew, daemon=True)
             self._renewing.start()
         granted = self._do(partial(self._lease, key, token), otherwise=True)

@@ -157,8 +157,7 @@ class Door:
         wait = self._retries.wait(request.sent, completion)
         if wait is not None or failure.is_passing:
             return wait
-        # Send a request once more after a final failure or a refusal, since endpoints also give
-        # these by mistake.
+        # Send a request once more after a final failure or a refusal, which may be a mistake.
         once_more = request.sent <= self._retries.most and not request.is_pardoned
         if not once_more or request.failed_before:
             return None
@@ -183,8 +182,7 @@ class Door:
         """Tell the endpoint of a request if the request failed for good.
 
         Does nothing if the same request failed before, while the model answered other requests. A
-        run that has only such requests left must not end with the error that the model does not
-        answer.
+        run that has only such requests left must not end as if the model did not answer.
         """
         failure = completion.failure
         if failure is None or failure.is_reply or request.failed_before:
@@ -250,10 +248,7 @@ class Door:
             request.written = self._ledger.put(request.key, text_of(completion), lease)
 
     async def _written(self, request: _Request, completion: Completion) -> Completion:
-        """Wait until a completion is stored, and return it.
-
-        If another run stored its own answer first, that answer is returned.
-        """
+        """Return a completion once it is stored, or the one that another run stored first."""
         if request.written is None:
             return completion
         first = await asyncio.wrap_future(request.written)

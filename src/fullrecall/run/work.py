@@ -155,10 +155,8 @@ class Run:
     def prepared(self, position: int, sample: Sample) -> Work:
         """Return the work of a sample, with its flows run up to their first requests.
 
-        All scores that need no model are complete.
-
-        A sample after the deadline is unscored, and so is a score that depends on a label that is
-        stale in the corpus.
+        All scores that need no model are complete. A sample after the deadline is unscored, and so
+        is a score that depends on a label that is stale in the corpus.
         """
         sample = sample.in_view(self.view)
         if self.collapse:

@@ -171,8 +171,7 @@ class Retrieval(ValueObject):
         """Return the same record, with each context renamed to the wanted ID of its document.
 
         `wanted` has the sample's reference IDs and forbidden IDs. A context keeps its own ID if its
-        document has no wanted ID. A merged context becomes one context for each wanted ID of its
-        parts.
+        document has no wanted ID. A merged context becomes one for each wanted ID of its parts.
         """
         names: dict[str | None, tuple[str, ...]] = {}
         for own_id, other_ids in self.other_ids.items():

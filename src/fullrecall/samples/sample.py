@@ -210,8 +210,7 @@ class Sample(ValueObject):
     def with_retrieval(self, retrieval: Retrieval | Iterable[ContextLike]) -> Sample:
         """Return this sample with another retrieval: a `Retrieval`, or a list of contexts.
 
-        If the retrieval has a `response`, the sample gets it. Raises `InputError` for items that
-        are not contexts.
+        If the retrieval has a `response`, the sample gets it. Raises `InputError` for other items.
         """
         # Copy without `__init__`, for speed: everything but the retrieval is checked already.
         sample = object.__new__(Sample)
@@ -264,8 +263,7 @@ class Sample(ValueObject):
         """Return this sample with the IDs that its retrieved contexts have at `id_key`.
 
         A context without the field gets no ID if the sample has a `retrieval`. Raises `InputError`
-        for such a context in a sample without a `retrieval`, and for a sample that has IDs but no
-        contexts.
+        for such a context in a sample without a `retrieval`, and for a sample with only IDs.
         """
         from fullrecall.samples.id_keys import ids_alone, named_by  # most samples need no `id_key`
 

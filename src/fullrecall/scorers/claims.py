@@ -34,9 +34,7 @@ class ClaimRecall(JudgedScorer):
     `Recall(min_grade=1)` counts only the vital claims. TREC RAG has the same scores (Pradeep et
     al., "The Great Nugget Recall", SIGIR 2025): `Recall` is that of all nuggets, and
     `Recall(min_grade=1)` that of the vital nuggets. `partial_credit=0.0` gives the strict scores,
-    0.5 the partial scores.
-
-    If no context was retrieved, the score is 0.0 and no judge is asked.
+    0.5 the partial scores. If no context was retrieved, the score is 0.0 and no judge is asked.
     """
 
     split: Split = "judge"
@@ -92,10 +90,9 @@ class ContextPrecision(JudgedScorer):
     A context is relevant if the judge finds that it helps to write the reference answer or, without
     a reference, to answer the question. Targets are the contexts themselves, and `missed` has those
     that do not help. To compare IDs or texts, read the measure from another scorer's result:
-    `IdRecall().score(…)[fullrecall.measures.MeanPrecision]`.
-
-    The score is the mean of precision@rank over the relevant ranks (ragas's context precision);
-    `result[Precision]` is the plain share of relevant contexts.
+    `IdRecall().score(…)[fullrecall.measures.MeanPrecision]`. The score is the mean of
+    precision@rank over the relevant ranks (ragas's context precision); `result[Precision]` is the
+    plain share of relevant contexts.
     """
 
     kind: ClassVar[str] = "context_precision"

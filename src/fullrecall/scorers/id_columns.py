@@ -75,8 +75,7 @@ def score_ids(
     """Return the results of `IdRecall` as columns: statuses of rows, and positions of references.
 
     `first` has the positions that `first_ranks` returns. For each row, `lengths` has the number of
-    retrieved IDs, and `offsets` the index of the first reference ID. Only references of a grade
-    above 0 count.
+    retrieved IDs, and `offsets` the index of the first reference ID. Only grades above 0 count.
     """
     positions, supports = Lists(np.array(first, np.int32), offsets), None
     if sizes is not None:

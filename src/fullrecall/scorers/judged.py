@@ -45,8 +45,7 @@ class JudgedScorer(FindingScorer):
     - `judge`: returns the verdicts; None selects the built-in `LexicalJudge`, which needs no model.
     - `partial_credit`: the credit of a target supported in part, in [0, 1]; 0.0 is strict.
     - `require_evidence`: give credit only for verified quotes. If a quote is not verified, the
-      judge is asked for it once more; if it is still not verified, the target is unmeasured, not
-      missed.
+      judge is asked for it once more; if that fails, the target is unmeasured.
     - `min_measured`: the least share of targets with a valid verdict; below it, the sample is
       unscored. At 1.0, the default, all targets need a verdict. At a lower value, the score is over
       the measured targets, and `result.unmeasured` names the others.

@@ -196,8 +196,7 @@ def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
     """Return the lower bound: the true mean is below it with probability `alpha` at most.
 
     The bound is the mean at which the p-value of `mean_above` is `alpha`; it is between `least` and
-    the largest value. Without values, it is `least`. Raises `ParameterError` for values below
-    `least`.
+    the largest value. Without values, it is `least`. Raises `ParameterError` for lower values.
     """
     _check_range(counts, least=least)
     if not counts.values or counts.values[-1] <= least:
@@ -224,8 +223,7 @@ def _inverted(counts: Counts, alpha: float, least: float) -> float:
 def upper_bound(counts: Counts, alpha: float) -> float:
     """Return the upper bound: the true mean is above it with probability `alpha` at most.
 
-    This is the mirror image of `lower_bound`: it is between the smallest value and 1. Without
-    values, it is 1.
+    It mirrors `lower_bound`: it is between the smallest value and 1; without values, it is 1.
     """
     _check_range(counts, most=1.0)
     return -lower_bound(counts.mirrored, alpha, least=-1.0)

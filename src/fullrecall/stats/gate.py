@@ -210,18 +210,15 @@ class Gate:
     - `margin`: largest drop of the mean from the baseline's that still passes, in [0, 1]; it
       applies to the measure of every rule. If lower values of a measure are better, it is the
       largest rise that still passes.
-    - `scores`: names of scores that must each pass; may be left out if there is only one, or only
-      one recall.
-    - `slices`: a field of the samples, such as "kind" or "source": each rule must also hold within
-      each of its values.
+    - `scores`: names of scores that must each pass; may be left out with only one score or recall.
+    - `slices`: a field of the samples, such as "kind" or "source": each rule must also hold for
+      each value.
     - `confidence`: PASS and FAIL are each wrong with probability 1 - confidence at most.
 
     Unscored samples count at their worst for PASS (0 with `>=`, 1 with `<=`), at their best for
     FAIL. For PASS, each rule is tested at the full confidence; the tests for FAIL are corrected for
-    the number of rules. Both are valid for one look at the data, not for repeated looks while
-    samples come in.
-
-    Raises `ParameterError` for a value out of range, and without any rule.
+    the number of rules. Both are valid for one test of the data, not for several while samples come
+    in. Raises `ParameterError` for a value out of range, and without any rule.
     """
 
     rules: tuple[Rule, ...]
@@ -258,13 +255,11 @@ class Gate:
 
         Raises `ParameterError` for a margin without a baseline and for a baseline without a margin,
         `ReportError` for scores or measures that a report does not have, and for reports that
-        cannot be compared.
-
-        A comparison with the baseline gives CANNOT TELL in place of FAIL, with the reason, if the
-        baseline has another corpus or other references, or if another list of its records was
-        scored (`Report.view`). A threshold gives CANNOT TELL in place of FAIL if no ID matches, but
-        IDs would match after a rewrite. Every outcome is CANNOT TELL if a report lacks samples of
-        its run.
+        cannot be compared. A comparison with the baseline gives CANNOT TELL in place of FAIL, with
+        the reason, if the baseline has another corpus or other references, or if another list of
+        its records was scored (`Report.view`). A threshold gives CANNOT TELL in place of FAIL if no
+        ID matches, but IDs would match after a rewrite. Every outcome is CANNOT TELL if a report
+        lacks samples of its run.
         """
         check_evaluation(report, "Gate.check")
         if baseline is not None:

@@ -68,8 +68,7 @@ class Totals:
         codes, units = numbers[grouped], (values[grouped] * float(_UNIT)).astype(np.int64)
         count = int(numbers.max(initial=-1)) + 1
         high, low = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        # Add whole numbers: `bincount` would add floats, and the rounding would depend on their
-        # order.
+        # Add whole numbers: `bincount` would add floats, whose order would change the rounding.
         np.add.at(high, codes, units >> _HALF)
         np.add.at(low, codes, units & ((1 << _HALF) - 1))
         sums = [(a << _HALF) + b for a, b in zip(high.tolist(), low.tolist(), strict=True)]
@@ -137,8 +136,8 @@ class Totals:
     def worst_and_best(self) -> Bracket:
         """The values in [0, 1]; every gap counts as 0 in `low`, and as 1 in `high`."""
         # Bounds from these values hold for any cause of the gaps. Multiplying a bound by the share
-        # of samples with a value would treat this share as known, and would be wrong in up to 16%
-        # of cases.
+        # of samples with a value would treat the share as known; it would be wrong in up to 16% of
+        # cases.
         return self.counts(0.0)._replace(high=self.counts(1.0).high)
 
     def group_values(
@@ -158,10 +157,7 @@ class Totals:
         return np.concatenate(values), np.concatenate(frequencies).astype(np.float64)
 
     def _groups(self, gap: float | None) -> list[tuple[int, int, int]]:
-        """Return the size, the sum, and the number of values of each group.
-
-        The size counts gaps, too, unless `gap` is None.
-        """
+        """Return the size (with gaps, unless `gap` is None), sum and number of values of groups."""
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]
