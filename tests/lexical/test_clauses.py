@@ -79,6 +79,8 @@ SPLIT = {
     "Ann sells bread, milk and gold.": ["Ann sells bread.", "Ann sells milk.", "Ann sells gold."],
     "Ann sells bread, milk, and gold.": ["Ann sells bread.", "Ann sells milk.",
                                          "Ann sells gold."],
+    "Ann sells old bread, milk and gold.": [
+        "Ann sells old bread.", "Ann sells milk.", "Ann sells gold."],
     "Ann lives in Lund, Rome and Paris.": ["Ann lives in Lund.", "Ann lives in Rome.",
                                            "Ann lives in Paris."],
     "Ann sells bread to Bo, Cy and Di.": ["Ann sells bread to Bo.", "Ann sells bread to Cy.",
@@ -116,6 +118,7 @@ WHOLE = [
     "However, his dog wrote novels and painted the hall.",
     # the object of all verbs
     "Ann wrote and produced the film.",
+    "Ann ran home and quickly.",
     "The firm quickly restored and sold the boats.",
     "Ann opened the shop and the owner painted.",
     # adjectives, nouns and names that "and" joins
@@ -176,6 +179,7 @@ LISTED = {
     "You can:\n- bake.\n- swim.": ["You can bake.", "You can swim."],
     "Steps:\n- It is old.\n- It is red.": ["- It is old.", "- It is red."],
     "Has:\n- It is old.": ["- It is old."],
+    "has:\n- It is old.": ["- It is old."],
     "The town has:\n\nIt is old.": ["It is old."],
     "The town has:\n- milk\n\nIt is old.\n- It is red.": ["The town has milk",
                                                          "The town is old.", "- It is red."],

@@ -35,8 +35,10 @@ CONTRASTS = {
     ("The car is big.", "The car is large."): "",
     ("The car is red.", "The car is red."): "",
     ("It weighs 5 kg today.", "It weighs 6 kg today."): "word",
+    ("It has 5 red doors.", "It has big red doors."): "",
     ("It weighs 5 tons today.", "It weighs 5 pounds today."): "",
     ("Use `ls -l` here now.", "Use `ls -a` here now."): "name",
+    (f"Ann has the Basic rate {LONG}", f"Ann has the Pro rate {LONG}"): "name",
     ("Rome is big.", "Paris is big."): "word",
     ("Ann went home quickly.", "Ann went home slowly."): "word",
     # amounts
@@ -56,6 +58,8 @@ CONTRASTS = {
     ("SSH uses port 443.", "SSH uses port 22, and it has port 443."): "",
     ("SSH uses ports 22 and 443.", "SSH uses port 22; HTTPS 443"): "",
     ("SSH uses port 443.", "SSH uses 443."): "",
+    (f"SSH uses port 443{' big' * 11}.", "SSH uses port 22; HTTPS 443"): "item",
+    (f"SSH uses port 443{' big' * 12}.", "SSH uses port 22; HTTPS 443"): "",
     # another agent
     ("Ann wrote the first novel.", "Bo wrote the first novel."): "word agent",
     ("Ann wrote the first novel.", "She wrote the first novel."): "word",
@@ -93,7 +97,8 @@ def test_opposites_by_a_prefix() -> None:
     assert opposite_keys("import") == {"export"}
     assert {"unabl", "disabl"} <= opposite_keys("able")
     assert opposite_keys("in") == opposite_keys("the") == frozenset()
-    assert "done" not in opposite_keys("undone") or "don" in opposite_keys("undone")
+    assert "do" in opposite_keys("undone")
+    assert "trict" not in opposite_keys("district")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +110,7 @@ def test_opposites_by_a_prefix() -> None:
         ("It takes 5.", ["5 km"], "It takes 5."),
         ("It takes 5 km.", ["6 km"], "It takes 5 km."),
         ("It takes 5 km.", ["5 km"], "It takes 5 km."),
+        ("It takes 5 km, or 5,000 m.", ["5,000 m"], "It takes 5 km, or 5,000 m."),
     ],
 )  # fmt: skip
 def test_amounts_are_written_as_in_the_texts(
@@ -121,6 +127,7 @@ def test_amounts_are_written_as_in_the_texts(
         ("The plan is unavailable.", "The plan is not available.", "The plan is not available."),
         ("The plan is open.", "The plan is not closed.", "The plan is not closed."),
         ("The plan is open.", "The plan is closed.", "The plan is open."),
+        ("The plan is open.", "The plan is open and not closed.", "The plan is open."),
         ("The plan is not open.", "The plan is closed.", "The plan is closed."),
         ("The plan isn't open.", "The plan is closed.", "The plan is closed."),
         ("The plan isn\u2019t open.", "The plan is closed.", "The plan is closed."),

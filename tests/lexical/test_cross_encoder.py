@@ -14,8 +14,9 @@ from tests.lexical.facts import facts
 from tests.lexical.tiny_nli import build
 
 from fullrecall import ClaimRecall, ContextPrecision, QuestionRecall, Sample, evaluate
-from fullrecall.errors import MissingExtraError, ParameterError
+from fullrecall.errors import JudgeError, MissingExtraError, ParameterError
 from fullrecall.judge.flow import run
+from fullrecall.judge.models.chat import Completion, Failure
 from fullrecall.lexical.cross_encoder import CrossEncoderJudge
 from fullrecall.lexical.falsification import falsified
 from fullrecall.lexical.pair_scorers import support_of
@@ -59,6 +60,14 @@ def test_no_context_needs_no_request(judge: CrossEncoderJudge) -> None:
     assert [verdict.label for verdict in verdicts] == ["not_supported"]
     assert list(judge.attribute(["Ada built it."], [])) == []
     assert list(judge.attribute([], ["Ada built it."])) == []
+
+
+def test_a_failure_of_the_model_is_named(judge: CrossEncoderJudge) -> None:
+    """A failed run of the model leaves no verdicts."""
+    asked = judge.attribute(["Ada built it."], ["Ada built it."])
+    next(asked)
+    with pytest.raises(JudgeError, match=r"cross-encoder failed.*too slow"):
+        asked.send([Completion("", failure=Failure.TIMEOUT, detail="too slow")])
 
 
 def test_evidence_is_a_window_of_its_context(judge: CrossEncoderJudge) -> None:

@@ -96,6 +96,30 @@ def test_a_claim_with_one_detail_made_false(claim: str) -> None:
     assert {each.contexts for each in made} == {tuple(dict(CLAIMS)[claim])}
 
 
+def test_a_detail_is_exchanged_for_one_of_its_kind() -> None:
+    """A name gets a name of as many words; a unit is beside a number; other languages have numbers.
+
+    Names of two letters are only given to claims without them, and are in no exchange of roles.
+    """
+    claims = [
+        "All doors were open for 3 days, by days.",
+        "Ann Lee and Al saw Rome.",
+        "Bo Holst saw Lund.",
+        "La tour est haute de 3 pieds et elle n'est pas vieille.",
+    ]
+    made: dict[tuple[int, str], set[str]] = {}
+    for seed in range(10):
+        for each in falsified([(claim, ["x"]) for claim in claims], seed=seed):
+            made.setdefault((claims.index(each.claim), each.detail), set()).add(each.false)
+    assert made[0, "unit"] == {"All doors were open for 3 weeks, by days."}
+    assert made[0, "quantity"] == {"Some doors were open for 3 days, by days."}
+    assert made[0, "only"] == {"All doors were only open for 3 days, by days."}
+    assert "All doors were open for 3 days, by days to win a bet." in made[0, "purpose"]
+    assert made[1, "name"] == {"Bo Holst and Al saw Rome.", "Ann Lee and Al saw Lund."}
+    assert made[1, "role"] == {"Rome and Al saw Ann Lee."}
+    assert {detail for claim, detail in made if claim == 3} == {"number"}
+
+
 @pytest.mark.parametrize(
     ("size", "windows"),
     [

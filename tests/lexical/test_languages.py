@@ -12,7 +12,13 @@ from fullrecall import ClaimRecall, ContextPrecision
 from fullrecall.lexical import LexicalJudge
 from fullrecall.lexical.clauses import facts_of
 from fullrecall.lexical.sentences import sentences
-from fullrecall.lexical.words.languages import judged_language, language_among, language_of
+from fullrecall.lexical.words.languages import (
+    is_in_latin,
+    judged_language,
+    language_among,
+    language_of,
+    reads_as_english,
+)
 from fullrecall.scorers.result import Status
 
 FOREIGN: dict[str, list[str]] = json.loads(
@@ -57,11 +63,14 @@ def test_languages_are_told_apart(code: str, told: Translation) -> None:
     assert language_among(told.false, [told.context]) == code
 
 
-@pytest.mark.parametrize("text", ["Paris", "1889", "NaCl", "", "x = y[0]", "Müller"])
+@pytest.mark.parametrize("text", ["Paris", "1889", "NaCl", "", "x = y[0]", "Müller", "5 €"])
 def test_names_numbers_and_code_have_no_language(text: str) -> None:
     """Names, numbers and code have no language of their own; the texts around them decide."""
+    german = TRANSLATIONS["de"].context
     assert language_of(text) is None
-    assert language_among(text, [ENGLISH]) == "en"
+    assert language_among(text, [ENGLISH]) == language_among(text, [german, ENGLISH]) == "en"
+    assert language_among(text, ["Er ist nicht neu."]) == "de"
+    assert language_among("Der Turm ist nicht the one", [ENGLISH]) == "en"
 
 
 @pytest.mark.parametrize(
@@ -78,6 +87,29 @@ def test_names_numbers_and_code_have_no_language(text: str) -> None:
 def test_letters_show_a_language(text: str, code: str | None) -> None:
     """The script shows the language; letters of its own tell it from others of that script."""
     assert language_of(text) == code
+
+
+def test_at_least_half_of_the_letters_are_latin() -> None:
+    """A text without letters counts as one in Latin letters."""
+    assert is_in_latin("ab塔城")
+    assert is_in_latin("5")
+    assert not is_in_latin("a塔城")
+
+
+TERMS = " ".join(f"xq{letter}" for letter in "abcdefghi")
+
+
+@pytest.mark.parametrize(
+    ("around", "is_english"),
+    [
+        ("run xqb.", False),
+        ("run xqb daily.", True),
+        (f"the day is by old and water with bread for night {TERMS}.", True),
+    ],
+)
+def test_a_term_of_an_english_text_is_english(around: str, *, is_english: bool) -> None:
+    """A text of at least three words is English if at least 55 percent of them are frequent."""
+    assert reads_as_english("Xqa runs xqb and xqc.", [around]) is is_english
 
 
 # Languages without a list of function words, and some whose short text has no listed word: the
@@ -288,6 +320,7 @@ conda env create -f environment.yml
 systemctl restart nginx
 Configure kubectl.
 Marie Curie discovered radium.
+helm kustomize skaffold
 Pro | $49 | 10 seats
 | Nils Novak | Pro | Milano | 95 |
 Espresso | €2.10 | 30 ml
@@ -295,6 +328,8 @@ Kofi,Okafor,Porto,41
 timeout: 45 minutes
 host: localhost
 Content-Type: application/json
+Plaats = bedrag
+{"klant": "Okafor", "plaats": "Porto", "bedrag": 41}
 {"id": 4417, "status": "shipped", "carrier": "Norrland Post"}
 export PATH=$PATH:/usr/local/bin
 SELECT id, name FROM users WHERE active = 1;

@@ -24,6 +24,7 @@ OPEN = "The lock is open."
         (OPEN, "The lock is green.", ""),
         (GATE, GATE.replace("offen", "geschlossen"), "'geschlossen' for 'offen'"),
         (GATE, GATE.replace("offen", "offene"), ""),
+        (GATE.replace("offen", "verstrichen"), GATE.replace("offen", "errichtet"), ""),
     ],
 )
 def test_the_fact_in_which_texts_differ(text: str, other: str, why: str) -> None:
@@ -38,7 +39,9 @@ def test_the_fact_in_which_texts_differ(text: str, other: str, why: str) -> None
         ([("a", MILL), ("b", MILL.upper())], {1}),
         ([("a", MILL), ("b", MILL.replace("1931", "1913"))], set()),
         ([("a", MILL), ("b", f"{MILL} More."), ("c", f"Some. {MILL}")], {1, 2}),
+        ([("a", f"{MILL} The ferry is old."), ("b", f"{MILL} Bread was cheap there.")], set()),
         ([("a", None), ("b", None), ("a", None)], {2}),
+        ([("a", " "), ("a", "  ")], {1}),
         ([("a", None), ("a", ""), ("b", " ")], {1}),
         ([("a", "One."), ("b", "Two."), ("c", "one.")], {2}),
         ([("a", "One."), ("b", "Two."), ("a", "Three.")], set()),

@@ -235,4 +235,4 @@ def _names(text: str) -> list[str]:
 
 
 def _shares(name: str, text: str) -> bool:
-    return any(part in text for part in re.findall(r"\w{3,}", name))
+    return any(part in text for part in re.findall(r"\w{3,}", name) or [name])

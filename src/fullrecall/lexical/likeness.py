@@ -104,11 +104,6 @@ def duplicates(contexts: Sequence[Context]) -> frozenset[int]:
     document are not duplicates, even if they share its ID. Only texts with the same first or last
     24 characters are compared, since copies share these.
     """
-    texts = [context.text or "" for context in contexts]
-    starts = {text[:_ENDS].lower() for text in texts}
-    ends = {text[-_ENDS:].lower() for text in texts}
-    if "" not in starts and len(starts) == len(ends) == len(texts):
-        return frozenset()  # in most lists, no two texts begin or end alike
     repeated = set()
     ids: set[str | None] = set()
     by_end: dict[str, list[str]] = {}

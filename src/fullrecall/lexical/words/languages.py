@@ -127,7 +127,7 @@ def any_function_words() -> Collection[str]:
 
 @remembered(2_000_000)
 def _language_and_signs(text: str) -> tuple[str | None, int]:
-    """Return a text's language, or None, and the number of function words that show it.
+    """Return a text's language, or None, and how many more function words show it than English.
 
     For a language shown by its script, the number is `_CERTAIN`.
     """
@@ -179,7 +179,7 @@ def _latin(text: str) -> tuple[str | None, int]:
         return None, 0
     # In a tie, English wins, since it is listed first.
     best = max(filter(counts.__contains__, languages()), key=counts.__getitem__)
-    return best, counts[best] - (0 if best == "en" else counts["en"])
+    return best, counts[best] - counts["en"]
 
 
 @cache

@@ -8,12 +8,11 @@ from typing import NamedTuple
 from fullrecall._util.caches import remembered
 from fullrecall._util.pieces import paused
 from fullrecall.lexical.words.data import word_set
-from fullrecall.lexical.words.frequencies import weight, zipf_frequencies
+from fullrecall.lexical.words.frequencies import zipf_frequencies
 from fullrecall.lexical.words.languages import function_words
 from fullrecall.lexical.words.numbers import CALENDAR
 from fullrecall.lexical.words.tokens import Word, read_words
 
-_LEAST = 0.5  # a capitalized word that weighs less is a function word
 _ENDS = ".!?:;…\n|"
 
 
@@ -72,7 +71,7 @@ def _are_joined(text: str, first: Word, other: Word) -> bool:
 
 
 def _is_capitalized(word: Word) -> bool:
-    if not word.is_capitalised or word.is_number or weight(word.written) < _LEAST:
+    if not word.is_capitalised or word.is_number:
         return False
     return word.written not in CALENDAR | word_set("titles") and word.written not in function_words(
         "en"
