@@ -28,9 +28,9 @@ class FullrecallError(Exception):
 class InputError(FullrecallError, ValueError):
     """Data that cannot be read as samples; says where the problem is and how to fix it.
 
-    `path`, `line` (1-based; in files without lines and in other iterables, the row's number) and
-    `field` are None if they do not apply. `report` holds the samples that `evaluate` had scored
-    before the error; None outside `evaluate`.
+    `path`, `line` and `field` are None if they do not apply. `line` is 1-based; in files without
+    lines, and in other iterables, it is the number of the row. `report` holds the samples that
+    `evaluate` had scored before the error; None outside `evaluate`.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ def rebuilt(
 
     Parts are the fields of objects for which `has_parts` is true, and the items of lists, tuples
     and mappings, at any depth. Only objects with changes are copied; without any change, `value`
-    itself is returned. `around` are the objects that this one is a part of.
+    itself is returned. `around` has the identities of the objects that contain `value`.
     """
     if id(value) in around:  # an object that contains itself would be copied forever
         return value

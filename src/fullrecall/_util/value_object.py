@@ -11,10 +11,10 @@ from typing import Any
 
 
 class ValueObject:
-    """Base of dataclasses with `eq=False, repr=False`, which has the methods that they lack.
+    """Base that gives dataclasses with `eq=False, repr=False` the methods that they lack.
 
-    `dataclass` compiles source code for each method of each class, which takes longer than
-    anything else in the start of a small program.
+    `dataclass` compiles source code for each method of each class. At the start of a small program,
+    this takes longer than anything else.
     """
 
     __slots__ = ()

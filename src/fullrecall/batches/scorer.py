@@ -55,10 +55,10 @@ class BatchScorer:
     written as Parquet. A row that is not a sample is unscored, with the reason.
 
     - `position`: a column of distinct whole numbers >= 0 that is not a field of a sample: number
-      the rows from 0 when you write the data set. It is returned as `row`. `Report.open` sorts the
-      rows by it, counts a repeated row once, and with `rows=` names the missing rows. A row without
-      a number is unscored. Default: none, so that rows have the order of the files, and missing
-      rows are not noticed.
+      the rows from 0 when you write the data set. The scored table has this column as `row`.
+      `Report.open` sorts the rows by it and counts a repeated row once; with the option `rows`, it
+      names the missing rows. A row without a number is unscored. Default: none, so that rows have
+      the order of the files, and missing rows are not noticed.
     - `rename` maps the batch's columns to a sample's fields, as in `fullrecall.read.read`.
     - `max_concurrency`, `timeout`, `deadline`, `retries`: as in `evaluate`, but for one batch. Each
       worker may have up to `max_concurrency` open requests.

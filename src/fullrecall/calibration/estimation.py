@@ -1,11 +1,11 @@
 """Estimate figures for all claims from labels of some: corrected means, agreement, intervals.
 
-Labels are the second of two sampling phases. The first draws samples from the questions that users
-may ask, with a verdict on each claim; the second draws claims to label. `expanded` extends the
-labels to all samples: it returns one value for each sample, and their mean is the estimate. The
-spread of these values between groups of samples covers both phases: Särndal, Swensson, Wretman,
-"Model Assisted Survey Sampling", 1992, chapters 5 and 9. All estimates here are means of this kind,
-or linear approximations of smooth functions of them.
+Sampling has two phases. The first draws samples from the questions that users may ask, with a
+verdict on each claim; the second draws claims to label. `expanded` extends the labels to all
+samples: it returns one value for each sample, and their mean is the estimate. The spread of these
+values between groups of samples covers both phases: Särndal, Swensson, Wretman, "Model Assisted
+Survey Sampling", 1992, chapters 5 and 9. All estimates here are means of this kind, or linear
+approximations of smooth functions of them.
 
 The values may lie outside [0, 1], so no bound holds for every distribution. The intervals are
 therefore cluster-robust large-sample intervals, whose coverage was measured, not proved.
@@ -46,8 +46,8 @@ class Spread(NamedTuple):
 class Labeled(NamedTuple):
     """A labeled claim: `label` in [0, 1] is the mean of its raters' labels.
 
-    `probability` is its chance to be labeled, `weight` its weight in the mean before the weights of
-    each stratum are scaled to the stratum's size.
+    `probability` is the claim's chance to be labeled. `weight` is its weight in the mean, before
+    the weights of each stratum are scaled to add up to the stratum's size.
     """
 
     claim: JudgedClaim
@@ -318,8 +318,8 @@ def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None)
     `groups` names the group of each value, or None for a value that is its own group. The variance
     is the cluster-robust CR2 (Bell and McCaffrey, "Bias reduction in standard errors for linear
     regression with multi-stage samples", Survey Methodology 28(2), 2002) with Satterthwaite's
-    degrees of freedom, for a mean. If every sample is its own group, both are the usual s²/n and
-    n - 1.
+    degrees of freedom, for a mean. If every sample is its own group, the variance is the usual
+    s²/n, with n - 1 degrees of freedom.
     """
     n = len(values)
     mean = fsum(values) / n

@@ -78,10 +78,10 @@ class Panel(_Several):
     """Asks every judge about every target; the median of their labels decides.
 
     Labels are ordered: contradicted, not_supported, partial, supported. A target is found at the
-    rank from which more than half of the judges find it. It is unscored if the median is undecided:
-    the two middle labels differ, or judges without a valid verdict could change it.
-    `Verdict.agreement` is the share of all judges that gave the label. The first judge splits
-    texts.
+    rank from which more than half of the judges find it. A target is unscored if the median is
+    undecided: either the two middle labels differ, or judges without a valid verdict could change
+    the median. `Verdict.agreement` is the share of all judges that gave the label. The first judge
+    splits texts.
     """
 
     judges: Sequence[Judge]

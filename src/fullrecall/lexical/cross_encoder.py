@@ -1,8 +1,8 @@
 """A cross-encoder as a judge: a classifier that reads a passage and a claim together.
 
 Any sequence-classification or NLI model works. A few test sentences show which of its outputs means
-support. It runs locally without a key. It is called as a `ChatModel`, so that a store keeps its
-scores.
+support. The model runs locally without a key. It is called as a `ChatModel`, so that a store keeps
+its scores.
 """
 
 from __future__ import annotations

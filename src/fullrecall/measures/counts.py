@@ -54,8 +54,8 @@ class LeakMeasure(Measure):
 class JudgedMeasure(Measure):
     """The share of the first k contexts that were judged, with any grade.
 
-    If it is below 1, some contexts that count as irrelevant were never judged. Source: Judged@k
-    of ir_measures.
+    If the share is below 1, some contexts that count as irrelevant were never judged. Source:
+    Judged@k of ir_measures.
     """
 
     text = "judged"

@@ -371,7 +371,7 @@ class FoundColumns:
     def defined(
         self, values: Floats, otherwise: float | None, *, needs_target: bool = True
     ) -> Floats:
-        """Return the values, with `otherwise` (NaN if it is None) for rows without a target.
+        """Return the values, with `otherwise` (NaN for None) for rows without a target.
 
         Unjudged rows get NaN. If no target is needed, only unscored and unjudged rows get NaN.
         """

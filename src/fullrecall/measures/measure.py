@@ -43,9 +43,10 @@ class Measure(ValueObject):
     - `k`: count the first `k` ranks only, or the contexts that a budget pays for, such as
       `calls(3)`; None counts all retrieved contexts.
     - `zero_division`: the value if there is nothing to count (no target); None: it is undefined.
-      Raises `ParameterError`, naming the parameter, for a value out of range. The definition of a
-      class raises it for a name that is missing, malformed or taken, and for a `count` with other
-      arguments. Reading a value raises it for a value outside [0, 1] by more than rounding (1e-9).
+
+    Raises `ParameterError`, naming the parameter, for a value out of range. The definition of a
+    class raises it for a name that is missing, malformed or taken, and for a `count` with other
+    arguments. Reading a value raises it for a value outside [0, 1] by more than rounding (1e-9).
     """
 
     k: Cut | None = None

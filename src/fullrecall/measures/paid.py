@@ -33,8 +33,8 @@ def within(outcomes: FoundColumns, budget: CutBudget) -> tuple[FoundColumns, NDA
 
     The contexts keep their order and their ranks, but their positions are renumbered without the
     other contexts. If the first context that supports a target finds it in full, any supporting
-    context within the budget finds it. For all other targets, a rise of credit counts only if all
-    contexts that contribute to it are within the budget.
+    context within the budget finds the target in full. For all other targets, a rise of credit
+    counts only if all contexts that contribute to it are within the budget.
     """
     paid, support = _Paid.of(outcomes, budget), outcomes.supporting
     moved = paid.moved(outcomes.row_of_target[support.rows], support.values)

@@ -301,7 +301,7 @@ class StepDocuments:
     def pieces(self, text: str) -> list[_Variant]:
         """Return the documents in view that a text was made of, each with its words in the text.
 
-        Returns an empty list if they are unknown.
+        Returns an empty list if these documents are unknown.
         """
         sharing = self._alike(text)
         words = spaced_words(text) if sharing else ""

@@ -114,7 +114,8 @@ class StepLog:
 
         `given` is the input of a step that received its input as a stream, so that it is known only
         at the end. Such a step counts as begun when its input was complete: just before the first
-        step that it called, or now if it called none. Returns None if no step with this ID is open.
+        step that it called, or now if the step called none. Returns None if no step with this ID is
+        open.
         """
         with self._lock:
             step = self._steps.get(id)

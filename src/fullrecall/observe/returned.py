@@ -11,7 +11,7 @@ from fullrecall.observe.step import HITS, ROWS, DocumentCopy, DocumentList
 
 
 class ReturnedLists:
-    """Reads the lists that a step returned when it ends.
+    """When a step ends, reads the lists that the step returned.
 
     `idle` has the IDs of tools that retrieved nothing.
     """
@@ -114,8 +114,8 @@ class ReturnedLists:
     def _are_documents(self, listed: DocumentList) -> bool:
         """Return whether bare texts are documents.
 
-        They are if documents with these texts are known, or if they are the whole output of a call
-        in which nothing was retrieved.
+        This is so if documents with these texts are known. It is also so if the texts are the whole
+        output of a call in which no document was retrieved.
         """
         state = self._state
         if state.has_texts_of(listed):

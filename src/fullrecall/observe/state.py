@@ -135,7 +135,7 @@ class FlowState:
     def passages_in(self, texts: Iterable[str], *, again: bool = True) -> list[DocumentText]:
         """Return one passage of each document that occurs in any of these texts, in order.
 
-        `again` is that of `PassageIndex.found_in`.
+        `again` is passed to `PassageIndex.found_in`.
         """
         index, passages = self.documents.index, self.documents.passages
         first: dict[TrackedDocument, DocumentText] = {}

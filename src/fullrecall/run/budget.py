@@ -103,8 +103,8 @@ class Budget:
 def checked(budget: Budget | None, scorers: Iterable[Scorer] = ()) -> Budget:
     """Return a budget; for None, an unlimited one.
 
-    Raises `ParameterError` for another type. If the budget limits the cost, also raises it if a
-    scorer uses a model that has no price.
+    Raises `ParameterError` for another type. If the budget limits the cost, also raises it for a
+    scorer whose model has no price.
     """
     if budget is None:
         budget = Budget()

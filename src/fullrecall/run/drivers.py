@@ -94,7 +94,7 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
 def _side_by_side(
     first: Work, reader: _SampleReader, run: Run, ledger: Ledger | None
 ) -> Iterator[Row]:
-    """Yield the rows of `first`, the first sample that makes a request, and of all later ones.
+    """Yield the rows of `first`, the first sample that makes a request, and of all later samples.
 
     A loop in another thread sends requests. This thread reads the samples, and calls a retriever
     that is bound to the thread in which it was created.

@@ -108,7 +108,8 @@ def _observed(retriever: object, framework: str, id_key: IdKey | None) -> Any:
 class FunctionRetriever:
     """A retriever that calls a function with the question: sync, async, or any callable object.
 
-    `k` is passed if the function takes it; `DEFAULT_K` if the function requires it and `k` is None.
+    If the function takes a number of contexts, `k` is passed. If it requires the number and `k` is
+    None, `DEFAULT_K` is passed.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ class ClaimRecall(JudgedScorer):
     """The share of the reference answer's claims that the retrieved contexts support.
 
     Targets are the sample's `reference_claims`; without them, `reference` is split: `split="judge"`
-    asks the judge for atomic claims, "sentences" takes its sentences. The claims are fixed before
+    asks the judge for atomic claims, "sentences" takes the sentences. The claims are fixed before
     any is judged. The judge must return one verdict for each claim. It is asked again about a claim
     without a verdict; if it still gives none, the claim is unmeasured.
 

@@ -242,7 +242,7 @@ class JudgedScorer(FindingScorer):
         )
 
     def _compound(self, target: Target, verdict: Verdict, contexts: Contexts, aim: Aim) -> Finding:
-        """Return the finding of a claim of several facts; its credit is the mean of theirs."""
+        """Return the finding of a claim of several facts; its credit is the mean over the facts."""
         facts = [
             self._finding(target._replace(any_of=(fact.fact,)), fact, contexts, aim)
             for fact in verdict.facts

@@ -82,7 +82,7 @@ class BoundedSimilarity:
 
     Takes a RapidFuzz scorer by name or as a function, or another callable; values of
     `rapidfuzz.fuzz` are divided by 100. Raises `ParameterError` for a name that RapidFuzz does not
-    have, for a distance, and, when it is called, if a callable returns a value outside [0, 1].
+    have, and for a distance. Calls raise it for a callable whose value is outside [0, 1].
     """
 
     __slots__ = ("_best", "_cutoff", "_function", "_in_one_call", "_slowness")

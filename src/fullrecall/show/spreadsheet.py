@@ -33,7 +33,8 @@ _NUMBER = re.compile(r"\s*+[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d++)?\s*+", re.
 def cell(value: Any) -> Any:
     """Return a value for a cell, with an apostrophe before each part that could be a formula.
 
-    `bare` removes it again, so that different texts stay different. Numbers stay numbers.
+    `bare` removes the apostrophes again, so that different texts stay different. Numbers stay
+    numbers.
     """
     if not isinstance(value, str) or not _SIGN.search(value) or _NUMBER.fullmatch(value):
         return value

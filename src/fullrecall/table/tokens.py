@@ -13,7 +13,7 @@ from fullrecall.table.table import Table
 
 
 def with_tokens(table: Table, count: Callable[[str], int], tokenizer: str) -> Table:
-    """Return a table in which the metadata of each context with a text has its number of tokens.
+    """Return a table in which each context with a text has its number of tokens as metadata.
 
     See `Report.with_tokens`.
     """

@@ -1,7 +1,7 @@
 """`complete`: judge the unlabeled contexts, and estimate how complete the references are.
 
-The judged pairs are divided into strata. People label a sample of each, from which completeness is
-estimated.
+The judged pairs are divided into strata. People label a sample of each stratum. Completeness is
+estimated from their labels.
 """
 
 from __future__ import annotations
@@ -159,10 +159,10 @@ class CompletedSet:
         `second` has another person's labels of the pairs that the first person found relevant and
         the judge did not; such a pair does not count if the second person finds it not relevant.
         `error` is the largest share, 0 to 0.3, of one person's labels that may be wrong; the
-        interval holds for all shares up to it. Without `second`, the interval must allow for that
-        many wrong labels of these pairs, which makes it wide. Raises `InputError` for an unknown
-        label, and for labels of another completion, and `ParameterError` for an error that is not
-        from 0 to 0.3.
+        interval holds for all shares up to it. Without `second`, this share of the labels of these
+        pairs may be wrong, which makes the interval wide. Raises `InputError` for an unknown label,
+        and for labels of another completion, and `ParameterError` for an error that is not from 0
+        to 0.3.
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"must be from 0 to 0.3, got {error!r}", "error")

@@ -126,10 +126,11 @@ def contexts(
     or a bare text. A context holds copies, because the application may change its documents.
     `id_key` names the place of the ID (see `DocumentIdKey`); a document without it has no ID.
 
-    With `collapse`, documents of one ID become one context, at the rank of the first of them:
-    the chunks of a source count once, and k counts sources. Its text joins their texts with blank
-    lines; it has the score and metadata of the first document, and no place. Without `collapse` k
-    counts chunks, and a repeated ID scores only once. Documents without an ID stay separate.
+    With `collapse`, documents of one ID become one context, at the rank of the first of them: the
+    chunks of a source count once, and k counts sources. The text of such a context joins the
+    documents' texts with blank lines. The context has the score and metadata of the first document,
+    and no place. Without `collapse` k counts chunks, and a repeated ID scores only once. Documents
+    without an ID stay separate.
 
     Raises `InputError`, naming the position, for anything but a document; `ParameterError` for an
     `id_key` that is not a `DocumentIdKey`.

@@ -1,10 +1,10 @@
 """The saved form of samples' results, checked when it is read.
 
-JSON Lines reports hold these records. Parquet reports and batches hold a record, in the column
-`S_details` of a score S, only for a result that their other columns do not restore. Values that no
-run can give, such as a credit above 1 or a score that does not follow from its findings, raise
-`ReportError` with the field. This module loads pydantic, so it is imported only to read or write
-records.
+JSON Lines reports hold these records. Parquet reports and batches hold a record only for a result
+that their other columns do not restore; the record of a score S is in the column `S_details`.
+Values that no run can give, such as a credit above 1 or a score that does not follow from its
+findings, raise `ReportError` with the field. This module loads pydantic, so it is imported only to
+read or write records.
 """
 
 from __future__ import annotations

@@ -27,11 +27,11 @@ A killed run thus loses little work.
 class RowWriter(ABC):
     """Writes rows while they are scored; use it as a context manager.
 
-    With `after`, it continues the report at its path: it keeps that many rows and drops later ones.
-    `stopped` is saved as the reason why a run ended early; an error inside the context sets it.
-    Raises `ReportError` if another run writes to its path. Methods raise `OSError` if a file cannot
-    be written, and `ReportError` for metadata that JSON would change or cannot hold, unless
-    `default` converts it.
+    With `after`, the writer continues the report at its path: it keeps the first `after` rows and
+    drops later ones. `stopped` is saved as the reason why a run ended early; an error inside the
+    context sets it. Raises `ReportError` if another run writes to its path. Methods raise `OSError`
+    if a file cannot be written, and `ReportError` for metadata that JSON would change or cannot
+    hold, unless `default` converts it.
     """
 
     stopped: str | None = None

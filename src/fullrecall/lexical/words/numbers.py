@@ -187,8 +187,8 @@ def excludes(claimed: Number, stated: Number) -> bool:
 def months(text: str) -> frozenset[str]:
     """Return the months that a text names, as full names in lower case.
 
-    A month in the text has a capital. Abbreviations ("Jan") count only in a date, "May" and "March"
-    also after a word such as "in".
+    A month in the text has a capital. Abbreviations ("Jan") count only in a date. "May" and "March"
+    count in a date, or after a word such as "in".
     """
     named = set()
     for match in paused(_MONTH.finditer(text)):

@@ -162,8 +162,8 @@ def _found_in_response(response: AnyResponse, reading: LlamaIndexReading) -> Ret
 def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> RetrievalWithNodes:
     """Return the retrievals of an agent's tools that its output contains.
 
-    LlamaIndex lists the tool calls in the order in which they ended. They are sorted by their IDs
-    here, so that their timing has no effect.
+    LlamaIndex lists the tool calls in the order in which they ended. Here the calls are sorted by
+    ID, so that their timing has no effect.
     """
     log = StepLog(NodeValueReader())
     results = [
