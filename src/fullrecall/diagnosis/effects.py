@@ -360,7 +360,10 @@ def _rescoring(report: Evaluation) -> dict[int, Rescore]:
 
 
 def _by_ids(score_index: int, row: Row, contexts: Sequence[Context]) -> float | None:
-    """Return the share of targets that have an ID in the contexts; None if no context has an ID."""
+    """Return the share of targets that have an ID in the contexts.
+
+    Returns None if there are contexts, but none with an ID.
+    """
     ids = {context.id for context in contexts}
     if ids == {None}:
         return None

@@ -1,4 +1,4 @@
-"""Score rows that have only IDs column by column, without making a sample for each row."""
+"""Score rows that have only IDs: column by column, without making a sample for each row."""
 
 from __future__ import annotations
 

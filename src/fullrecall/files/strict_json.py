@@ -13,7 +13,7 @@ from fullrecall.errors import InputError
 
 
 def parsed(text: str, line: int | None = None) -> object:
-    """Return the value of a JSON text; `line` is the number of its first line in errors, if any.
+    """Return the value of a JSON text; errors count its lines from `line`, unless that is None.
 
     Raises `InputError` for anything but JSON and for a key that occurs twice in one object.
     """

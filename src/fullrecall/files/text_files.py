@@ -145,7 +145,7 @@ def too_long(most: int, line: int) -> InputError:
 
 
 def _read(read: Callable[[int], str], most: int, line: int) -> str:
-    """Return the checked text of `read(most)`; `line` is the number of its first line in errors."""
+    """Return the checked text of `read(most)`; errors count its lines from `line`."""
     return as_text(_guarded(read, most, line), line)
 
 

@@ -120,7 +120,7 @@ def resolved(claims: Sequence[str]) -> list[str]:
 
 
 def _own_subject(words: Sequence[str]) -> str:
-    """Return the subject of a claim; "" if there is none, or a pronoun or "there" begins it."""
+    """Return the subject of a claim; "" without one, or if it begins with a pronoun or "there"."""
     verb = _verb_at(words)
     subject = _subject(words, verb) if verb else ""
     return "" if subject.partition(" ")[0].lower() in _PRONOUNS | {"there"} else subject
@@ -198,7 +198,7 @@ def _sentence(text: str) -> str:
 
 
 def _clauses(body: str) -> list[str]:
-    """Return the clauses that ";", "while" or "whereas" separate; [] if one is not a clause."""
+    """Return the clauses that ";", "while" or "whereas" separate; [] if a part is no clause."""
     match = _WHILE.fullmatch(body)
     pieces = [piece for piece in match.groups() if piece] if match else body.split("; ")
     return pieces if all(map(_is_clause, pieces)) else []

@@ -122,7 +122,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 
 
 def _number_elsewhere(claim: _ClaimToEdit, chance: random.Random) -> str | None:
-    """Replace a number by another one of the same sort from the contexts; None without one."""
+    """Replace a number by another number of its sort from the contexts; None without such one."""
     own = numbers(claim.text)
     pairs = [
         (number, other)

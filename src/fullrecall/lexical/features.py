@@ -76,7 +76,10 @@ def _closeness(claim: ParsedText, match: ClaimMatch) -> float:
 
 
 def _distance(match: ClaimMatch, unit: int, other: int) -> int | None:
-    """Return the smallest distance, in words, of two words in a context; None if none has both."""
+    """Return the smallest distance, in words, of two words in a context.
+
+    Returns None if no context has both words.
+    """
     distances = (
         abs(here - there)
         for places in match.places

@@ -110,7 +110,7 @@ class _QuotedClaim:
 
     @property
     def is_opposed(self) -> bool:
-        """Whether the quote has an opposite of a content word of the claim; it may be negated."""
+        """Whether the quote has an opposite of a content word of the claim, perhaps negated."""
         return any(
             not self.quote_keys.isdisjoint(opposite_keys(word.written))
             for word in read_words(self.claim)

@@ -110,7 +110,7 @@ def _first_calls(record: Retrieval, count: int) -> list[float]:
 
 
 def tokens_of(context: Context) -> float:
-    """Return a context's tokens: those of its metadata, or else an estimate from its text.
+    """Return a context's number of tokens, from its metadata or else estimated from its text.
 
     Returns NaN if it has neither.
     """

@@ -81,7 +81,9 @@ REORDERINGS = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
 
 
 def number_of_task(path: object) -> str:
-    """Return the number of a task that LangGraph ran in parallel, padded to sort as text; else "".
+    """Return the number of a task that LangGraph ran in parallel; "" for any other task.
+
+    The number is padded, so that the texts sort in its order.
 
     `path` is the task's `langgraph_path` in LangGraph's metadata.
     """

@@ -95,7 +95,7 @@ class _DocumentFlow:
         (self._caller(step) or self.state.outermost).take_over(opened)
 
     def _in_inner_task(self, handed: HandedList, step: Step) -> bool:
-        """Return whether a task of an inner graph made a list; a new attempt keeps such a list."""
+        """Return whether an inner graph's task made a list; a new attempt of the step keeps it."""
         makers = (handed.step, *self.state.tree.above(handed.step))
         return any(str(maker.task).startswith(f"{step.task}|") for maker in makers)
 

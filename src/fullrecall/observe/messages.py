@@ -208,7 +208,7 @@ def message_of(item: Any) -> AgentMessage | None:
 
 
 def text_of(content: object) -> str:
-    """Return the text of a message's content; of a list of blocks, join the text blocks."""
+    """Return the text of a message's content; for a list of blocks, join the texts in it."""
     if isinstance(content, str):
         return content
     if not isinstance(content, Iterable) or isinstance(content, Mapping):

@@ -49,7 +49,7 @@ def hits_in(value: object) -> tuple[Context, ...] | None:
 
 
 def is_empty_list(result: object) -> bool:
-    """Return whether a tool's result is an empty list, or has one as "data", also as JSON text."""
+    """Return whether a tool's result, perhaps as JSON, is an empty list or has one as "data"."""
     if isinstance(result, str):
         result = _values_in(result)
     if isinstance(result, Mapping):
@@ -101,7 +101,7 @@ _PRINTED = re.compile(r"\[[A-Z]\w*\(")
 
 
 def _values_in(text: str) -> object:
-    """Parse a JSON text; return its value, a list of several consecutive values, or None."""
+    """Parse a JSON text; return its value, a list of its values if it has several, or None."""
     values, at, text = [], 0, text.strip()
     try:
         while at < len(text):

@@ -242,7 +242,7 @@ class Trace:
         return None if is_known else "no span says what it returned"
 
     def _without_text(self) -> str | None:
-        """Return the ID of a retrieved document whose text no span has; None if all have one."""
+        """Return the ID of a retrieved document whose text no span has; None if there is none."""
         steps = [span.step for span in self._spans.values()]
         texts = {copy.id for copy in _copies(steps) if copy.text}
         searches = [step for step in steps if step.retrieves]

@@ -184,7 +184,7 @@ def reading_of(subject: Subject, number: int, rows: ComparedRows) -> SampleReadi
 
 
 def _misses(result: Result, measure: Measure) -> Misses:
-    """Return the misses of a result by a measure: 0 of 0 unless it was scored."""
+    """Return the misses of a result by a measure: 0 of 0 if the result is not scored."""
     if result.status is not Status.SCORED:
         return Misses(0, 0)
     counted = measure.countable(result.paid(measure))

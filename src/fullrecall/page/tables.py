@@ -232,7 +232,7 @@ def _change_cells(change: Difference, end: float) -> list[Cell]:
 
 
 def _panels(subject: Subject, summary: Summary) -> Iterator[ChartPanel]:
-    """Yield a chart for each measure offered at several ks, with a curve for each score."""
+    """Yield a chart for each measure with several ks; the chart has a curve for each score."""
     for family, numbers in subject.families.items():
         curves = []
         for nth, (column, score) in enumerate(zip(subject.columns, summary, strict=True)):
@@ -248,7 +248,7 @@ def _panels(subject: Subject, summary: Summary) -> Iterator[ChartPanel]:
 
 
 def _changed_panels(subject: Subject, comparison: Comparison) -> Iterator[ChartPanel]:
-    """Yield a chart for each score and each measure offered at several ks, before and after."""
+    """Yield a chart for each score and each measure with several ks: its means before and after."""
     for family, numbers in subject.families.items():
         for score, column in zip(comparison, subject.columns, strict=True):
             changes = {k: score[cut] for k, cut in family.amounts(column.measures).items()}

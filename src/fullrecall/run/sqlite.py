@@ -69,7 +69,7 @@ def check(path: Path) -> None:
 
 
 def _check_locks(folder: Path) -> None:
-    """Raise `StoreError` if the file system has no locks; SQLite would wait for one forever."""
+    """Raise `StoreError` if the file system has no locks; SQLite would wait for a lock forever."""
     try:
         import fcntl
     except ImportError:  # Windows has other locks, which are not checked here.
@@ -295,7 +295,7 @@ class SQLiteLedger(Ledger):
         """Do nothing: the next write shows whether the file can be written."""
 
     def _transact(self, work: Callable[[sqlite3.Connection], T], *, is_synced: bool = False) -> T:
-        """Return the result of `work` in a transaction; a synced one survives a power failure."""
+        """Return the result of `work` in a transaction; if synced, it survives a power failure."""
         with self._transacting:
             # SQLite would continue to write to a deleted file, and report the answers as kept.
             if _identity(self._path) != self._file:
@@ -355,7 +355,7 @@ class SQLiteLedger(Ledger):
 
 
 def _got(connection: sqlite3.Connection, key: str) -> str | None:
-    """Return the value of a key; None if it is missing, or its checksum does not match."""
+    """Return the value of a key; None without one, or if the value's checksum does not match."""
     row = connection.execute(_GET, {"key": key}).fetchone()
     return None if row is None else row[0]
 

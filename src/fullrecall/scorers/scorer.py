@@ -288,7 +288,7 @@ def first_positions(row: Sequence[str | None], names: Iterable[str]) -> dict[str
     # The iterator of a list or a tuple knows how many items are left, which gives the position.
     left: Callable[[], int] = rest.__length_hint__  # type: ignore[attr-defined]
     for piece in (rest,) if size < _PIECE else _pieces(rest):
-        # Most items of a row are not wanted: C code skips to the next wanted one.
+        # Most items of a row are not wanted: `isdisjoint`, which is C code, skips them.
         while not wanted.isdisjoint(piece):
             position = size - left()
             name = row[position - 1]

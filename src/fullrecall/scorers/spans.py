@@ -125,9 +125,10 @@ def _runs(reference: str, context: Windows) -> Iterable[CharacterRange]:
 
 
 def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterRange]:
-    """Yield, as ranges of `reference`, the runs below `min_run` that a chunk border may have cut.
+    """Yield the runs shorter than `min_run` that a chunk border may have cut.
 
-    They are the end of one text and the beginning of the other.
+    Such a run is the end of one text and the beginning of the other. It is given as a range of
+    `reference`.
     """
     length = len(reference)
     # Texts this short make trying every place cheap, even in a row of dots.

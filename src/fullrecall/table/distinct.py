@@ -24,7 +24,10 @@ class DistinctRows(NamedTuple):
 
     @classmethod
     def of(cls, columns: FoundColumns) -> DistinctRows | None:
-        """Return the distinct rows; None if they are more than 1/16 of all rows, or too long."""
+        """Return the distinct rows.
+
+        Returns None if they are more than 1/16 of all rows, or if a row is too long.
+        """
         numbers = _numbers(columns)
         if numbers is None:
             return None

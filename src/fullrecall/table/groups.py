@@ -55,7 +55,7 @@ def _root(key: _Key, above: dict[_Key, _Key]) -> _Key:
 
 def may_repeat(ids: Iterable[str | None]) -> bool:
     """Return whether an ID occurs twice; rarely, equal hashes also give True."""
-    # 8 bytes for each ID; a set takes about 100, and reports have millions of IDs.
+    # A hash takes 8 bytes, an ID in a set about 100, and reports have millions of IDs.
     hashes = np.fromiter((hash(name) for name in ids if name is not None), np.int64)
     hashes.sort()
     return bool((hashes[1:] == hashes[:-1]).any())

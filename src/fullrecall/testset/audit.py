@@ -205,7 +205,7 @@ class _AuditedCorpus:
 
 
 def _around(context: Context, text: str, most: int | None) -> SeedPassage:
-    """Return the text around a reference in its source; if not found, the source's beginning."""
+    """Return the text around a reference in its source, or the source's beginning if not found."""
     start, end = context.start, context.end
     if start is None and (quote := letters_of(context.text or "").text):
         source = letters_of(text)

@@ -19,7 +19,7 @@ _FIELDS = ("k", "top_k", "depth", "top_n")
 
 
 def deeper(runnable: T, k: int) -> T:
-    """Return a copy of a retriever, or of a chain of several, in which each returns `k` documents.
+    """Return a copy of a retriever or of a chain; each retriever in the copy returns `k` documents.
 
     A vector store's retriever gets `k` in its `search_kwargs`, any other retriever in its field
     `k`, `top_k`, `depth` or `top_n`. The original is not changed. Raises `ParameterError` if no

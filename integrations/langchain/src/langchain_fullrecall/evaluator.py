@@ -215,7 +215,7 @@ class RecallStringEvaluator(RunEvaluator):
         return self._named(measure(case, self._scoring, self._retriever))
 
     def _read(self, read: Callable[..., ObservedSample], *given: Any) -> ObservedSample:
-        """Return the sample that was read, or one with the reason why it cannot be read."""
+        """Return the sample that `read` returns, or a sample with the reason why it failed."""
         try:
             return read(*given)
         except Exception as error:  # noqa: BLE001 - LangSmith drops the row if it raises
@@ -453,6 +453,6 @@ class RecallStringEvaluator(RunEvaluator):
 
 
 def _turned(query: str | None, output: object) -> str | None:
-    """Return `query`, or, if it is None, the question of the last turn in an agent's output."""
+    """Return `query`; if it is None, return the question of the last turn in an agent's output."""
     turn = turn_of(output) if query is None else None
     return query if turn is None else turn.question

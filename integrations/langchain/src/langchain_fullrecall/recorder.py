@@ -230,7 +230,7 @@ def graph_task(tags: Any, metadata: Mapping[str, Any]) -> Hashable | None:
 
 
 def is_closed(tags: Any, metadata: Mapping[str, Any]) -> bool:
-    """Return whether a step is a task of a graph without a thread, which keeps no earlier state."""
+    """Return whether a step is a task of a graph without a thread ID, so without earlier state."""
     return graph_task(tags, metadata) is not None and metadata.get("thread_id") is None
 
 

@@ -100,7 +100,7 @@ class Words(NamedTuple):
         return self.key if by == "words" else "|".join(sorted(self.keys))
 
     def moved(self, step: int) -> str:
-        """Return the key with `step` added to its last number; "" for one word or no number."""
+        """Return the key with `step` added to its last number; "" if there is none, or one word."""
         at = next((at for at in reversed(range(len(self.keys))) if self.keys[at].isdigit()), None)
         if at is None or len(self.keys) < 2:  # noqa: PLR2004 - a number alone counts nothing
             return ""
@@ -175,7 +175,7 @@ class Template(NamedTuple):
 
     @classmethod
     def of(cls, ours: Iterable[str], theirs: Iterable[str]) -> Template:
-        """Return the words that all of `ours` have in the same place, and few of `theirs` have.
+        """Return the words that all of `ours` have in the same place, which few of `theirs` have.
 
         "Few" means at most a tenth; numbers have a rule of their own. The template is empty if
         either side has fewer than three IDs.

@@ -120,7 +120,7 @@ class ArrowRows(Part):
 
     @property
     def first_row(self) -> int | None:
-        """The number of the first row; None if there are no rows, or not in sequence."""
+        """The number of the first row; None without rows, or if numbers are not consecutive."""
         numbers = self.numbers(columns.ROW, null=-1)
         if not len(numbers) or numbers[0] < 0 or (np.diff(numbers) != 1).any():
             return None

@@ -299,7 +299,7 @@ def _list_array(values: Any, offsets: Any, missing: Any = None) -> Any:
 
 
 def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
-    """Return the columns of a score by their endings; a column left out is null throughout."""
+    """Return the columns of a score by their endings; a column that is left out has only nulls."""
     outcomes = part.outcomes(score)
     unscored = outcomes.status != SCORED
     values = method.headline.values(outcomes)

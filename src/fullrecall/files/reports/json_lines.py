@@ -151,8 +151,8 @@ def read(path: str | Path, make: type[AnyEvaluation]) -> AnyEvaluation:
     address = address_of(path)
     data = Path(path).read_bytes() if address is None else Place(address, ReportError).read()
     path = shown_path(path)
-    # `splitlines` would hide whether the data end in a line break, without which the last line is
-    # cut off.
+    # Do not use `splitlines`: it would hide whether the data end in a line break. If they do not,
+    # the last line is cut off.
     head, *lines = data.split(b"\n")
     methods, origin = _head(path, head)
     if lines and lines.pop():  # text after the last line break

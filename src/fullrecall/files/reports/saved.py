@@ -131,7 +131,7 @@ def writer(
     *,
     after: int | None = None,
 ) -> RowWriter:
-    """Return a writer for the rows of a run; with `after`, it keeps that many rows of the report.
+    """Return a writer for the rows of a run; with `after`, it keeps that many existing rows.
 
     A name that ends in ".parquet" becomes a directory of complete files. `origin` has the corpus
     with which labels were compared, and the name of the scored list. Raises `ReportError` for

@@ -86,7 +86,7 @@ def _described(llm: LLM) -> str:
 
 
 def _completion(text: str | None, reply: Any) -> Completion:
-    """Return the text of a reply, with the tokens, stop reason and refusal in its raw form."""
+    """Return a reply's text, with the tokens, stop reason and refusal of the reply's raw form."""
     raw = getattr(reply, "raw", None)
     counts = getattr(reply, "additional_kwargs", None) or {}
     sources = (field_of(raw, "usage"), field_of(raw, "usage_metadata"), counts)

@@ -112,7 +112,7 @@ class RecallMetric(BaseRetrievalMetric):
         retrieved_texts: Sequence[str] | None = None,
         **_: Any,
     ) -> RetrievalMetricResult:
-        """Return the score of one query's retrieval; its IDs or texts are listed best first."""
+        """Return the score of one query's retrieval; the best ID or text is listed first."""
         del query  # No measure needs the question.
         scorer = self.scorer or IdRecall()
         if retrieved_ids and retrieved_texts and all(map(is_composed, retrieved_texts)):

@@ -168,7 +168,7 @@ def are_nodes(items: object) -> TypeGuard[list[NodeLike] | tuple[NodeLike, ...]]
 
 
 def _several(nodes: object) -> Iterable[object]:
-    """Return `nodes`; raise `InputError` for one node, a text, or a value that is not iterable."""
+    """Return `nodes`; raise `InputError` for a single node, a text, or any value without items."""
     # A node is a pydantic model, so it can be iterated over, like a list of its fields.
     if isinstance(nodes, (str, NodeWithScore, BaseNode)) or not isinstance(nodes, Iterable):
         raise InputError(
