@@ -43,11 +43,9 @@ class LLMJudge(Exchange, FactByFact):
     - `prompts`: the instructions to the model; replace them to reword or translate.
     - `sample`: the number of a repeated judgment, if one model is several members of a panel.
       Raises `ParameterError` if the model's temperature is 0, since all samples would be the same.
-    - `requote`: asks once more for a quote that is not verified. Scorers with `require_evidence`
-      set it.
+    - `requote`: asks once more for a quote that is not verified. `require_evidence` sets this.
     - `verify`: how quotes are checked. "rules" compares each quote with its claim by rules. "model"
-      sends one more request for each sample, which shows each credited claim with its quote and no
-      context.
+      sends one more request for each sample, which shows only credited claims and their quotes.
     - `guard`: "canaries" adds claims with a known verdict to every request for claims. If a context
       changes these verdicts, the contexts are judged in smaller groups, and contexts that change
       every verdict are left out. "hints" does so only for contexts that seem to address the judge,

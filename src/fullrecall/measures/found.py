@@ -70,8 +70,7 @@ class FoundColumns:
     - `ranks`: the rank of each position of a row, empty if the position is the rank; None means
       empty for all rows.
     - `samples`: the samples' columns that measures read; None if the samples are not known.
-    - `findings`: a function that returns the `Finding`s of a row by rank, for measures that read
-      them.
+    - `findings`: a function that returns the `Finding`s of a row by rank; some measures read them.
     - `judged`: a function that returns the judgments; None means those of the samples.
     """
 

@@ -127,8 +127,7 @@ class Step:
     def is_empty(self) -> bool:
         """Whether the step is a chain that has ended without documents, texts, error or task.
 
-        A chain with `tries`, `answers` or `stores` is never empty. An embedding model's step is
-        empty.
+        A chain with `tries`, `answers` or `stores` is never empty. Embedding steps are empty.
         """
         contents = (self.given, self.returned, self.texts, self.prompt, self.error, self.task)
         plays_a_part = self.kind != "chain" or self.tries or self.answers or self.stores

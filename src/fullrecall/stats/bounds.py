@@ -164,8 +164,8 @@ def bracketed(values: Floats, counts: Floats | None = None, *, least: float) -> 
         return len(np.unique(np.floor(distinct * 2.0**bits)))
 
     bits = bisect_right(range(_FINEST), MOST_VALUES, key=kept_apart) - 1
-    # Raising a value never raises the p-value K, so rounding `low` down and `high` up only widens
-    # the bounds.
+    # Raising a value never raises the p-value K, so rounding `low` down and `high` up widens
+    # bounds.
     low = np.floor(distinct * 2.0**bits) / 2.0**bits
     high = np.minimum(low + 2.0**-bits, 1.0)
     low = np.maximum(low, least)
