@@ -171,7 +171,6 @@ def test_flags_that_are_false(flag: object) -> None:
         ("a.{text: t, id: i}", {"text": "x"}, {"a": {"t": "x"}}),
         ("a[].{text: t}", [{"text": "x"}, {"text": "y"}], {"a": [{"t": "x"}, {"t": "y"}]}),
         ("a[].b[]", [["x"], ["y", "z"]], {"a": [{"b": ["x"]}, {"b": ["y", "z"]}]}),
-        ("[a, b.c]", ["x", "y"], {"a": "x", "b": {"c": "y"}}),
     ],
 )
 def test_a_value_is_placed_where_its_path_finds_it(path: str, value: Any, row: Any) -> None:

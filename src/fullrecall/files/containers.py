@@ -25,13 +25,7 @@ from fullrecall.files import text_files
 from fullrecall.files.row_paths import RowNumber
 from fullrecall.files.rows import as_mapping, placed
 from fullrecall.files.strict_json import array_items, parsed
-from fullrecall.files.text_files import (
-    STANDARD_INPUT,
-    first_letter,
-    text_lines,
-    too_long,
-    whole_text,
-)
+from fullrecall.files.text_files import STANDARD_INPUT, text_lines, too_long, whole_text
 
 FileRows: TypeAlias = Generator[tuple[RowNumber, Mapping[Any, Any]], None, None]
 Lines: TypeAlias = Generator[tuple[int, Mapping[Any, Any]], None, None]
@@ -112,11 +106,9 @@ def _items(items: Iterable[object]) -> FileRows:
 
 def _begins_with_object(path: str, limit: int) -> bool:
     try:
-        if first_letter(path) != "{":
-            return False
         with closing(text_lines(path, limit)) as lines:
             first = next((text for _, text in lines if text.strip()), "")
-        return isinstance(parsed(first), dict)
+        return first.lstrip().startswith("{") and isinstance(parsed(first), dict)
     except InputError:
         return False
 

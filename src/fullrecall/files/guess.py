@@ -119,7 +119,6 @@ class _Guess(ReferencesPlan):
             if column.items and field not in met and self._is_other_than(column, field):
                 continue
             if field == IDS and column.is_all((list, tuple)) and all(map(is_pair, column.items)):
-                self.add_lists(column, [], [])
                 continue
             if field in met and field not in self.given.fields and self._differ(met[field], column):
                 why = f"{met[field]} and {column.path} may both be it"
@@ -135,7 +134,7 @@ class _Guess(ReferencesPlan):
         """
         if field == "user_input":
             is_objects = column.is_all(Mapping) and column.are_objects
-            return is_objects or (column.are_numbers and len(self.top) > 1)
+            return is_objects or column.are_numbers
         if field == "retrieved_contexts" and column.name.endswith("documents"):
             return column.form == "ids"
         is_object = any(isinstance(value, Mapping) for value in column.items)

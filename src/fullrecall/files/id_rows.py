@@ -40,8 +40,6 @@ def scored_rows(
         value = value if cell is None else cell(value)
         if is_missing(value):
             return None
-        if name == "user_input" and not isinstance(value, str):
-            raise ValueError("a conversation")
         return cell_of(name, columns[name], value)
 
     return ScoredIds.of_cells(cells, read)

@@ -234,8 +234,6 @@ def _values_at(value: Any, step: PathStep) -> list[Any]:
 @lru_cache(maxsize=512)
 def path_of(text: str) -> RowPath:
     """Parse a text as a path; raise `PathError` if it is not a path."""
-    if _PLAIN.fullmatch(text):
-        return RowPath(text, (text,))
     begins = _brace(text)
     steps = tuple(_steps(text[:begins].removesuffix("."), text))
     if begins == len(text):

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fullrecall.files.paths import Each, ListOf, PathStep, path_of
+from fullrecall.files.paths import Each, path_of
 
 
 def place(row: dict[str, Any], text: str, value: Any) -> None:
     """Put a value into a row at a path, so that reading the path returns it.
 
-    At `[]` the value must be a list, and each item gets its own object. At `[a, b]` it must be a
-    list with a value for each path. A template of fields puts each field at its own path.
+    At `[]` the value must be a list, and each item gets its own object. A template of fields puts
+    each field at its own path.
     """
     path = path_of(text)
     names = path.template if isinstance(path.template, Mapping) else None
     _put(row, path.steps, value, names)
 
 
-def _put(at: Any, steps: Sequence[PathStep], value: Any, names: Mapping[str, Any] | None) -> None:
+def _put(at: Any, steps: Sequence[Any], value: Any, names: Mapping[str, Any] | None) -> None:
     """Put a value at the place to which steps lead from an object or a list.
 
     `names` has the path of each field, if the value is a context whose fields are put separately.
@@ -34,10 +34,6 @@ def _put(at: Any, steps: Sequence[PathStep], value: Any, names: Mapping[str, Any
             at.append(_of_condition(step))
             _end(at[-1], rest, each, names)
         return
-    if isinstance(step, ListOf):
-        for path, each in zip(step.paths, value, strict=True):
-            _put(at, path.steps, each, None)
-        return
     if not rest and names is None:
         _set(at, step, value)
         return
@@ -48,7 +44,7 @@ def _put(at: Any, steps: Sequence[PathStep], value: Any, names: Mapping[str, Any
     _end(held, rest, value, names)
 
 
-def _end(at: Any, steps: Sequence[PathStep], value: Any, names: Mapping[str, Any] | None) -> None:
+def _end(at: Any, steps: Sequence[Any], value: Any, names: Mapping[str, Any] | None) -> None:
     if steps:
         _put(at, steps, value, names)
         return
@@ -64,7 +60,7 @@ def _held(at: Any, step: str | int) -> Any:
 
 
 def _set(at: Any, step: str | int, value: Any) -> None:
-    if isinstance(at, list) and isinstance(step, int):
+    if isinstance(step, int):
         at.extend([None] * (step + 1 - len(at)))
         at[step] = value
     else:

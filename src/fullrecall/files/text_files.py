@@ -33,9 +33,6 @@ MAX_TEXT_LENGTH = 512 * 2**20
 MAX_LINE_LENGTH = 64 * 2**20
 """The most characters of a line, or of a CSV record."""
 
-_PIECE = 2**12
-"""The number of characters that are read at a time to find the first character."""
-
 _GZIP_MARK = b"\x1f\x8b"
 _NO_TEXT = re.compile("[\0\udc80-\udcff]")
 """A NUL byte, or a byte that is not UTF-8 and was read with `surrogateescape`."""
@@ -124,15 +121,6 @@ def whole_text(path: str) -> str:
             "JSON Lines or Parquet, which are read row by row"
         )
     return text
-
-
-def first_letter(path: str) -> str:
-    """Return the first character in a file that is not white space; "" if there is none."""
-    with _opened(path) as file:
-        while letters := _read(file.read, _PIECE, 1):
-            if not letters.isspace():
-                return letters.lstrip()[0]
-    return ""
 
 
 def too_long(most: int, line: int) -> InputError:

@@ -161,7 +161,7 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
     """Return the grade of each document that a file judges, by query."""
     judged: dict[str, dict[str, float]] = {}
     names: tuple[str, ...] = _QRELS
-    for line, text in _lines(path, "judgments"):
+    for line, text in _lines(path):
         fields = _split(text, len(names))
         if not judged and [name.lower().replace("_", "-") for name in fields] == _BEIR_HEADER:
             names = _BEIR
@@ -179,13 +179,10 @@ def judgments(path: str) -> dict[str, dict[str, float]]:
     return judged
 
 
-def _lines(path: str, kind: str) -> Iterator[tuple[int, str]]:
-    """Yield each line that is neither blank nor a comment, with its number.
-
-    Raises `InputError` if there is none.
-    """
+def _lines(path: str) -> Iterator[tuple[int, str]]:
+    """Yield each line that is neither blank nor a comment, with its number."""
     with closing(text_lines(path)) as lines:
-        yield from in_file(path, ((line, text) for line, text in lines if _is_content(text)), kind)
+        yield from in_file(path, ((line, text) for line, text in lines if _is_content(text)), "")
 
 
 def _is_content(text: str) -> bool:
@@ -196,7 +193,7 @@ def _split(text: str, columns: int) -> list[str]:
     fields = text.split()
     if len(fields) != columns and "\t" in text:
         cells = [field.strip() for field in text.strip().split("\t")]
-        if len(cells) == columns or columns != len(_RUN):
+        if len(cells) == columns:
             return cells
     # A run's last column, its tag, may have blanks: do not split it.
     return text.split(None, columns - 1) if len(fields) > columns == len(_RUN) else fields

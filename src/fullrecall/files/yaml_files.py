@@ -63,10 +63,10 @@ def _loader() -> Any:
         own = [key for key, _ in node.value if not key.tag.endswith(":merge")]
         loader.flatten_mapping(node)
         values = {
-            loader.construct_object(key, deep=True): loader.construct_object(value, deep=True)
+            loader.construct_object(key): loader.construct_object(value)
             for key, value in node.value
         }
-        names = [loader.construct_object(key, deep=True) for key in own]
+        names = [loader.construct_object(key) for key in own]
         twice = next((name for n, name in enumerate(names) if name in names[:n]), None)
         if twice is not None:
             raise InputError(f"the key {twice!r} occurs twice in one object: keep one",
