@@ -38,6 +38,7 @@ IDS: list[tuple[str, Any]] = [
     ("a,nan", AMBIGUOUS),
     ("x" * 200, ["x" * 200]),
     (f"{LONG};a", AMBIGUOUS),
+    (f"{'x' * 200};a", ["x" * 200, "a"]),
     (LONG, [LONG]),
     ('["a", "b"]', ["a", "b"]),
     (' ["a"] ', ["a"]),
@@ -69,7 +70,7 @@ def test_ids_in_a_cell(value: Any, ids: Any) -> None:
     ("value", "texts"),
     [
         ("One passage; of several words, here.", ["One passage; of several words, here."]),
-        (" four words are enough ", [" four words are enough "]),
+        (" four; words are enough ", [" four; words are enough "]),
         ("three; words here", AMBIGUOUS),
         ("three words here", ["three words here"]),
         ("none", AMBIGUOUS),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fullrecall.errors import InputError
-from fullrecall.files.documents import documents_of
+from fullrecall.files.documents import documents_of, html_text
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,12 @@ def test_each_document_is_read_once(items: Any, ids: list[str]) -> None:
     documents = documents_of(items)
     for _ in range(2):
         assert [each.id for each in documents] == ids
+
+
+def test_the_visible_text_of_a_page() -> None:
+    """Scripts are left out, and blocks are apart from the texts beside them."""
+    pytest.importorskip("bs4", reason="needs the html extra")
+    assert html_text("a<script>x()</script><p>b</p>c") == "a\n\nb\n\nc"
 
 
 def test_an_id_of_two_texts_is_refused() -> None:

@@ -57,7 +57,9 @@ def test_a_doubt_is_an_error_with_the_plan(columns: dict[str, Any], line: dict[s
     with pytest.raises(InputError) as caught:
         one(row)
     plan = {**line, "user_input": "question"}
-    call = caught.value.problem.splitlines()[-1]
+    *_, advice, call = caught.value.problem.splitlines()
+    assert advice == "this reads it, if the proposals are right:"
+    assert "no field takes" not in caught.value.problem
     assert eval(call.removeprefix("from_rows(rows, fields=").removesuffix(")")) == plan  # noqa: S307
     assert one(row, fields=plan).user_input == "q"
 
@@ -79,6 +81,7 @@ def test_unknown_columns_are_listed_with_the_way_out() -> None:
     with pytest.raises(InputError) as caught:
         one({"Inquisitum": "Ubi", "Dictum": "Hic"})
     says = caught.value.problem
+    assert "with a path in place of each ?, or None for one that it lacks" in says
     assert "columns: Inquisitum, Dictum\n" in says
     assert "fields={'user_input': '?', 'reference_context_ids': '?'}" in says
 
@@ -160,6 +163,9 @@ def test_folders_of_beir(tmp_path: Path) -> None:
     (sample,) = read(tmp_path)
     assert (sample.user_input, sample.reference_context_ids[0].grade) == ("one?", 2)
     with pytest.raises(InputError, match="no judgments of the split 'dev': choose one of test"):
+        list(read(tmp_path, format="dev"))
+    (tmp_path / "qrels/dev.tsv").write_text("query-id\tcorpus-id\tscore\nq2\td1\t2\n")
+    with pytest.raises(InputError, match=r"the query 'q2' of dev.tsv is not in queries.jsonl"):
         list(read(tmp_path, format="dev"))
 
 

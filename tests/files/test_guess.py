@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fullrecall import IdRecall, Sample, evaluate
+from fullrecall._util.naming import options
 from fullrecall.errors import InputError
 from fullrecall.measures import Recall
 from fullrecall.read import from_rows, plan_of, read, write_jsonl
@@ -160,10 +162,10 @@ def test_a_mapping_of_questions(value: Any, field: str, tmp_path: Path) -> None:
 def test_columns_that_no_field_takes_are_metadata(tmp_path: Path) -> None:
     """Columns that no field takes are metadata, unless left out; the index of pandas is dropped."""
     path = tmp_path / "a.csv"
-    path.write_text("Unnamed: 0,question,gold_id,type,note\n0,Who?,d1,fact,x\n1,Why?,d2,cause,y\n")
+    path.write_text("Unnamed: 0,question,gold_id,type,note\n0,Who?,d1,fact,x\n1,Why?,d2,,y\n")
     assert next(read(path)).metadata == {"type": "fact", "note": "x"}
     renamed = read(path, rename={"type": "metadata.kind", "note": None})
-    assert next(renamed).metadata == {"kind": "fact"}
+    assert [sample.metadata for sample in renamed] == [{"kind": "fact"}, {}]
     assert list(plan_of(path).left_out) == ["Unnamed: 0"]
 
 
@@ -229,7 +231,8 @@ def test_a_reference_that_holds_ids_is_not_an_answer(
 
 def test_an_answer_beside_reference_ids_may_look_like_one(tmp_path: Path) -> None:
     """An answer may look like an ID next to reference IDs, so `write_jsonl` writes null IDs."""
-    samples = [Sample(user_input="Who?", reference="doc_1")]
+    samples = [Sample(user_input="Who?", reference="doc_1", reference_context_ids=ids)
+               for ids in (None, ["a"])]  # fmt: skip
     write_jsonl(samples, tmp_path / "own.jsonl")
     assert list(read(tmp_path / "own.jsonl")) == samples
     row = {"question": "Who?", "reference": "covid-19", "expected_ids": ["a"]}
@@ -335,6 +338,7 @@ def test_a_row_for_each_document_is_a_judgment(name: str, form: type, tmp_path: 
         {"query": "who", "doc_id": ["d1"], "relevance": 1},
         {"query": "who", "doc_id": "d1", "relevance": None},
         {"query": "who", "doc_id": "d1", "relevance": "high"},
+        {"query": "who", "doc_id": "d1", "relevance": float("inf")},
         "who",
     ],
     ids=str,
@@ -347,6 +351,15 @@ def test_a_later_row_that_is_no_judgment_is_refused(row: Any) -> None:
     assert raised.value.line == 211
 
 
+def test_arrays_of_judged_documents_are_left_out() -> None:
+    """The values of documents, such as their vectors, are not those of their query."""
+    rows = [
+        {"query": query, "doc_id": document, "relevant": flag, "vector": np.zeros(2)}
+        for query, document, flag in LONG
+    ]
+    assert next(from_rows(rows)).metadata == {}
+
+
 def test_labels_of_documents_are_asked_for(tmp_path: Path) -> None:
     """For labels that are neither numbers nor flags, the user has to say which are relevant."""
     rows = [
@@ -355,6 +368,9 @@ def test_labels_of_documents_are_asked_for(tmp_path: Path) -> None:
     ]
     plan = plan_for(rows, tmp_path)
     assert (plan.certain, plan.rows) == (False, "[esci_label=E]")
+    assert plan.call.startswith(f"read({plan.file!r}, rows='[esci_label=E]', fields={{")
+    with options("fullrecall", "read"):
+        assert plan.call.startswith("fullrecall read --rows '[esci_label=E]' --field ")
     first, second = read(tmp_path / "rows.json", rows=plan.rows, fields=plan.line)
     assert [each.any_of for each in first.reference_context_ids] == [("d12",)]
     assert [each.any_of for each in second.reference_context_ids] == [("d3",)]

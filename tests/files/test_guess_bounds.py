@@ -125,6 +125,40 @@ BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
     ({**Q, "expected_ids": ["a"], "reference_contexts": [TOLD[0]], "answer_points": ["Ann", "Bo"]},
      [("user_input=question, reference_context_ids=expected_ids, "
        "reference_contexts=reference_contexts, reference_claims=answer_points")]),
+    # IDs of another column: at least half of them are the same, or two continue one series.
+    ({"question": ASKED[:2], "chunk_ids": (["KN-4", "LB-17"], ["MD-9"]),
+      "alpha": (["KN-4", "X-1"], ["MD-9", "X-2"])},
+     ["user_input=question",
+      "reference_context_ids=?: chunk_ids or alpha may be the references: chunk_ids, alpha"]),
+    ({"question": ASKED[:2], "chunk_ids": (["doc_1", "doc_2"], ["doc_3"]), "alpha": "doc_9"},
+     ["user_input=question, reference_context_ids=chunk_ids"]),
+    # Other reasons are added to a doubt.
+    ({"question": ASKED[:4], "source": ("crm", "wiki", "faq", "mail"),
+      "verdict": ("relevant", "not relevant") * 2},
+     ["user_input=question",
+      ("reference_context_ids=?: source may be the references, or a remark; verdict may say which "
+       "of source are relevant: rows='[verdict=relevant]' keeps the rows of these: ")]),
+    ({"question": ASKED[:2] * 2, "source": ("crm", "wiki", "faq", "mail")},
+     ["user_input=question",
+      ("reference_context_ids=?: source may be the references, or a remark; 4 rows have 2 "
+       "questions: with source, each row would be a sample: ")]),
+    # Metadata are not used beside a doubt about the same field.
+    ({**Q, "expected_sentiment": "positive", "metadata": {"source": "tides.md"}},
+     ["user_input=question",
+      ("reference_context_ids=?: expected_sentiment may hold IDs, texts (reference_contexts), or "
+       "answers (reference): ")]),
+    # Beside a generated and an expected answer, a context is a retrieved one.
+    ({"response": "Ann", "reference": "Ann and Bo", "context": TOLD[0]},
+     ["response=response, reference=reference, retrieved_contexts=context[]"]),
+    # Claims have at most 40 words.
+    ({**Q, "steps": ["word " * 39 + "end."]},
+     ["user_input=question",
+      ("reference_claims=?: steps may hold claims (reference_claims) or texts "
+       "(reference_contexts): steps")]),
+    # A span has its own ID, not that of its source.
+    ({**Q, "evidence": [{"id": "a", "source": "web", "text": TOLD[0], "start": 1, "end": 5}]},
+     [("user_input=question, "
+       "reference_contexts=evidence[].{text: text, source: id, start: start, end: end}")]),
     # An object for each row, with a flag, as in a list of objects.
     ({"question": ASKED, "doc": tuple({"id": id_, "is_answer": id_ == "RT-2"} for id_ in IDS)},
      ["user_input=question",

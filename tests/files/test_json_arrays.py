@@ -74,6 +74,13 @@ def test_a_plain_plan_has_columns_named_like_fields(plan: ReadPlan, *, is_plain:
     assert plan.is_plain == is_plain
 
 
+def test_the_choices_of_a_plan_are_the_paths_of_a_doubt_with_several() -> None:
+    """A doubt with a single path leaves nothing to choose."""
+    doubts = [Doubt("user_input", "why", ["a"]), Doubt("reference", "why", ["b", "c"])]
+    lines = [choice.line for choice in ReadPlan({}, doubts=doubts).choices()]
+    assert lines == [{"user_input": "a", "reference": name} for name in "bc"]
+
+
 def test_parquet_without_pyarrow_is_an_error_before_the_first_row(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

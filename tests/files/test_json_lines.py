@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sys
 from collections.abc import Iterator
-from io import BytesIO
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,7 @@ class TestErrors:
         assert before == [GOOD_SAMPLE]
         assert (error.path, error.line, error.field) == (str(path), 3, field)
         assert says in error.problem
+        assert "format='json'" not in error.problem
         assert str(error).startswith(f"{path}:3: ")
 
     def test_a_long_value_is_cut(self, write: Write, until_error: UntilError) -> None:
@@ -377,3 +379,27 @@ def test_a_line_of_exactly_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) ->
     assert list(text_files.byte_lines(BytesIO(b"".join(lines)))) == [*enumerate(lines, start=1)]
     with pytest.raises(InputError, match="longer than 5 characters"):
         list(text_files.byte_lines(BytesIO(b"123456")))
+
+
+@pytest.mark.parametrize(
+    "reader", [text_files.whole_text, lambda path: [*text_files.text_lines(path, 5)]]
+)
+def test_a_file_of_exactly_the_limit_is_read(
+    write: Write, monkeypatch: pytest.MonkeyPatch, reader: Any
+) -> None:
+    """A text, or its only line, has at most the characters of the limit."""
+    monkeypatch.setattr(text_files, "MAX_TEXT_LENGTH", 5)
+    assert reader(str(write("a", "12345")))
+    with pytest.raises(InputError, match="than 5 characters"):
+        reader(str(write("a", "123456")))
+
+
+def test_standard_input_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard input is read to its end, and not closed."""
+    raw = BytesIO(GOOD.encode())
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(raw))
+    assert list(read("-")) == [GOOD_SAMPLE]
+    assert not raw.closed
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="-: is closed"):
+        list(read("-"))

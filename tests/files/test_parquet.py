@@ -60,8 +60,11 @@ def test_batches_make_no_difference(save: Save, monkeypatch: pytest.MonkeyPatch)
     assert [sample.id for sample in samples] == [str(n) for n in range(100)]
 
 
-def test_errors_name_the_row(save: Save, until_error: UntilError) -> None:
+def test_errors_name_the_row(
+    save: Save, until_error: UntilError, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rows count from 1 across batches, and the rows before the error are yielded."""
+    monkeypatch.setattr(containers, "_BATCH_ROWS", 7)
     pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
     table = pa.table({"id": [1.0 if n == 50 else None for n in range(60)]})
     before, error = until_error(read(save(table)))

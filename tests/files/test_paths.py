@@ -26,6 +26,7 @@ ROW: dict[str, Any] = {
     "span": [5, 9],
     "empty": [],
     "null": None,
+    "blank": "",
 }
 
 
@@ -53,7 +54,7 @@ ROW: dict[str, Any] = {
         ("{text: a.b[0], start: span[0], end: span[1]}", {"text": 1, "start": 5, "end": 9}),
         ("empty[].x", []),
         ("null", None),
-        ("[Gold Chunk, span, null]", ["c-1", 5, 9]),
+        ("[Gold Chunk, span, null, blank]", ["c-1", 5, 9]),
         ('["a.b", a.b[0]]', ["dotted", 1]),
         ("[span, a.b][0]", 5),
         ("[docs, pairs][].id", ["x", "y", "z"]),
@@ -116,6 +117,7 @@ def test_positions_in_csv_are_numbers() -> None:
         ("{text: a, start: b.c}", {"a", "b"}),
         ("a[].{b}", {"a"}),
         ('"a.b"', {"a.b"}),
+        ('"a{b"', {"a{b"}),
     ],
 )
 def test_columns_of_paths(path: str, columns: set[str]) -> None:
@@ -221,6 +223,13 @@ def test_a_place_needs_its_document() -> None:
         )
 
 
+def test_a_template_makes_one_id_or_text() -> None:
+    """A separator in the values of a template does not split the text that it makes."""
+    fields = {"expected_ids": "{a}#{p}", "question": "{a} {p}"}
+    (sample,) = from_rows([{"a": "x;y", "p": 1}], fields=fields)
+    assert (sample.user_input, sample.reference_context_ids[0].any_of) == ("x;y 1", ("x;y#1",))
+
+
 def test_yaml_has_the_values_of_json() -> None:
     """YAML has JSON's values: no dates, `no` is a text, anchors are read, bombs are refused."""
     text = "a: no\nb: 1997-05-01\nc: 12:30\nd: 007\ne: 3\nf: true\ng: ~\n"
@@ -235,7 +244,7 @@ def test_yaml_has_the_values_of_json() -> None:
         (bomb, "^aliases make this YAML too large"),
         ("&a [*a]", "^aliases make this YAML too large"),
         ("a: 1\na: 2\n", "'a' occurs twice"),
-        ("a: [1", "not YAML"),
+        ("a: [1", r"^sample 2: not YAML: .*expected ',' or '\]'"),
         ("[" * 5000, "YAML"),
     ]:
         with pytest.raises(InputError, match=says):

@@ -106,8 +106,10 @@ def test_a_golden_set_at_an_address(memory: Any) -> None:
     sink = pa.BufferOutputStream()
     pa.parquet.write_table(pa.Table.from_pylist(SAMPLES), sink)
     memory.pipe("/g/a.parquet", sink.getvalue().to_pybytes())
-    for name in ("a.jsonl", "a.json.gz", "a.parquet"):
-        assert len(list(read(f"memory://g/{name}"))) == 50
+    memory.pipe("/g/lines.json", lines)
+    memory.pipe("/folder/kind=x/a.jsonl", lines)
+    for name in ("g/a.jsonl", "g/a.json.gz", "g/a.parquet", "g/lines.json", "folder"):
+        assert len(list(read(f"memory://{name}"))) == 50
     memory.pipe("/g/b.jsonl", lines + b"\n{")
     with pytest.raises(InputError, match=r"memory://g/b\.jsonl:51: "):
         list(read("memory://g/b.jsonl"))
@@ -188,7 +190,8 @@ def test_folders_of_a_golden_set_are_columns(tmp_path: Path) -> None:
         folder.mkdir()
         text = "".join(json.dumps({**sample, "n": tenant}) + "\n" for sample in SAMPLES[:3])
         (folder / "part.jsonl").write_text(text)
-    (tmp_path / "_SUCCESS").write_text("")
+    for name in ("_SUCCESS", "notes.txt"):
+        (tmp_path / name).write_text("")
     report = evaluate(read(tmp_path), IdRecall(), progress=False)
     slices = report.slices("tenant")
     assert [slices[name].samples for name in ("north", "south")] == [3, 3]

@@ -159,7 +159,8 @@ class TestSavedReports:
             read(tmp_path / name, rename={"x": "id"})
 
     def test_a_directory_without_a_manifest_is_no_report(self, tmp_path: Path) -> None:
-        """A directory without a manifest is not read as a report."""
+        """A directory without a manifest, or without the questions of BEIR, is not read."""
+        (tmp_path / "qrels").mkdir()
         with pytest.raises(InputError, match="is a directory: name one file in it"):
             read(tmp_path)
 

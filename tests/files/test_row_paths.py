@@ -25,7 +25,7 @@ TURN = {"role": "user", "content": "Who?"}
         ([{"version": 1, "data": [{"title": "t", "qas": [Q, W]}]}], "data[].qas[]"),
         ([{"title": "t", "qas": [Q]}, {"title": "u", "qas": [W]}], "qas[]"),
         ([7, {"data": [Q]}], "data[]"),
-        ([{1: 2, "data": [Q]}], "data[]"),
+        ([{1: {"x": 2}, "data": [Q]}], "data[]"),
         # Several lists of rows: those of each key, if the keys differ only at the top.
         ([{"first": [Q], "second": [W]}], "*"),
         ([{"first": {"qas": [Q]}, "second": {"qas": [W]}}], "*.qas[]"),

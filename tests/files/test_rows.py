@@ -13,7 +13,7 @@ import pytest
 from fullrecall import Context, IdRecall, Reference, Sample, TextRecall, evaluate
 from fullrecall._util.pieces import watched
 from fullrecall.errors import InputError
-from fullrecall.files.rows import PlannedRows
+from fullrecall.files.rows import PlannedRows, each_row
 from fullrecall.read import from_rows
 from fullrecall.samples.hits import contexts_of
 
@@ -286,6 +286,13 @@ def _hugging_face() -> Any:
     return datasets.Dataset.from_list(ROWS)
 
 
+def test_lists_that_dask_made_texts_are_explained(until_error: UntilError) -> None:
+    """The error for a list that is a text names the setting of Dask that keeps lists."""
+    rows = type("Frame", (list,), {"__module__": "dask.dataframe"})([{"expected_ids": "a b; c"}])
+    _, error = until_error(from_rows(rows))
+    assert "Dask turns lists into texts unless dask.config.set(" in error.problem
+
+
 class TestFrames:
     """Data frames of any library are read by narwhals, with equal results."""
 
@@ -343,6 +350,75 @@ class TestFrames:
             else:
                 with pytest.raises(InputError, match="expected a text, a Context"):
                     contexts_of(frame)
+
+
+HELD = {"retrieved_ids": ["a"], "expected_ids": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("row", "fields"),
+    [
+        ({**HELD, "metadata": {"k": 1}}, {}),
+        ({**HELD, "unanswerable": True}, {"answerable": "!unanswerable"}),
+        ({**HELD, "kind": "no"}, {"answerable": "kind=no"}),
+        ({"retrieved_ids": ["a"], "gold": {"ids": ["a"]}}, {"reference_context_ids": "gold.ids"}),
+    ],
+)
+@pytest.mark.parametrize("form", [list, "DataFrame"])
+def test_rows_that_are_scored_as_columns_are_the_samples(
+    pandas: Any, row: dict[str, Any], fields: dict[str, str], form: Any
+) -> None:
+    """A run that scores rows as columns has the samples that are read one by one."""
+    rows: Any = [row] if form is list else pandas.DataFrame([row])
+    report = evaluate(from_rows(rows, fields=fields), IdRecall(), progress=False)
+    assert [each.sample for each in report] == list(from_rows(rows, fields=fields))
+
+
+def _broken() -> Iterator[dict[str, Any]]:
+    yield HELD | {"note": "x"}
+    raise InputError("broken")
+
+
+@pytest.mark.parametrize(
+    ("rows", "path"),
+    [
+        ([HELD | {"note": "x"}], "typo"),
+        (_broken(), "typo"),
+        ([{"question": "Who?", "context": "t"}], "typo"),
+        ([HELD | {"notes": [{"a": 1}]}], "notes[].typo"),
+    ],
+)
+def test_a_path_without_values_is_named_first(rows: Any, path: str) -> None:
+    """A wrong path is an error before the first sample, and before doubts and later errors."""
+    with pytest.raises(InputError) as caught:
+        next(from_rows(rows, fields={"reference": path}))
+    assert caught.value.field == path
+
+
+def test_a_column_may_have_no_value() -> None:
+    """A path to a column is right, even if the only column of the rows is empty."""
+    assert list(from_rows([{"frage": None}], rename={"frage": "question"})) == [Sample()]
+
+
+@pytest.mark.parametrize(
+    ("problem", "field", "length", "shown"),
+    [
+        ("x" * 501, None, 502, None),
+        ("x" * 501, "y" * 501, 502, "y" * 500),
+        ("x" * 501 + "\n", None, 502, None),
+    ],
+)
+def test_a_long_error_of_a_row_is_cut(
+    problem: str, field: str | None, length: int, shown: str | None
+) -> None:
+    """A message of one line, and the field, have at most 500 characters; plans stay whole."""
+
+    def convert(_: object) -> None:
+        raise InputError(problem, field=field)
+
+    with pytest.raises(InputError) as caught:
+        list(each_row([(1, {})], convert))
+    assert (len(caught.value.problem), caught.value.field) == (length, shown)
 
 
 def test_the_rows_that_make_a_plan_are_bounded_by_their_characters() -> None:

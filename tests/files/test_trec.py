@@ -140,11 +140,14 @@ class TestOrder:
             (given,) = from_qrels_run({"q": {"a": 1}}, {"q": scores}, ties=ties)  # type: ignore[arg-type]
             assert list(read.retrieved_context_ids or ()) == order
             assert given == read
+            assert list(read.metadata.values()) == [[[2, 3]]]
 
     def test_other_ties_are_an_error(self) -> None:
         """An unknown order of ties is an error at the call, not at the first sample."""
         with pytest.raises(ParameterError, match="ties"):
             from_qrels_run({}, {}, ties="random")  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match="ties"):
+            read_trec("none", "none", ties="random")  # type: ignore[arg-type]
 
     def test_a_summary_says_where_ties_decide(self, tmp_path: Path) -> None:
         """A summary notes ties that straddle the largest k, in memory and from a saved report."""

@@ -97,7 +97,8 @@ def test_whole_grades_are_written_as_whole_numbers(name: str, tmp_path: Path) ->
     """Evaluators of judgments read whole numbers; a fraction is kept."""
     graded = Sample(id="q", user_input="?", reference_context_ids={"a": 2, "b": 0.5, "c": 1.0})
     path = tmp_path / FILES.get(name, "set.json")
-    write([graded], name, path, documents=DOCUMENTS)
+    for _ in range(2):  # An older set is replaced.
+        write([graded], name, path, documents=DOCUMENTS)
     files = [path] if path.is_file() else [*path.rglob("*.tsv")]
     written = " ".join(file.read_text() for file in files)
     assert re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])", written) == ["2", "0.5", "1"]
@@ -107,6 +108,15 @@ def test_an_unknown_format_is_an_error() -> None:
     """The error names the unknown format and the known ones."""
     with pytest.raises(ParameterError, match=r"unknown format 'xml': choose one of .*ragas"):
         write(PLAIN, "xml")
+
+
+def test_values_that_other_tools_read() -> None:
+    """IDs and texts are written plain, and formats with grades keep them."""
+    (row, *_) = write(PLAIN, "ragas").value
+    assert (row["reference_context_ids"], row["reference_contexts"]) == (["d0"], [TEXTS["d0"]])
+    graded = [Sample(user_input="q", reference_context_ids={"a": 2})]
+    assert not any("grades" in note for note in write(graded, "azure").notes)
+    assert any("any-of groups" in note for note in write(GROUPED, "deepeval").notes)
 
 
 def test_json_lines_by_the_ending(tmp_path: Path) -> None:

@@ -407,11 +407,6 @@ class FileSamples(Iterator[Sample]):
         self._samples = chain.from_iterable(each)
         return chunks
 
-    def close(self) -> None:
-        """Close the file."""
-        if isinstance(self._samples, Generator):
-            self._samples.close()
-
     @property
     def plan(self) -> ReadPlan | None:
         """The plan of the columns; None before the first sample, or if the file has no columns."""
