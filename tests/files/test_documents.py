@@ -26,9 +26,11 @@ def test_each_document_is_read_once(items: Any, ids: list[str]) -> None:
 
 
 def test_the_visible_text_of_a_page() -> None:
-    """Scripts are left out, and blocks are apart from the texts beside them."""
+    """A page is read without its head and its replacement of scripts; blocks are set apart."""
     pytest.importorskip("bs4", reason="needs the html extra")
-    assert html_text("a<script>x()</script><p>b</p>c") == "a\n\nb\n\nc"
+    assert (
+        html_text("<head><title>t</title></head>a<noscript>n</noscript><p>b</p>c") == "a\n\nb\n\nc"
+    )
 
 
 def test_an_id_of_two_texts_is_refused() -> None:

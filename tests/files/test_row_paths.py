@@ -11,7 +11,7 @@ import pytest
 from fullrecall.errors import InputError
 from fullrecall.files.row_paths import RowBelow, records_of, rows_at, rows_in
 from fullrecall.files.rows import as_mapping
-from fullrecall.read import from_rows, read
+from fullrecall.read import from_rows, plan_of, read
 
 Q, W = {"question": "Who?"}, {"question": "Why?"}
 TURN = {"role": "user", "content": "Who?"}
@@ -101,9 +101,10 @@ def test_a_path_without_rows_is_an_error(tmp_path: Path) -> None:
         "no record has a row at 'items[]': leave it out, or name another list"
     )
     path.write_text("[]")
-    with pytest.raises(InputError) as raised:
-        list(read(path, rows="items[]"))
-    assert raised.value.problem == "holds no samples"
+    for reader in (read, plan_of):
+        with pytest.raises(InputError) as raised:
+            list(reader(path, rows="items[]"))
+        assert raised.value.problem == "holds no samples"
 
 
 def test_a_row_of_a_table_by_columns_is_named_in_its_error(tmp_path: Path) -> None:
@@ -118,8 +119,9 @@ def test_a_row_of_a_table_by_columns_is_named_in_its_error(tmp_path: Path) -> No
 
 def test_rows_that_make_one_plan_are_not_guessed_one_by_one() -> None:
     """Two IDs of one series are references, though either alone might be an answer."""
-    rows = [{"question": f"Who {n}?", "reference": f"doc_{n}", "note": "x"} for n in range(2)]
-    assert [sample.metadata for sample in from_rows(rows)] == [{"note": "x"}] * 2
+    others = {"note": "x", "gold_checked": True}
+    rows = [{"question": f"Who {n}?", "reference": f"doc_{n}", **others} for n in range(2)]
+    assert [sample.metadata for sample in from_rows(rows)] == [others] * 2
 
 
 def test_a_golden_of_deepeval_is_read_by_its_stable_fields() -> None:

@@ -361,7 +361,10 @@ HELD = {"retrieved_ids": ["a"], "expected_ids": ["a", "b"]}
         ({**HELD, "metadata": {"k": 1}}, {}),
         ({**HELD, "unanswerable": True}, {"answerable": "!unanswerable"}),
         ({**HELD, "kind": "no"}, {"answerable": "kind=no"}),
-        ({"retrieved_ids": ["a"], "gold": {"ids": ["a"]}}, {"reference_context_ids": "gold.ids"}),
+        (
+            {"hits": {"ids": ["a"]}, "gold": {"ids": ["a"]}},
+            {"retrieved_context_ids": "hits.ids", "reference_context_ids": "gold.ids"},
+        ),
     ],
 )
 @pytest.mark.parametrize("form", [list, "DataFrame"])
@@ -385,7 +388,7 @@ def _broken() -> Iterator[dict[str, Any]]:
         ([HELD | {"note": "x"}], "typo"),
         (_broken(), "typo"),
         ([{"question": "Who?", "context": "t"}], "typo"),
-        ([HELD | {"notes": [{"a": 1}]}], "notes[].typo"),
+        ([HELD | {"notes": ["x"]}], "notes[].typo"),
     ],
 )
 def test_a_path_without_values_is_named_first(rows: Any, path: str) -> None:
