@@ -22,7 +22,7 @@ def imported(module: str, package: str, extra: str, purpose: str) -> Any:
 def pyplot(purpose: str) -> Any:
     """Return `matplotlib.pyplot`, which is imported for this purpose."""
     imported("matplotlib", "matplotlib", "plot", purpose)
-    # An error inside it, such as a missing backend, does not mean that matplotlib is missing.
+    # An error inside matplotlib, such as a missing backend, does not mean that it is missing.
     return import_module("matplotlib.pyplot")
 
 

@@ -23,8 +23,8 @@ class Demonstration:
     """The reports of a search before and after its fix, with the result of each step.
 
     `pages`, `chunks` and `targets` are counts. `before` has three copies of each page in its index,
-    `after` one; each has its diagnosis. `gate` is the result of a gate with `after` as the baseline
-    that checks `before`, as if the copies had been loaded again.
+    `after` one; each has its diagnosis. `gate` is the result of a gate that checks `before` against
+    the baseline `after`, as if the copies had been loaded again.
     """
 
     pages: int

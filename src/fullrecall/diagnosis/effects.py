@@ -479,7 +479,8 @@ def _without_duplicates(baseline: Baseline, deep_lists: DeepLists) -> Iterator[P
         longer = deep_lists.get(position) or row.sample.retrieved_contexts or ()
         if recorded is None or row.sample.ranks is not None or len(longer) <= len(recorded):
             continue
-        # Find copies in the longer list, since a context that moves up may repeat one above it.
+        # Find copies in the longer list, since a context that moves up into the kept part may
+        # repeat one that is already there.
         repeated = duplicates(longer)
         if repeated and min(repeated) < len(recorded):
             kept = [context for index, context in enumerate(longer) if index not in repeated]

@@ -253,7 +253,8 @@ class FoundColumns:
     def cut(self, k: int | Integers | None) -> Integers:
         """Return the last position that counts in each row for the first `k` ranks.
 
-        It is beyond all positions if `k` is None. `k` is one number for all rows, or one for each.
+        The result is beyond all positions if `k` is None. `k` is one number for all rows, or one
+        for each.
         """
         most = np.broadcast_to(np.asarray(_EVERYWHERE if k is None else k), len(self))
         if k is None or self.ranks is None:
@@ -372,7 +373,8 @@ class FoundColumns:
     ) -> Floats:
         """Return the values, with `otherwise` (NaN for None) for rows without a target.
 
-        Unjudged rows get NaN. If no target is needed, only unscored and unjudged rows get NaN.
+        Unjudged rows get NaN. If not `needs_target`, rows without a target keep their values, and
+        only unscored and unjudged rows get NaN.
         """
         if not needs_target:
             return np.where(self.status <= UNDEFINED, values, np.nan)

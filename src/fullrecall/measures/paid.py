@@ -76,7 +76,7 @@ def findings_of(outcomes: FoundColumns, row: int, findings: Findings) -> Finding
 
 
 def _judged(judgments: Judgments, paid: _Paid) -> Judgments:
-    """Return the judgments of only the paid contexts, at their new positions.
+    """Return the judgments of the contexts that a budget pays for, at their new positions.
 
     The column `grades` is unchanged.
     """

@@ -374,7 +374,7 @@ _Variant: TypeAlias = tuple[str, TrackedDocument]
 
 
 def _parts_in(words: str, own: str, document: TrackedDocument) -> Iterator[_Variant]:
-    """Yield a document with its words `own`; if `words` lack some of these, yield its pieces."""
+    """Yield a document with its words `own`, or its pieces if `words` lack some of the words."""
     if not document.pieces or own in words:
         yield own, document
     else:

@@ -31,7 +31,7 @@ def record(documents: Documents, *, query: str | None = None) -> Documents:
 
 
 def on_record(take: TakeReport) -> TakeReport:
-    """Register a function that `record` calls with its arguments, to add them to open records.
+    """Register a function that adds documents to open records; `record` passes its arguments on.
 
     Raises `ParameterError` if `take` cannot be called.
     """

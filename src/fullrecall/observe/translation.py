@@ -16,7 +16,8 @@ from fullrecall.samples.context import Context
 from fullrecall.samples.hits import context_of, contexts_of
 from fullrecall.samples.identifiers import as_id
 
-# The SDK's default is 128: LangChain's spans of 63 documents lose every ID without a warning.
+# The SDK's default limit is 128 attributes. With it, LangChain's spans of 63 documents lose every
+# ID without a warning.
 _COUNT_LIMIT = "set OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT=10000 where the application runs"
 _HIDDEN = "its documents were hidden: OPENINFERENCE_HIDE_* is set"
 _METHOD = re.compile(r"_?a?(retrieve|postprocess_nodes|forward)|run|run_async|__call__")

@@ -171,7 +171,7 @@ class ValueReader:
         if found == [None]:
             found = [hits_in(text) for text in contents.texts]
         hits = {(each.id, each.text): each for part in found for each in part or ()}
-        # An empty list is an empty search only of a tool that got a query: other tools may return
+        # An empty list means an empty search only if the tool got a query: other tools may return
         # empty lists of anything.
         is_search = bool(step.query) and is_empty_list(step.result)
         if not (hits or () in found or is_search):
@@ -295,7 +295,7 @@ class ValueReader:
         if not documents and all(isinstance(item, str) for item in value):
             perhaps = tuple(DocumentCopy(0, None, text) for text in value)
             lists.append(DocumentList(path, perhaps, certain=False))
-        # Each item may hold one document, and a score or a note: join the documents to one list.
+        # Each item may hold one document beside a score or a note: join these to one list.
         hits = () if documents else _whole(map(self._hit, value))
         if hits:
             lists.append(DocumentList(path, hits, hits=True))

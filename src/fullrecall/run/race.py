@@ -150,7 +150,8 @@ class Race:
             left, self.position = len(self.plan) - self.position, self.position + 1
             if not any(pending.values()):
                 continue
-            # If the measure is undefined for only some retrievers, it counts as unscored for them.
+            # If a question's value is undefined for some retrievers only, it counts as unscored for
+            # them.
             answers = {name: answer or QuestionValue(0.0, 1.0) for name, answer in pending.items()}
             for name, answer in answers.items():
                 self.records[name].add(answer)

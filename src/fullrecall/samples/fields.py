@@ -65,7 +65,7 @@ class SampleField(NamedTuple):
     - `convert`: the function that converts a user's value.
     - `other_names`: the names that ragas (older versions), LangChain, LlamaIndex, deepeval and TREC
       have for the field.
-    - `to_json`: the function that converts it to plain JSON values; None if it needs none.
+    - `to_json`: the function that converts a value to plain JSON values; None if values are plain.
     """
 
     convert: Callable[[Any], object]

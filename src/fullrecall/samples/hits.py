@@ -121,7 +121,7 @@ def _is_context(row: object, names: AbstractSet[str] = CONTEXT_KEYS) -> bool:
 def context_of(row: object, id_key: IdKey | None = None) -> Context:
     """Convert one row of a result to a context.
 
-    `id_key` is the place of its ID. Raises `InputError` for a row that cannot be read.
+    `id_key` is the place of the row's ID. Raises `InputError` for a row that cannot be read.
     """
     if id_key is not None:
         return _identified(row, id_key)

@@ -72,7 +72,7 @@ class ClaimRecall(JudgedScorer):
         reference = require(sample.reference, "reference_claims or reference")
         if not reference.strip():
             return ()
-        # Without a context the score is 0.0 for any claims, so do not ask a model to split them.
+        # Without a context the score is 0.0 for any claims, so do not ask a model for the claims.
         if self.split == "sentences" or not self._contexts(sample).unique:
             parts: Sequence[str] = language().statements(reference)
         else:

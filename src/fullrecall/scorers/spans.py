@@ -430,7 +430,7 @@ class SpanRecall(DeterministicScorer):
     def _finding(self, target: tuple[Passage, ...], retrieved: Sequence[_Listed]) -> Finding:
         """Return the finding of an any-of group.
 
-        Its credit at each rank is that of the alternative which is covered best there.
+        The credit at each rank is that of the alternative that is covered best there.
         """
         alternatives = [self._coverage(passage, retrieved) for passage in target]
         if len(alternatives) == 1:

@@ -37,7 +37,7 @@ NAMES = {"a": "Arles", "b": "Bruges", "c": "Cork", "x": "Xanthi", "y": "Yalta", 
 
 
 def sample_of(retrieved: Iterable[str] | None, references: Iterable[str] | None) -> Sample:
-    """Return a sample in which letters match themselves, for every kind of deterministic scorer.
+    """Return a sample of letters; for every deterministic scorer, only equal letters match.
 
     The letters are `abcxyz`. Each gives an ID, a text unlike that of any other letter, and an
     entity that occurs only in this text. None leaves out the contexts or the references.

@@ -273,7 +273,7 @@ class CompletedSet:
         if not self._with_text and self.judged:
             return "no context has a text that could be judged"
         # Without labels of pairs with the verdict "no", the share that the judge overlooks is
-        # unknown. Counting them as not relevant would make any references look complete.
+        # unknown. Counting these pairs as not relevant would make any references look complete.
         unlabeled = [s.kind for s in self._strata if s.size and not s.labeled]
         if unlabeled:
             kind, way = unlabeled[0], "use to_label or --to-label"
@@ -549,12 +549,12 @@ def _ids_of(contexts: Sequence[Context], *, by_source: bool) -> list[str]:
 
 
 def unjudged(samples: Iterable[Sample], k: int) -> float | None:
-    """Return the share of unjudged contexts among the first `k` of completed samples.
+    """Return the share of unjudged contexts among the first `k` contexts of completed samples.
 
-    Above 0.1, true recall may be higher than measured; above 0.2, do not compare it, but run
-    `complete` with this retriever. The contexts that `complete` judged are in the samples'
-    metadata; contexts that the references name count as judged. Samples that were never completed,
-    or have no retrieval, are left out. Returns None if no sample is left.
+    If the share is above 0.1, true recall may be higher than measured. If it is above 0.2, do not
+    compare the recall, but run `complete` with this retriever. The contexts that `complete` judged
+    are in the samples' metadata; contexts that the references name count as judged. Samples that
+    were never completed, or have no retrieval, are left out. Returns None if no sample is left.
     """
     holes: list[bool] = []
     for sample in as_samples(samples):

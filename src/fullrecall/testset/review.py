@@ -47,10 +47,10 @@ def to_review(
     """Draw questions for people to review, write them to `path`, and return their number.
 
     The file is an `.html` page: open it in a browser, and save the decisions there. `n` is fixed
-    before the review. By default it is the number that proves that 90 % of all are good, even if
-    two of those drawn are bad. With `documents`, each quote is shown in its source. Raises
-    `ParameterError` for another ending or an `n` out of range, and `InputError` without samples, or
-    for samples without unique IDs.
+    before the review. The default is large enough to prove that 90 % of all questions are good,
+    even if two of the drawn ones are bad. With `documents`, each quote is shown in its source.
+    Raises `ParameterError` for another ending or an `n` out of range, and `InputError` without
+    samples, or for samples without unique IDs.
     """
     identified = _identified(samples)
     n = reviews_needed(len(identified)) if n is None else n
