@@ -74,8 +74,8 @@ class Turn(NamedTuple):
 def question_of(value: object, key: str | None = None) -> str | None:
     """Return the question in an input: a text, a mapping's question, or a human's last message.
 
-    `key` is the mapping's key of the question. The result is None if the input has no question, or
-    if several parts of it may be the question.
+    `key` is the key under which a mapping has the question. The result is None if the input has no
+    question, or if several parts of it may be the question.
     """
     if isinstance(value, str):
         return None if value in ("", REDACTED) else value

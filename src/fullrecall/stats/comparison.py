@@ -293,9 +293,9 @@ class Comparison(NoTruth, Shown, ByName[ScoreComparison]):
 
         Like the page of `Report.to_html`, it needs no other file. It begins with the new failures,
         their causes, and the changes to make; then come the differences with their intervals, the
-        curves before and after, and every sample with both retrievals side by side. `diagnosis`, a
-        `Diagnosis` of the report after, explains why each target was missed. None computes it from
-        that report; False leaves it out.
+        curves before and after, and every sample with both retrievals side by side. `diagnosis` is
+        a `Diagnosis` of the report after; it explains why each target was missed. For None, the
+        diagnosis is computed from that report; for False, it is left out.
         """
         return _page_written(self, path, diagnosis=diagnosis, title=title)
 

@@ -54,7 +54,7 @@ class LlamaIndexCapture(Captured):
     def calls(self) -> tuple[LlamaIndexCapture, ...]:
         """A block's outermost calls of engines and retrievers, in the order in which they ended.
 
-        Failed calls are included. It is empty for the capture of a single call.
+        Failed calls are included. The capture of a single call has no such calls.
         """
         return tuple(self._calls)
 
