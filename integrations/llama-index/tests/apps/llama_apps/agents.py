@@ -8,7 +8,7 @@ from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActA
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.objects import ObjectIndex
-from llama_index.core.tools import FunctionTool, QueryEngineTool, RetrieverTool
+from llama_index.core.tools import FunctionTool, QueryEngineTool
 from llama_index.core.workflow import Context
 
 from llama_apps.application import agent
@@ -31,13 +31,6 @@ def _call(name: str, text: str = "the lighthouse") -> tuple[str, dict[str, Any]]
 def search_tool(found: str, name: str = "search") -> QueryEngineTool:
     """Return an engine over a search as a tool."""
     return tool_of(engine_of(Finds(found)), name)
-
-
-@agent(expects="tower fees", recall=0.5, first=0.0)
-def agent_with_a_retriever() -> Any:
-    """An agent whose tool is a retriever."""
-    tool = RetrieverTool.from_defaults(Finds("ferry tower"), name="search", description="d")
-    return _agent(calling([_call("search")]), tool)
 
 
 @agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)
@@ -199,24 +192,6 @@ def handed_over() -> Any:
         name="cashier",
     )
     return AgentWorkflow(agents=[first, second], root_agent="guide")
-
-
-@agent(expects="tower fees seals", recall=2 / 3, first=1 / 3, hidden=_HIDDEN)
-def documents_as_agents() -> Any:
-    """Each document has an agent with its own tools, and one agent is above them."""
-    experts = {
-        "building": _agent(calling([_call("search")]), search_tool("tower lamp"), name="building"),
-        "visits": _agent(calling([_call("search")]), search_tool("ferry fees"), name="visits"),
-    }
-
-    def tool(name: str) -> FunctionTool:
-        async def ask(input: str) -> str:  # noqa: A002 - LlamaIndex's name
-            """Ask about one document."""
-            return str(await experts[name].run(user_msg=input))
-
-        return FunctionTool.from_defaults(async_fn=ask, name=name)
-
-    return _agent(calling([_call("building")], [_call("visits")]), tool("building"), tool("visits"))
 
 
 @agent(expects="tower fees", recall=0.5, first=0.0, hidden=_HIDDEN)

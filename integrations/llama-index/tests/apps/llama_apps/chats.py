@@ -8,7 +8,6 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.chat_engine import (
     CondensePlusContextChatEngine,
-    CondenseQuestionChatEngine,
     ContextChatEngine,
     SimpleChatEngine,
 )
@@ -17,7 +16,7 @@ from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from llama_apps.application import chat
-from llama_apps.parts import Finds, FindsFor, by_words, chat_model, engine_of, model, node, picture
+from llama_apps.parts import Finds, FindsFor, by_words, chat_model, model, node, picture
 
 _HISTORY = [
     ChatMessage(role="user", content="What is on the island?"),
@@ -39,23 +38,6 @@ def context_chat_without_nodes() -> Any:
 
 
 _ALONE = "each question is observed in a conversation of its own, without this history"
-
-
-@chat(
-    expects="tower fees",
-    recall=0.5,
-    first=0.0,
-    skips={"observed": _ALONE, "observed async": _ALONE},
-)
-def condensed_question_chat() -> Any:
-    """A model condenses the history and the question into one, for an engine."""
-    search = FindsFor(granite="ferry tower", lighthouse="seals")
-    return CondenseQuestionChatEngine.from_defaults(
-        query_engine=engine_of(search),
-        llm=model("When was the tower of granite finished?"),
-        memory=_memory(told=True),
-        chat_history=list(_HISTORY),
-    )
 
 
 @chat(

@@ -78,14 +78,6 @@ def chosen(number: int) -> LLMSingleSelector:
     return LLMSingleSelector.from_defaults(llm=llm)
 
 
-def visits_and_animals() -> list[Any]:
-    """Return an engine for visits and one for animals, as tools."""
-    return [
-        tool_of(engine_of(Finds("ferry fees")), "visits"),
-        tool_of(engine_of(Finds("seals puffins")), "animals"),
-    ]
-
-
 @engine(expects="tower fees seals", recall=1.0)
 def routed_to_several() -> Any:
     """A model selects two engines, whose answers are summarized."""

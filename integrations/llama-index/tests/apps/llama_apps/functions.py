@@ -83,33 +83,10 @@ def contexts_by_hand() -> Any:
     ]
 
 
-@others(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
-def answer_with_sources() -> Any:
-    """A function returns a mapping of an answer and its sources."""
-
-    def ask(question: str) -> dict[str, Any]:
-        found = Finds("ferry tower fees").retrieve(question)[:2]
-        return {"answer": "In 1892.", "sources": found}
-
-    return ask
-
-
 @texts(expects="tower fees", recall=0.5, first=0.0, retrieved=1.0)
 def answer_from_a_part() -> Any:
     """A synthesizer reads a part of the nodes, and the function returns its text."""
     return lambda question: str(answered(Finds("ferry tower fees").retrieve(question)[:2]))
-
-
-@texts(expects="tower fees", recall=1.0, first=0.0, read=0.5)
-def prompt_by_hand() -> Any:
-    """A function puts a part of the texts into a prompt."""
-
-    def ask(question: str) -> str:
-        found = Finds("ferry tower fees").retrieve(question)
-        context = "\n".join(each.text for each in found[:2])
-        return str(model().complete(f"{context}\n{question}"))
-
-    return ask
 
 
 @others(expects="tower fees", recall=0.5, first=0.0, skips=_BLOCKS)
@@ -313,17 +290,3 @@ def answer_of_nodes_from_a_database() -> Any:
 def response_of_nodes_from_a_database() -> Any:
     """A function answers from nodes that are made of a database's rows."""
     return lambda question: answered(scored("ferry tower"))
-
-
-@function(expects="tower fees", recall=0.5, first=0.0, skips=_BLOCKS)
-def cached_nodes() -> Any:
-    """A function has its own cache, which has been filled before."""
-    cache: dict[str, Any] = {}
-
-    def ask(question: str) -> Any:
-        if "nodes" not in cache:
-            cache["nodes"] = Finds("ferry tower").retrieve("filled")
-        return cache["nodes"]
-
-    ask("before")
-    return ask

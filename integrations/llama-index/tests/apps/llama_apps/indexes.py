@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from llama_index.core import Document, PropertyGraphIndex, SummaryIndex, TreeIndex, VectorStoreIndex
+from llama_index.core import Document, PropertyGraphIndex, TreeIndex, VectorStoreIndex
 from llama_index.core.graph_stores import SimplePropertyGraphStore
 from llama_index.core.graph_stores.types import EntityNode, Relation
 from llama_index.core.indices import EmptyIndex
-from llama_index.core.indices.composability import ComposableGraph
 from llama_index.core.indices.property_graph import LLMSynonymRetriever
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.retrievers import VectorIndexAutoRetriever
@@ -84,17 +83,6 @@ def property_graph_without_texts() -> Any:
         index.property_graph_store, llm=model("lighthouse^beacon"), include_text=False
     )
     return index.as_retriever(sub_retrievers=[synonyms])
-
-
-@engine(expects="tower fees lamp", recall=2 / 3)
-def composed_graph() -> Any:
-    """An index of summaries over indexes answers the outer question from answers."""
-    leaf = SummaryIndex(nodes("tower ferry"))
-    other = SummaryIndex(nodes("fees hours"))
-    graph = ComposableGraph.from_indices(
-        SummaryIndex, [leaf, other], index_summaries=["the building", "visits"]
-    )
-    return graph.as_query_engine()
 
 
 @engine(

@@ -213,24 +213,6 @@ def neighbors_merged() -> Any:
     return engine_of(Finds("tower lamp fees"), Does(work=join))
 
 
-@behind(recall=1.0, first=0.0, renews=True)
-def xml_around_texts() -> Any:
-    """New nodes have each text between tags."""
-
-    def tag(found: list[NodeWithScore]) -> list[NodeWithScore]:
-        return [
-            NodeWithScore(
-                node=TextNode(
-                    text=f"<source topic='{each.metadata['topic']}'>{each.text}</source>"
-                ),
-                score=each.score,
-            )
-            for each in found
-        ]
-
-    return engine_of(Finds(_FOUND), Does(work=tag))
-
-
 @engine(expects="w-tower w-fees", recall=0.5, first=0.0, retrieved=1.0)
 def window_behind_reranker() -> Any:
     """A reranker sees sentences, and the model reads their windows."""

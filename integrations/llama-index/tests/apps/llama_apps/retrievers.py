@@ -348,20 +348,6 @@ def objects_that_are_retrievers() -> Any:
     return VectorStoreIndex(objects=objects, embed_model=Words()).as_retriever(similarity_top_k=1)
 
 
-@engine(
-    expects="tower fees",
-    recall=0.5,
-    first=0.0,
-    hidden={"plain": "only the answer of the inner engine is returned"},
-    renews=True,
-)
-def objects_that_are_engines() -> Any:
-    """Index nodes carry engines, whose answers are returned as nodes."""
-    inner = engine_of(Finds("lamp tower"))
-    objects = [IndexNode(text="The lighthouse tower.", index_id="building", obj=inner)]
-    return SummaryIndex(objects=objects).as_query_engine(llm=model())
-
-
 @retriever(expects="tower fees lamp", recall=2 / 3, first=1 / 3)
 def propositions() -> Any:
     """A model's propositions are searched, and lead to their chunks (Dense X)."""
@@ -428,42 +414,6 @@ def neighbors_of_a_docstore() -> Any:
     """The node after each found one comes from a docstore."""
     line = _in_line("tower lamp keeper")
     return engine_of(LooksUp(FindsNodes(line[0]), _store(*line).docstore, _with_next))
-
-
-@retriever(expects="tower lamp", recall=0.5, first=0.5)
-def tree_walked_by_level() -> Any:
-    """The best summary is chosen, then the best of its children (RAPTOR, level by level)."""
-    top = {
-        "cluster-1": ("A lighthouse tower of granite.", "tower lamp"),
-        "cluster-2": ("Animals.", "seals puffins"),
-    }
-    roots = vector_index([TextNode(id_=name, text=text) for name, (text, _) in top.items()])
-
-    class Walks(BaseRetriever):
-        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            (best,) = roots.as_retriever(similarity_top_k=1).retrieve(query_bundle)
-            below = vector_index(nodes(top[best.node_id][1]))
-            return below.as_retriever(similarity_top_k=1).retrieve(query_bundle)
-
-    return Walks()
-
-
-@retriever(expects="tower fees", recall=1.0, first=0.0)
-def weighed_by_document() -> Any:
-    """Chunks are weighted again by the document that they are from."""
-    weights = {"visit": 2.0, "building": 1.0}
-
-    class Weighs(BaseRetriever):
-        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-            found = Finds("tower hours fees").retrieve(query_bundle)
-            for each in found:
-                each.score = weights[each.metadata["topic"]] * (each.score or 0.0)
-            # The scores are 1.0, 1.0 and 2/3: the sort is stable, and the visit's nodes move to the
-            # front.
-            found.sort(key=lambda each: -weights[each.metadata["topic"]])
-            return found
-
-    return Weighs()
 
 
 @retriever(expects="map plan", recall=0.5, first=0.0)

@@ -5,9 +5,7 @@ from typing import Any
 
 from llama_index.core import Document
 from llama_index.core.agent.workflow import ReActAgent
-from llama_index.core.chat_engine import CondenseQuestionChatEngine
 from llama_index.core.memory import ChatMemoryBuffer
-from llama_index.core.query_engine import RouterQueryEngine
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.response_synthesizers.base import BaseSynthesizer
@@ -27,8 +25,7 @@ from llama_index.core.workflow import (
 from pydantic import BaseModel
 
 from llama_apps.agents import _agent, _call, _hits, _thinking, search_tool
-from llama_apps.application import agent, chat, function, retriever
-from llama_apps.engines import chosen, visits_and_animals
+from llama_apps.application import agent, function, retriever
 from llama_apps.parts import ANSWER, TEXTS, Finds, FindsFor, calling, model
 from llama_apps.retrievers import FindsNodes, _family, _store
 
@@ -139,15 +136,6 @@ class Cites(BaseSynthesizer):
 
 def _memory() -> ChatMemoryBuffer:
     return ChatMemoryBuffer.from_defaults(token_limit=9999)
-
-
-@chat(expects="tower seals", recall=0.5)
-def condensed_chat_over_a_router() -> Any:
-    """A chat engine asks a router of two engines."""
-    router = RouterQueryEngine(chosen(2), visits_and_animals(), llm=model())
-    return CondenseQuestionChatEngine.from_defaults(
-        query_engine=router, llm=model("Which animals?"), memory=_memory()
-    )
 
 
 # Code around the parts
