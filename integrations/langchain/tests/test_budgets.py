@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
@@ -18,9 +18,10 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
 from langchain_core.vectorstores import InMemoryVectorStore
 from langsmith import evaluate as langsmith_evaluate
+from tests.agent_costs import Clock, check_costs, drawn, text_of
 
 from fullrecall import IdRecall, Sample, evaluate
-from fullrecall.measures import Leak, Recall, calls, seconds, tokens
+from fullrecall.measures import Leak, Recall, calls
 from langchain_fullrecall import RecallStringEvaluator, observed
 
 pytest.importorskip("langgraph", reason="langgraph is not installed: no agent to test")
@@ -41,60 +42,12 @@ class Script(GenericFakeChatModel):
         return self
 
 
-_LENGTHS = {name: 4 * (20 + 7 * nth) for nth, name in enumerate("abcdefghij")}
-"""The characters of each document: whole tokens, and no two sums of them alike by chance."""
-
-
-class Turn(NamedTuple):
-    """One parallel search of an agent: queries, each with its returned IDs or an error."""
-
-    queries: tuple[str, ...]
-
-
-class Paid(NamedTuple):
-    """The cost of a document: the call that returned it, and the tokens read until then."""
-
-    call: int
-    tokens: float
-
-
-def drawn(rng: random.Random) -> list[Turn]:
-    """Return the turns of an agent: parallel, repeated, empty and failing searches."""
-    known = ["".join(rng.sample("abcdefghij", rng.randint(0, 4))) for _ in range(4)]
-    queries = [f"{ids}." for ids in known] + ["broken"]
-    return [
-        Turn(tuple(rng.choice(queries) for _ in range(rng.randint(1, 3))))
-        for _ in range(rng.randint(1, 4))
-    ]
-
-
-def counted(turns: list[Turn]) -> dict[str, Paid]:
-    """Return each document's cost, counted by hand: its first call, and all tokens read before."""
-    paid: dict[str, Paid] = {}
-    number, read = 0, 0.0
-    for turn in turns:
-        for query in turn.queries:
-            number += 1
-            for name in "" if query == "broken" else query.rstrip("."):
-                read += _LENGTHS[name] / 4
-                paid.setdefault(name, Paid(number, read))
-    return paid
-
-
 def document(name: str) -> Document:
     """Return a new copy of a document."""
-    return Document(f"{name} " * (_LENGTHS[name] // 2), id=name)
+    return Document(text_of(name), id=name)
 
 
-class Clock:
-    """A clock of the tool, with the begin and end of each search."""
-
-    def __init__(self) -> None:
-        self.began: list[float] = []
-        self.ended: dict[str, float] = {}
-
-
-def agent_of(kind: str, turns: list[Turn], clock: Clock) -> Any:
+def agent_of(kind: str, turns: list[list[str]], clock: Clock) -> Any:
     """Return an agent that makes these searches."""
 
     @tool(response_format="content_and_artifact")
@@ -116,7 +69,7 @@ def agent_of(kind: str, turns: list[Turn], clock: Clock) -> Any:
             "",
             tool_calls=[
                 {"name": "search", "args": {"query": query}, "id": f"call {next(number)}"}
-                for query in turn.queries
+                for query in turn
             ],
         )
         for turn in turns
@@ -154,27 +107,7 @@ def test_costs_equal_those_counted_by_hand(kind: str, runs: int) -> None:
         agent = agent_of(kind, turns, clock)
         before = time.monotonic()
         found = observed(agent, failed_calls="score").retrieve(Sample(user_input="q"))
-        after = time.monotonic()
-        expected = counted(turns)
-        if not expected:
-            assert not found.contexts, turns
-            continue
-        assert found.error is None, (turns, found.error)
-        sample = Sample(reference_context_ids=sorted(expected), retrieval=found)
-        result = IdRecall().score(sample)
-        total = sum(len(turn.queries) for turn in turns)
-        for number in range(1, total + 1):
-            share = sum(paid.call <= number for paid in expected.values()) / len(expected)
-            assert result[Recall @ calls(number)] == pytest.approx(share), (turns, number)
-        for paid in expected.values():
-            share = sum(each.tokens <= paid.tokens for each in expected.values()) / len(expected)
-            assert result[Recall @ tokens(int(paid.tokens))] == pytest.approx(share), turns
-        for context, ended in zip(found.contexts or (), found.seconds or (), strict=True):
-            assert ended is not None
-            assert clock.ended[str(context.id)] - clock.began[0] <= ended <= after - before
-        assert result[Recall @ seconds(after - before)] == 1.0
-        (part,) = evaluate([sample], IdRecall(), progress=False).table.parts
-        assert part.costs.calls_made[0] == total
+        check_costs(turns, found, clock, time.monotonic() - before)
 
 
 @pytest.fixture

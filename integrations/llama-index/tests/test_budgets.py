@@ -19,21 +19,19 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.tools import RetrieverTool
+from tests.agent_costs import Clock, check_costs, drawn, text_of
 
 from fullrecall import IdRecall, Sample, evaluate
-from fullrecall.measures import Leak, Recall, calls, seconds, tokens
+from fullrecall.measures import Leak
 from llama_index.evaluation.fullrecall import observed
 
 looks_at_agents = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning")
 """LlamaIndex reads all attributes of an agent that it makes, pydantic's deprecated ones too."""
 
-_LENGTHS = {name: 4 * (20 + 7 * nth) for nth, name in enumerate("abcdefghij")}
-"""The characters of each node: whole tokens, and no two sums of them alike by chance."""
-
 
 def node(name: str) -> NodeWithScore:
     """Return a new copy of a node."""
-    return NodeWithScore(node=TextNode(id_=name, text=f"{name} " * (_LENGTHS[name] // 2)))
+    return NodeWithScore(node=TextNode(id_=name, text=text_of(name)))
 
 
 class Search(BaseRetriever):
@@ -41,39 +39,18 @@ class Search(BaseRetriever):
 
     def __init__(self) -> None:
         super().__init__()
-        self.began: list[float] = []
-        self.ended: dict[str, float] = {}
+        self.clock = Clock()
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        self.began.append(time.monotonic())
+        self.clock.began.append(time.monotonic())
         query = query_bundle.query_str.strip().rpartition(" ")[2]
         if query == "broken":
             raise ConnectionError("the index is gone")
         found = [node(name) for name in query.rstrip(".")]
         now = time.monotonic()
         for each in found:
-            self.ended.setdefault(each.node.node_id, now)
+            self.clock.ended.setdefault(each.node.node_id, now)
         return found
-
-
-def drawn(rng: random.Random) -> list[list[str]]:
-    """Return the searches of an agent, by turn: parallel, repeated, empty and failing ones."""
-    known = ["".join(rng.sample("abcdefghij", rng.randint(0, 4))) for _ in range(4)]
-    queries = [f"{ids}." for ids in known] + ["broken"]
-    return [
-        [rng.choice(queries) for _ in range(rng.randint(1, 3))] for _ in range(rng.randint(1, 4))
-    ]
-
-
-def counted(turns: list[list[str]]) -> dict[str, tuple[int, float]]:
-    """Return after which call and how many tokens each document was first read, by hand."""
-    paid: dict[str, tuple[int, float]] = {}
-    read = 0.0
-    for number, query in enumerate((query for turn in turns for query in turn), start=1):
-        for name in "" if query == "broken" else query.rstrip("."):
-            read += _LENGTHS[name] / 4
-            paid.setdefault(name, (number, read))
-    return paid
 
 
 def agent_of(kind: str, turns: list[list[str]], search: Search) -> Any:
@@ -113,27 +90,7 @@ def test_costs_equal_those_counted_by_hand(kind: str, runs: int) -> None:
         agent = agent_of(kind, turns, search)
         before = time.monotonic()
         found = observed(agent, failed_calls="score").retrieve(Sample(user_input="q"))
-        after = time.monotonic()
-        expected = counted(turns)
-        if not expected:
-            assert not found.contexts, turns
-            continue
-        assert found.error is None, (turns, found.error)
-        sample = Sample(reference_context_ids=sorted(expected), retrieval=found)
-        result = IdRecall().score(sample)
-        total = sum(map(len, turns))
-        for number in range(1, total + 1):
-            share = sum(call <= number for call, _ in expected.values()) / len(expected)
-            assert result[Recall @ calls(number)] == pytest.approx(share), (turns, number)
-        for _, read in expected.values():
-            share = sum(each <= read for _, each in expected.values()) / len(expected)
-            assert result[Recall @ tokens(int(read))] == pytest.approx(share), turns
-        for context, ended in zip(found.contexts or (), found.seconds or (), strict=True):
-            assert ended is not None
-            assert search.ended[str(context.id)] - search.began[0] <= ended <= after - before
-        assert result[Recall @ seconds(after - before)] == 1.0
-        (part,) = evaluate([sample], IdRecall(), progress=False).table.parts
-        assert part.costs.calls_made[0] == total
+        check_costs(turns, found, search.clock, time.monotonic() - before)
 
 
 class Allowed(BaseNodePostprocessor):
