@@ -216,11 +216,11 @@ _ARROW = frozenset({"pyarrow", "polars"})
 def frame_of(
     columns: Mapping[str, Cells], rows: Iterable[Iterable[Any]], backend: Backend, purpose: str
 ) -> Any:
-    """Return a frame with these columns, even without rows, of the library that `backend` names.
+    """Return a frame of the library that `backend` names; without rows, it still has the columns.
 
-    JSON input may have a lone surrogate. The libraries keep texts as UTF-8, which cannot encode it,
-    so it becomes its escape. Raises `ParameterError` for another backend, and `MissingExtraError`,
-    which names `purpose`, if the library is missing.
+    JSON input may have a lone surrogate, which UTF-8 cannot encode. Since the libraries keep texts
+    as UTF-8, the surrogate is replaced by its escape. Raises `ParameterError` for another backend,
+    and `MissingExtraError`, which names `purpose`, if the library is missing.
     """
     check_choice(backend, "backend", get_args(Backend))
     kinds = {encodable(name): kind for name, kind in columns.items()}

@@ -337,12 +337,12 @@ def spread_of(values: Sequence[float], groups: Sequence[Hashable] | None = None)
 def mean_interval(spread: Spread, confidence: float = CONFIDENCE) -> Interval | None:
     """Return the interval of a mean of values in [0, 1]; None for fewer than two groups.
 
-    This is Wilson's score interval at the effective sample size: the variance is assumed to shrink
-    towards 0 and 1 like that of a share, mean · (1 - mean) / effective size. Sources: Wilson, JASA
-    22, 1927; for the effective size with Student's t, Korn and Graubard, "Confidence intervals for
-    proportions with small expected number of positive counts estimated from survey data", Survey
-    Methodology 24(2), 1998. If all groups are equal, it is the interval of Clopper and Pearson,
-    Biometrika 26, 1934, for trials that all succeed, one for each group.
+    This is Wilson's score interval at the effective sample size. It assumes that the variance is
+    that of a share, mean · (1 - mean) / effective size, which shrinks if the mean is near 0 or 1.
+    Sources: Wilson, JASA 22, 1927; for the effective size with Student's t, Korn and Graubard,
+    "Confidence intervals for proportions with small expected number of positive counts estimated
+    from survey data", Survey Methodology 24(2), 1998. If all groups are equal, it is the interval
+    of Clopper and Pearson, Biometrika 26, 1934, for trials that all succeed, one for each group.
     """
     if spread.groups < _ENOUGH:
         return None

@@ -19,7 +19,7 @@ from fullrecall.table.row import Row
 
 
 class Wanted(NamedTuple):
-    """An item that would have been a match, as an ID, a text with its offsets, or both.
+    """An item that the scorer would have matched, as an ID, a text with its offsets, or both.
 
     `id` is set if the item is matched by ID. `own_id` is the ID of an item that is matched by text.
     """

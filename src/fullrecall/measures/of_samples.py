@@ -84,7 +84,7 @@ def holds(context: Context, forbidden: Context) -> bool | None:
 
     The first case that applies decides:
 
-    - They have the same ID: True.
+    - Both have the same ID: True.
     - Both have offsets: whether their ranges in the same document overlap.
     - The forbidden context has only an ID, and the retrieved one has another ID: False.
     - A text is missing: None, since the answer is unknown.

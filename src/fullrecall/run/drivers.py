@@ -75,8 +75,8 @@ def rows_of(samples: Iterable[Sample], run: Run) -> Generator[Row]:
     """Yield each sample's row, in order.
 
     Raises `RunStopped` if a model does not answer, `KeyboardInterrupt` after Ctrl-C, `Overdue` if
-    reading took longer than the deadline, and any exception of `samples`, each after the rows of
-    all samples that were read.
+    reading took longer than the deadline, and any exception of `samples`. Each is raised after the
+    rows of all samples that were read.
     """
     from fullrecall.run.address import opened
 

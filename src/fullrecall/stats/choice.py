@@ -49,8 +49,8 @@ class Standing:
         """Return a sort key: winners first, by cost and then mean; then the remaining retrievers.
 
         The remaining retrievers are ordered by mean, dropped ones last. Costs are compared by
-        tokens, rounded to steps of about 10%; if these are equal, by the median seconds, where all
-        below 0.01 count as equal.
+        tokens, rounded to steps of about 10%. If the rounded tokens are equal, costs are compared
+        by the median seconds; all medians below 0.01 count as equal.
         """
         if not self.is_named:
             return (1 + self.is_dropped, -(self.mean or 0.0))

@@ -28,9 +28,10 @@ def zipf_frequencies() -> dict[str, float]:
 
 
 def weight(word: str) -> float:
-    """Return the weight of a lower-case word, from 0.05 (frequent) to 4.3, linear in log rarity.
+    """Return the weight of a lower-case word, from 0.05 for frequent words to 4.3 for rare ones.
 
-    This is inverse document frequency (Spärck Jones 1972), with the language as the collection.
+    It is linear in the logarithm of the frequency. This is inverse document frequency (Spärck Jones
+    1972), with the language as the collection.
     """
     frequency = zipf_frequencies().get(word)
     # The table has no words of other languages, whose short words are mostly function words.
