@@ -38,7 +38,7 @@ CONTRASTS = {
     ("It has 5 red doors.", "It has big red doors."): "",
     ("It weighs 5 tons today.", "It weighs 5 pounds today."): "",
     ("Use `ls -l` here now.", "Use `ls -a` here now."): "name",
-    (f"Ann has the Basic rate {LONG}", f"Ann has the Pro rate {LONG}"): "name",
+    (f"Ann has the Big Old Red Hat rate {LONG}", f"Ann has the Pro rate {LONG}"): "name",
     ("Rome is big.", "Paris is big."): "word",
     ("Ann went home quickly.", "Ann went home slowly."): "word",
     # amounts

@@ -67,8 +67,23 @@ def test_a_fallback_that_failed_too(program: Any, docs: Any) -> None:
         ([(2, 3, "q", None), (4, 5, "q", None)], 0),
         ([(2, 3, "other", "down"), (4, 5, "q", None)], 0),
         ([(2, 3, "q", "down"), (4, 11, "q", None)], 0),
+        ([(4, 5, "q", None), (2, 3, "q", "down")], 2),
+        ([(1, 3, "q", None)], 0),
+        ([(2, 10, "q", None)], 0),
+        ([(2, 3, "q", "down"), (3, 5, "q", None)], 0),
     ],
-    ids=["in turn", "the first", "in parallel", "two successes", "another query", "longer"],
+    ids=[
+        "in turn",
+        "the first",
+        "in parallel",
+        "two successes",
+        "another query",
+        "longer",
+        "in any order",
+        "begun with it",
+        "ended with it",
+        "begun with an end",
+    ],
 )
 def test_attempts_beside_fallbacks(steps: list[Any], attempts: int) -> None:
     """Attempts ran in turn, with one query, and only the last one succeeded."""
@@ -111,7 +126,9 @@ def test_equal_texts_recover_no_failure(program: Any, docs: Any) -> None:
 
 def test_the_same_unit_of_work(program: Any, docs: Any) -> None:
     """A node that the framework ran again with success did not fail."""
-    program.fail("node", kind="chain", task="node:1")
+    with program.step("chain", "node", task="node:1") as failed:
+        program.retrieve(docs["b"])
+        failed.error = "TimeoutError: down"
     with program.step("chain", "node", task="node:1") as again:
         again.returns({"documents": program.retrieve(docs["a"])})
     assert program.ids() == ["a"]
@@ -129,6 +146,17 @@ def test_another_query_is_another_call(program: Any, docs: Any) -> None:
     """An answer to another query does not recover a failure."""
     program.fail(callee="tool", kind="tool", query="q1")
     program.retrieve(docs["a"], callee="tool", query="q2")
+    assert program.ids() is None
+
+
+def test_a_call_that_is_open_or_began_before_the_failure_is_no_retry(
+    program: Any, docs: Any
+) -> None:
+    """Only a call that began after the failure and succeeded recovers it."""
+    with program.step("tool", "search", callee="tool", query="q") as slow:
+        program.retrieve(docs["a"], callee="tool", query="q", parent=None)
+        slow.error = "TimeoutError: down"
+    program.log.begin("open", None, "tool", "search", callee="tool", query="q")
     assert program.ids() is None
 
 

@@ -383,3 +383,22 @@ def test_a_text_beside_old_state_cuts_the_lists_made_inside(program: Any, docs: 
             more = program.retrieve(docs["c"], docs["d"], query="q2")
             node.returns({"docs": found, "text": joined(more[:1])})
     assert sorted(program.ids()) == ["a", "b", "c"]
+
+
+def test_a_step_begins_once_and_ends_after_seconds(program: Any, docs: Any) -> None:
+    """A second beginning of the same step is ignored; times count from the first step on."""
+    program.retrieve(docs["a"])
+    (step,) = program.log.steps
+    assert program.log.begin(step.id, None, "tool", "again") is None
+    assert program.log.steps == [step]
+    assert 0 <= step.seconds < 10
+
+
+def test_lists_that_were_joined_for_a_prompt_are_ranked_as_in_the_prompt(
+    program: Any, docs: Any
+) -> None:
+    """Documents in a message to a model are one list, which code outside any step has made."""
+    first, second = program.retrieve(docs["a"]), program.retrieve(docs["b"])
+    with program.step("llm", "model", prompt=[{"artifact": [*second, *first]}]) as model:
+        model.returns("an answer")
+    assert program.ids() == ["b", "a"]

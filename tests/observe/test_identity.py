@@ -192,6 +192,18 @@ def test_a_document_is_copied_again_only_when_it_changed() -> None:
         assert reader.copy(document) is again
 
 
+def test_an_object_that_a_retriever_uses_again_is_another_document(program: Any, docs: Any) -> None:
+    """An object is the document before if its text or its ID is the same."""
+    document = {"id": "a", "text": docs["a"].text}
+    program.retrieve(document)
+    program.retrieve(document | {})
+    document["id"] = "new"
+    program.function("rename", [document], [document], kind="reranker")
+    document |= {"id": "b", "text": docs["b"].text}
+    program.retrieve(document)
+    assert program.ids() == ["a", "b"]
+
+
 def test_a_text_is_counted_once() -> None:
     """The limit of kept bytes counts each text once, however often a state passes it on."""
     reader, state = ValueReader(), {"question": "what is it? " * 100, "answer": ""}

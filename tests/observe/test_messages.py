@@ -102,6 +102,7 @@ def test_the_text_of_content(content: Any, text: str) -> None:
         ({"query_str": ""}, None),
         ({"messages": [USER]}, "Who?"),
         ({"messages": [REPLY], "x": "y"}, None),
+        ({"messages": [USER], "x": "y"}, "Who?"),
         ({"anything": "Who?"}, "Who?"),
         ({"one": "Who?", "two": "Why?"}, None),
         ({"inputs": {"question": "Who?"}, "n": 1}, "Who?"),

@@ -22,7 +22,21 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import Command, interrupt
 
 from fullrecall.observe import Step
+from langchain_fullrecall.outputs import tool_query
 from langchain_fullrecall.recorder import LangChainRecorder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "query"),
+    [
+        ("{'query': 'q'}", "q"),
+        ({"query": "{'question': 'q'}"}, "q"),
+        ({"query": "{'question': 'q'}", "k": 3}, "{'question': 'q'}"),
+    ],
+)
+def test_a_query_that_is_a_printed_mapping_is_read(arguments: Any, query: str) -> None:
+    """A mapping in a text is read, unless other arguments are beside the text."""
+    assert tool_query(arguments) == query
 
 
 class Echo(BaseRetriever):

@@ -13,7 +13,7 @@ from langchain_classic.smith.evaluation.string_run_evaluator import StringRunEva
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.load import dumpd
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from langsmith.schemas import DataType, Example
@@ -103,6 +103,7 @@ def test_input_and_reference_are_optional(
                 "retrieved_contexts",
                 "docs",
                 "output",
+                "hits",
             )
         ),
         pytest.param(
@@ -140,6 +141,28 @@ def test_documents_that_differ_under_two_keys_are_not_guessed_at(
     for key, score in (("documents", 1.0), ("context", 0.0)):
         evaluator = RecallStringEvaluator(documents_key=key)
         assert score_of(evaluator, prediction=output, reference=["d1"]) == score
+
+
+@pytest.mark.parametrize("prediction", ["text", {"documents": []}, {"docs": None}])
+def test_an_output_without_the_named_key_is_an_error(prediction: object) -> None:
+    """The error names the key that is missing."""
+    with pytest.raises(InputError, match="the output has no 'docs': "):
+        RecallStringEvaluator(documents_key="docs").evaluate_strings(prediction=prediction)
+
+
+def test_an_id_that_is_missing_keeps_its_rank() -> None:
+    """A document without an ID is found for no reference, but those below keep their ranks."""
+    output = {"retrieved_ids": ["d9", None, "d0"]}
+    for k, score in ((2, 0.0), (3, 1.0)):
+        evaluator = RecallStringEvaluator(IdRecall(), Recall @ k)
+        assert score_of(evaluator, prediction=output, reference=["d0"]) == score
+
+
+def test_only_the_tools_messages_are_searches(documents: list[Document]) -> None:
+    """A long answer in a conversation is no text of a tool whose documents are unknown."""
+    found = ToolMessage("found", name="search", tool_call_id="1", artifact=documents)
+    output = {"messages": [HumanMessage("q"), found, AIMessage("It flows on and on. " * 50)]}
+    assert score_of(RecallStringEvaluator(), prediction=output, reference=["d0"]) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -329,6 +352,16 @@ def test_a_retriever_needs_a_question(retriever_of: Any, documents: list[Documen
     assert "no question" in returned["reasoning"]
 
 
+def test_an_asynchronous_retriever_is_awaited(documents: list[Document]) -> None:
+    """A retriever that can only be awaited is asked without an event loop, too."""
+
+    async def search(_question: str) -> list[Document]:
+        return documents
+
+    evaluator = RecallStringEvaluator(retriever=RunnableLambda(search))
+    assert score_of(evaluator, input="q", reference=["d0"]) == 1.0
+
+
 def test_awaiting_does_not_block(documents: list[Document]) -> None:
     """While one evaluation awaits its retriever, others go on."""
 
@@ -411,6 +444,7 @@ def test_langchains_own_chain_keeps_the_score(
     ):
         assert (feedback.key, feedback.score) == ("id_recall", 0.5)
         assert feedback.evaluator_info["fullrecall"]["missed"] == ["d9"]
+        assert "row" in feedback.evaluator_info["fullrecall"]
 
 
 def test_the_signature_tells_what_it_takes() -> None:

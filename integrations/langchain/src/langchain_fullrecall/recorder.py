@@ -194,8 +194,6 @@ class LangChainRecorder(BaseCallbackHandler):
         around = getattr(config.get("callbacks"), "parent_run_id", None)
         caller: Hashable | None = stated
         for candidate in (_retrieving.get(), None if around is None else around.int):
-            if candidate is None or candidate == caller:
-                continue
             step = self.log.step(candidate)
             if step is not None and step.ended is None and caller in self._callers(step):
                 caller = candidate
