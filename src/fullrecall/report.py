@@ -77,10 +77,10 @@ class Report(Evaluation):
     ) -> tuple[ToLabel, ...]:
         """Return `n` claims for people to label, drawn at random, and write them to `path`.
 
-        Draws all claims if there are fewer, and at least two of each verdict. `path` ends in .csv,
-        for a spreadsheet; the file must not exist yet, since it could contain labels. People fill
-        the column `label` with "supported", "not_supported" or "partial", going by the contexts;
-        `fullrecall.read.read_labels` and `calibrate` read the file.
+        Draws all claims if there are fewer than `n`, and at least two of each verdict. `path` ends
+        in .csv, for a spreadsheet; the file must not exist yet, since it could contain labels.
+        People fill the column `label` with "supported", "not_supported" or "partial", going by the
+        contexts; `fullrecall.read.read_labels` and `calibrate` read the file.
 
         Claims are drawn by verdict, and the file has the probability with which each claim was
         drawn. `score` may be left out if only one score is a judge's. The judge's verdicts are

@@ -132,8 +132,9 @@ class _PassageSearch:
     def _goes_on(self, block: CharacterRange, text: str) -> bool:
         """Return whether a text with this block may have characters that are not covered yet.
 
-        If the block is covered, the text must also have the character before or after the covered
-        range. This check is cheaper than `overlap`, and thousands of texts may share a few lines.
+        If the block is covered, check whether the text also has the character before or after the
+        covered range: this check is cheaper than `overlap`, and thousands of texts may share a few
+        lines.
         """
         characters, (start, end) = self.passage.characters, block
         inside = next((run for run in self.covered if run[0] <= start and end <= run[1]), None)

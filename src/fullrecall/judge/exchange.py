@@ -29,9 +29,9 @@ _TELLS = 3
 class Matter:
     """The content of one request: numbered `targets`, and numbered contexts as `window`.
 
-    `request` takes some of the targets and the window, and returns the request to the model. With
-    the aim "context", the targets are contexts, and each verdict may cite only its own context. If
-    a request has no contexts, its verdicts have no citations.
+    `request` takes some of the targets and some of the contexts, and returns the request to the
+    model. With the aim "context", the targets are contexts, and each verdict may cite only its own
+    context. If a request has no contexts, its verdicts have no citations.
     """
 
     targets: Mapping[int, str]

@@ -44,7 +44,7 @@ class Prompts:
     To reword or translate the instructions, replace any of them and set a new `version`. The
     example answer contains no verdict, so a model that repeats it gives none.
 
-    Three of them have fields in braces, which are filled in:
+    Three of the instructions have fields in braces, which are filled in:
 
     - `attribute`: `{items}`, `{item}`, `{bears}`, `{whole}` and `{opposite}`, for claims or for
       questions.

@@ -146,8 +146,8 @@ class Cascade(_Several):
     `LexicalJudge` and `CrossEncoderJudge` do; they cannot judge questions, so all questions go to
     the second judge. The first judge splits texts.
 
-    `Verdict.referred` marks the targets that the second judge decided; their `support` is the
-    first judge's. A summary counts them and their cost.
+    `Verdict.referred` marks the targets that the second judge decided; their `support` is the first
+    judge's. A summary counts these targets and their cost.
     """
 
     first: Judge

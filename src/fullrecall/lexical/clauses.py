@@ -291,8 +291,9 @@ def _joined(body: str) -> list[str]:
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
     """Return the joints of a sentence: each "and", and the commas of a list that "and" ends.
 
-    A joint is left out if an earlier word may also govern the words after it. Such a word is a
-    conjunction, like "that". If the second fact has no subject, it may be any word of `_UNSURE`.
+    A joint is left out if a word before the joint may also govern the words after it. Such a word
+    is a conjunction, like "that"; before a fact without a subject, it may also be a word of
+    `_UNSURE` or end in "n't". Returns [] if the sentence has a word like "both".
     """
     joints: list[_Joint] = []
     listed: list[_Joint] = []  # joints at commas, which form a list if an "and" ends it

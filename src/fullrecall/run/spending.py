@@ -82,8 +82,8 @@ def reserve(
         hold = size_of(prompt[1], longest, prices)
     full = _full(state, bounds, hold)
     alive = sum(until >= now for _, until in holds.values())
-    # Wait if the reservation does not fit, or if more requests are in flight than have been
-    # settled: a few settled requests do not predict the sizes of many.
+    # While requests are in flight, wait if the tokens or the cost do not fit, or if fewer requests
+    # have been settled than are in flight: a few do not predict the sizes of many.
     if is_sized and full != "calls" and (full or alive > state["settled"]):
         if alive:
             return {}  # requests in flight may take less than their reserves

@@ -160,7 +160,7 @@ def connected(path: Path, options: str = "?mode=rwc") -> sqlite3.Connection:
     )
     # Decode text that is not UTF-8 without an error: the checksum of its row shows the damage.
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
-    # Rows have a checksum of fullrecall's, since SQLite has none for the values of a row.
+    # Each row has a checksum from fullrecall, since SQLite has none for the values of a row.
     connection.create_function("crc32", 1, zlib.crc32, deterministic=True)
     return connection
 

@@ -86,5 +86,6 @@ class VerdictSums:
 
 
 def _exact_sum(values: Iterable[float]) -> Fraction:
-    # Exact, so that sums of parts add up in any order; as a float, it equals `math.fsum`.
+    # Add exactly, so that the order of the parts does not matter. As a float, the sum equals that
+    # of `math.fsum`.
     return sum((Fraction(value) * n for value, n in Counter(values).items()), Fraction(0))

@@ -49,8 +49,8 @@ def tokens_used(reply: Mapping[str, Any], *names: str) -> int:
 def sound(reply: Any) -> Completion:
     """Return a model's reply as a valid completion without secrets.
 
-    All replies of models pass this check. It removes secrets, texts that are too long, and invalid
-    numbers.
+    Every reply of a model goes through this check. It removes secrets, texts that are too long, and
+    invalid numbers.
     """
     if not isinstance(reply, Completion) or not isinstance(reply.text, str):
         detail = f"the model gave no Completion with a text, but {type(reply).__name__}"
