@@ -217,7 +217,7 @@ class RedisLedger(Ledger):
     def _tell(self) -> None:
         """Load the budget's script into Redis, with the ID of the server's current run in it."""
         # Ask for the ID again after loading: if the server restarted meanwhile, load the script
-        # anew, since it has the ID of the earlier run.
+        # anew, since the loaded one has the ID of the earlier run.
         life = self._life()
         while True:
             numbers = {name: getattr(spending, name) for name in _NUMBERS}

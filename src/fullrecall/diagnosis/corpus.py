@@ -79,7 +79,7 @@ class Corpus:
                 self._blocks = _Blocks([each.characters for each in self._passages], self._min_run)
             search.look_where_shared(self._blocks.sharing(passage.characters))
         # Chunks are mostly in the order of their document, so a part that was cut off is in a
-        # neighbor.
+        # neighboring chunk.
         numbers = range(len(self.contexts))
         beside = {n for at in search.overlaps for n in (at - 1, at + 1) if n in numbers}
         search.look(sorted(beside), edges=True)

@@ -201,10 +201,10 @@ class ListUpdate:
         return [handed for handed in nearest if handed.documents <= documents]
 
     def _set_aside_others(self, new_lists: list[HandedList]) -> None:
-        """If a step other than a model returned only one list, set aside its other input lists.
+        """If the output of a step other than a model is one list, set aside its other input lists.
 
-        If the returned list is new, `_replaced_outside` handles the lists that share documents with
-        it.
+        If the output list is new, input lists that share documents with the output list are not set
+        aside here: `_replaced_outside` handles them.
         """
         if self._step.kind == "llm" or [group.path for group in self._groups] != [()]:
             return

@@ -391,7 +391,7 @@ class SpanRecall(DeterministicScorer):
 
     Where both sides have offsets (`Context.source`, `start`, `end`), characters are compared by
     place. Otherwise texts are aligned: a character is covered if it lies in a common run of at
-    least `min_run` characters. Where a chunk border may have cut a run, a shorter one is enough
+    least `min_run` characters. Where a chunk border may have cut a run, a shorter run is enough
     (see `fullrecall.scorers.spans`; `bench` compares this with offsets). Without offsets, text that
     occurs word for word in another document counts as retrieved.
 

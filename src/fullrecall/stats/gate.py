@@ -253,12 +253,12 @@ class Gate:
     def check(self, report: Evaluation, baseline: Evaluation | None = None) -> GateResult:
         """Return the result for a report, compared with `baseline` if the gate has a margin.
 
-        Raises `ParameterError` for a margin without a baseline and for a baseline without a margin,
-        `ReportError` for scores or measures that a report does not have, and for reports that
-        cannot be compared. A comparison with the baseline gives CANNOT TELL in place of FAIL, with
-        the reason, if the baseline has another corpus or other references, or if another list of
-        its records was scored (`Report.view`). A threshold gives CANNOT TELL in place of FAIL if no
-        ID matches, but IDs would match after a rewrite. Every outcome is CANNOT TELL if a report
+        Raises `ParameterError` for a margin without a baseline and for a baseline without a margin;
+        raises `ReportError` for scores or measures that a report does not have, and for reports
+        that cannot be compared. A comparison with the baseline gives CANNOT TELL in place of FAIL,
+        with the reason, if the baseline has another corpus or other references, or if another list
+        of its records was scored (`Report.view`). A threshold gives CANNOT TELL in place of FAIL if
+        no ID matches, but IDs would match after a rewrite. Every outcome is CANNOT TELL if a report
         lacks samples of its run.
         """
         check_evaluation(report, "Gate.check")

@@ -289,7 +289,7 @@ class Table(Sequence[Row]):
         if self._stand_alone is None:
             self._stand_alone = not self.has_groups and (
                 are_apart([part.id_range for part in self._parts])
-                # Part by part: only hashes of the IDs are in memory, not a list of all of them.
+                # Read the IDs by part, so that only their hashes are in memory, not all IDs.
                 or not may_repeat(name for part in self._parts for name in part.cells("id"))
             )
         return self._stand_alone

@@ -173,8 +173,8 @@ def _total(strata: Sequence[Stratum], error: float) -> Figure:
     others = sum(s.relevant * s.size / s.labeled for s in strata if s.kind != "yes")
     noise = _DEVIATES * sqrt(yeses * error * (1 - error) + 2 * error * others)
     # A count is a whole number, so round both ends down. Rounding the low end down widens the
-    # interval. Nearly fully labeled strata need this: their totals take few values, and MOVER alone
-    # would exclude the smallest one, although it is not rare.
+    # interval. Nearly fully labeled strata need this rounding: their totals take few values, and
+    # MOVER alone would exclude the smallest total, although it is not rare.
     low = floor(value - sqrt(below) - noise + _ROUNDING)
     high = floor(value + sqrt(above) + noise + _ROUNDING)
     least, most = 0, sum(s.size for s in strata)

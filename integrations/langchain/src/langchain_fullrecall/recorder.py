@@ -41,7 +41,7 @@ class LangChainRecorder(BaseCallbackHandler):
     answer of each outermost run that succeeded, by the run's ID.
     """
 
-    # LangChain then calls this handler in the run's own task or thread. Only that context
+    # LangChain then calls this handler in the run's own task or thread. Only that task or thread
     # identifies the caller.
     run_inline = True
 

@@ -210,7 +210,7 @@ def matches_of(
     available = _Ids({**retrieved, **others}, Template.of(retrieved, own_lists))
     missing = _Ids(own_lists, Template.of(own_lists, retrieved))
     # The words of a template are only guessed from the IDs. So with a template, even a certain rule
-    # must match several references: three, or a tenth of the missed ones if that is fewer.
+    # must match at least three references, or a tenth of the missed references if that is fewer.
     of_template = min(FEWEST, len(own_lists) // MANY)
     least_certain = of_template if available.has_template or missing.has_template else 0
     matches: dict[str, list[IdMatch]] = {}
