@@ -25,7 +25,7 @@ from fullrecall.judge.models.retries import Retries
 from fullrecall.measures import RR, Measure, Recall, Retrieved, calls
 from fullrecall.measures.text import parse_threshold
 from fullrecall.observe import StepReading
-from fullrecall.read import documents_of, from_rows
+from fullrecall.read import documents_of, from_rows, read
 
 SAMPLES = [{"user_input": "q", "retrieved_ids": ["a"], "expected_ids": ["a"]}]
 REPORT: Any = evaluate(SAMPLES, IdRecall(), progress=False)
@@ -93,6 +93,8 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: REPORT.summary(top_k=5), "pass Recall @ 5"),
     (lambda: score({"query": ["q"], "expected_ids": [["a"]]}, IdRecall()), "make its rows: [dict("),
     (lambda: [*from_rows(SAMPLES, fields=PATHS)], "expected one path as a text, or None, got ['a'"),
+    (lambda: from_rows(SAMPLES, fields=["a"]), "must be a mapping, got ['a']"),  # type: ignore[arg-type]
+    (lambda: read("a.jsonl", rows=7), "must be a path as a text, got 7"),  # type: ignore[arg-type]
     (lambda: ClaimRecall(judge="gpt-4o"), "got 'gpt-4o'"),  # type: ignore[arg-type]
     (lambda: anything.IdRecall().score(["d1"], ["d1"]), "score(retrieved_ids=['d1'], expected_"),
     (lambda: IdRecall().score(retrieved_ids="d1"), "['d1']"),

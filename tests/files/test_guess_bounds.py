@@ -147,6 +147,13 @@ BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
      ["user_input=question",
       ("reference_context_ids=?: expected_sentiment may hold IDs, texts (reference_contexts), or "
        "answers (reference): ")]),
+    ({**Q, "context": TOLD[0], "article": "covid-19"},
+     ["user_input=question",
+      ("reference_contexts=?: context may be what was retrieved, or what should be: context")]),
+    ({**Q, "metadata": {"answer": 7}}, ["user_input=question"]),
+    ({**Q, "answer_doc": "yes"}, ["user_input=question, reference=answer_doc"]),
+    ({**Q, "page": 3, "passage": "covid-19", "relevant": "a.pdf"},
+     ["user_input=question, reference_context_ids={relevant}#{page[]}"]),
     # Beside a generated and an expected answer, a context is a retrieved one.
     ({"response": "Ann", "reference": "Ann and Bo", "context": TOLD[0]},
      ["response=response, reference=reference, retrieved_contexts=context[]"]),

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from fullrecall.errors import InputError
-from fullrecall.files.placing import place
 from fullrecall.read import from_rows, plan_of, read
 
 IDS = ["gold_doc_{}", "Gold Doc {}", "gold-doc-{}", "gold_doc{}", "goldDoc{}", "expected source {}"]
@@ -86,10 +85,3 @@ def test_a_name_with_a_comma_is_quoted() -> None:
     row = {"query": "Who?", "gold, doc 1": "d-1", "gold, doc 2": "d-2"}
     (sample,) = from_rows([row])
     assert len(sample.reference_context_ids or ()) == 2
-
-
-def test_a_list_is_written_to_its_columns() -> None:
-    """Values placed at a list of paths are read from there again."""
-    row: dict[str, Any] = {}
-    place(row, "[a, b.c]", ["d-1", "d-2"])
-    assert row == {"a": "d-1", "b": {"c": "d-2"}}

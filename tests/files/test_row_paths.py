@@ -82,6 +82,7 @@ def test_the_path_of_rows(records: list[Any], path: str | None) -> None:
             "data.first.qas[] or data.second.qas[]",
         ),
         ([{"first": [Q], "second": [W]}] * 2, "first[] or second[]"),
+        ([{"a": {"rows": [Q]}, "b": {"others": [W]}}], "a.rows[] or b.others[]"),
     ],
 )
 def test_rows_at_several_paths(records: list[Any], places: str) -> None:

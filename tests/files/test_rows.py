@@ -219,9 +219,9 @@ class TestPandas:
 
     def test_every_missing_value_is_not_given(self, pandas: Any) -> None:
         """None, NaN, NA and NaT leave the field out."""
-        missing = [None, math.nan, pandas.NA, pandas.NaT]
-        frame = pandas.DataFrame({"question": "q", "answer": pandas.Series(missing, dtype=object)})
-        assert list(from_rows(frame)) == [Sample(user_input="q")] * 4
+        answers = ["Ann", None, math.nan, pandas.NA, pandas.NaT]
+        frame = pandas.DataFrame({"question": "q", "answer": pandas.Series(answers, dtype=object)})
+        assert [sample.reference for sample in from_rows(frame)] == ["Ann", *[None] * 4]
 
     def test_an_int_column_with_gaps(self, pandas: Any, until_error: UntilError) -> None:
         """An int column that a frame turned into floats by its nulls is an error, not a 0."""
@@ -414,13 +414,22 @@ def test_a_column_may_have_no_value() -> None:
 def test_a_long_error_of_a_row_is_cut(
     problem: str, field: str | None, length: int, shown: str | None
 ) -> None:
-    """A message of one line, and the field, have at most 500 characters; plans stay whole."""
+    """A message of one line, and the field, have at most 500 characters; rows are closed."""
+    closed = []
+
+    def rows() -> Iterator[tuple[int, object]]:
+        try:
+            yield 1, {}
+        finally:
+            closed.append(True)
 
     def convert(_: object) -> None:
         raise InputError(problem, field=field)
 
+    numbered = rows()
     with pytest.raises(InputError) as caught:
-        list(each_row([(1, {})], convert))
+        list(each_row(numbered, convert))
+    assert closed
     assert (len(caught.value.problem), caught.value.field) == (length, shown)
 
 

@@ -136,7 +136,8 @@ def planned_head(
     """Return the plan of a file, and a function that reads its first sample."""
     name, opened, planned = _opened(path, format, Given.of(rows, fields, None), None)
     try:
-        plan, values = planned.planned(opened)
+        with closing(opened):
+            plan, values = planned.planned(opened)
     except InputError as error:
         raise error.at(path=name) from None
     return plan, lambda: plan.sample(values[0])

@@ -157,8 +157,6 @@ class ReferencesPlan(PartialPlan):
         """Return whether a column such as `gold` or `expected` may hold answers as well as IDs."""
         if not column.words <= usual.BARE or not column.items or column.form != "ids":
             return False
-        if all(has_mark(str(item)) for item in column.items):
-            return False
         is_constant = len(column.items) > 1 and len(set(column.items)) == 1
         is_open = is_constant or any(map(is_id_like, column.items))
         return is_open or not self._has_documents(column)
@@ -274,7 +272,7 @@ class ReferencesPlan(PartialPlan):
         named = [each for each in columns if not self._may_be_remark(each)]
         if unclear:
             named = [each for each in columns if self._is_sure(each)]
-        elif len(ids) > 1:
+        else:
             ids = self._widest([path for path in ids if _is_of(path, named)] or ids)
         is_sure = len(ids) == 1 and (_is_of(ids[0], named) or len(columns) > 1)
         if ids and not is_sure and not is_placed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from fullrecall._util.naming import parameter
@@ -72,7 +72,7 @@ def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
     other places.
     """
     found = asked[0]
-    same = [each.path for each in asked if each.depth == found.depth and each.name == found.name]
+    same = [each.path for each in asked if each.depth == found.depth]
     beside = [each.path for each in asked if each.above == found.above]
     if len(beside) == len(same) == 1:
         return found.path
@@ -215,27 +215,22 @@ def _are_asked(row: RawRow) -> bool:
 def spread_rows(
     records: Iterable[tuple[RowNumber, object]],
     path: str | None,
-    source: object,
     *,
     by_columns: bool,
-) -> Generator[tuple[RowNumber, object], None, None]:
+) -> Iterator[tuple[RowNumber, object]]:
     """Yield the rows at a path of each record, with the columns of the records above them.
 
     `by_columns` means that the columns of a record are lists of its rows' cells.
     """
-    try:
-        for number, record in records:
-            if by_columns:
-                yield from ((f"{number}, {n}", row) for n, row in enumerate(records_of(record), 1))
-            elif path is None:
-                yield number, record
-            else:
-                place = f"item {number}" if isinstance(number, int) else number
-                for n, row in enumerate(rows_at(record, path), start=1):
-                    yield f"{place}, {path} {n}", row
-    finally:
-        if isinstance(source, Generator):  # Close the file when the rows are closed.
-            source.close()
+    for number, record in records:
+        if by_columns:
+            yield from ((f"{number}, {n}", row) for n, row in enumerate(records_of(record), 1))
+        elif path is None:
+            yield number, record
+        else:
+            place = f"item {number}" if isinstance(number, int) else number
+            for n, row in enumerate(rows_at(record, path), start=1):
+                yield f"{place}, {path} {n}", row
 
 
 def rows_at(record: object, path: str) -> Iterator[object]:

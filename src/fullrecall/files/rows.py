@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -158,9 +157,9 @@ class PlannedRows:
             raise stopped or InputError("holds no samples")
         values = [self._values(row) for _, row in head]
         plan = self._guessed(values)
-        with closing(each_row(rows, self._values)) as others:
-            while self._unmet and not self._is_table and (row := next(others, None)) is not None:
-                self._note_columns(row)
+        others = each_row(rows, self._values)
+        while self._unmet and not self._is_table and (row := next(others, None)) is not None:
+            self._note_columns(row)
         self._check_met()
         return plan, values
 
@@ -186,7 +185,7 @@ class PlannedRows:
         found = None if by_columns else rows_in([record for _, record in head])
         self._rows = self._given.rows or found
         whole = chain(head, _raised(stopped), iterator)
-        rows: Iterator[Any] = spread_rows(whole, self._rows, records, by_columns=by_columns)
+        rows: Iterator[Any] = spread_rows(whole, self._rows, by_columns=by_columns)
         head, stopped, is_all = _head(rows)
         self._judged = JudgmentTable.of([row for _, row in head], self._given)
         if self._judged is not None:
