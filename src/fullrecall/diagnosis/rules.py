@@ -171,7 +171,7 @@ def near_duplicate(case: Case) -> Explained | None:
 
 
 def _alike(case: Case) -> Explained | None:
-    """Return a cause if a retrieved text nearly equals the item's, or is like it but for a fact."""
+    """Return a cause if a retrieved text is much like the item's, perhaps with another fact."""
     if case.alike is None:
         return None
     difference, similarity, rank = case.alike

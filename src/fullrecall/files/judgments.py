@@ -94,7 +94,7 @@ class JudgmentTable(NamedTuple):
         """Return the path of the rows with one label, and a doubt that proposes this path.
 
         The label is the first one that usually means "relevant", or else the first label. The user
-        must decide whether it means this here.
+        must decide whether the label means "relevant" in these rows.
         """
         positive = (each for each in self.labels if each.lower() in POSITIVE)
         label = next(positive, self.labels[0])

@@ -155,7 +155,7 @@ class RowPath:
     def _reaches(self, row: object) -> bool:
         """Return whether a row without a value at this path has the list of its last `[]`.
 
-        The list must be empty, or the `[]` must have a condition, which the items may not meet.
+        The list must be empty, or the `[]` must have a condition, which perhaps no item meets.
         Otherwise the list has items, and these lack the value.
         """
         last = max((n for n, step in enumerate(self.steps) if _is_each(step)), default=0)

@@ -309,7 +309,7 @@ def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
     ignored: "Ann beat Bob" and "Bob beat Ann" are the same here.
     """
     longest = _longest(claim)
-    # Most contexts fail the first test, so that neither they nor the claim need be parsed.
+    # Most contexts fail this test, and are not parsed. If all fail, the claim is not parsed either.
     holding = (number for number, text in contexts.items() if may_hold(text, longest))
     yield from (number for number in holding if _states(contexts[number], claim))
 

@@ -23,7 +23,8 @@ class Forbidden(NamedTuple):
     """The forbidden contexts of some rows.
 
     - `forbids`: whether a row forbids a context; an unanswerable question forbids every context.
-    - `at_stake`: true if a row forbids a context and it is known whether one was returned.
+    - `at_stake`: true if a row forbids a context and it is known whether a forbidden one was
+      returned.
     - `unanswerable`: whether no document answers the question; `empty`: whether no context was
       returned.
     - `positions`: the 1-based positions of the forbidden contexts that were returned, ascending;

@@ -317,7 +317,7 @@ class StepDocuments:
 
         A merged document is returned whole if all of its parts are quoted. If several documents
         have the words, the first one with the most quoted parts counts. In a `certain` view, the
-        result is empty if any other document has a part that this one lacks.
+        result is empty if any other document has a part that the first one lacks.
         """
         cuts = [_cut(document, words) for _, document in alike]
         fullest = max(cuts, key=len)

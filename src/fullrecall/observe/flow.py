@@ -95,7 +95,7 @@ class _DocumentFlow:
         (self._caller(step) or self.state.outermost).take_over(opened)
 
     def _in_inner_task(self, handed: HandedList, step: Step) -> bool:
-        """Return whether an inner graph's task made a list; a new attempt of the step keeps it."""
+        """Return whether an inner graph's task made a list; the step's retry keeps such lists."""
         makers = (handed.step, *self.state.tree.above(handed.step))
         return any(str(maker.task).startswith(f"{step.task}|") for maker in makers)
 

@@ -137,8 +137,8 @@ def turn_of(state: object, question: str | None = None) -> Turn | None:
     """Return the last turn of an agent's state or list of messages; None for anything else.
 
     The turn begins at the last user message that equals the `question`, else at the last one that
-    contains it, else at the last user message. The last one need not be the question, since
-    applications add user messages too, for a planner or a reminder.
+    contains it, else at the last user message. The last user message need not be the question,
+    since applications add user messages too, for a planner or a reminder.
     """
     messages = messages_of(state.get("messages") if isinstance(state, Mapping) else state)
     if messages is None:

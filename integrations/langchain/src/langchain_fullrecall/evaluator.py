@@ -68,7 +68,7 @@ class RecallStringEvaluator(RunEvaluator):
     - `retriever`: a `Retriever`, or anything that `observed` takes, to ask the question if the run
       shows no retrieval.
     - `keep`: whether LangSmith keeps the sample and its findings beside the score, so that
-      `report_of` need not score again. They hold the retrieved texts.
+      `report_of` need not score again. The sample and the findings hold the retrieved texts.
     - `view`: the scored list of a run's record: "contexts", the final one; "retrieved", which
       includes contexts that a later step dropped; or "read", the contexts in the model's prompt.
     - `corpus`: the corpus that the retriever searches, as for `fullrecall.evaluate`: a sample

@@ -49,8 +49,8 @@ def _run() -> Sequence[Step]:
     """Return the steps of a chain whose retriever fails and has a fallback.
 
     The fallback is a retriever with another retriever inside. The chain has a tracer, whose client
-    sends nothing. This is needed if LANGCHAIN_TRACING is set, the variable of LangChain's first
-    tracer: LangChain then refuses to run without a tracer, even with LANGCHAIN_TRACING_V2.
+    sends nothing. The tracer is needed if LANGCHAIN_TRACING, the variable of LangChain's first
+    tracer, is set: LangChain then refuses to run without a tracer, even with LANGCHAIN_TRACING_V2.
     """
     fallback = _Probe(name="outer", work=_first_of_two)
     chain: Runnable[Any, Any] = _Probe(name="down", work=_fail).with_fallbacks([fallback])

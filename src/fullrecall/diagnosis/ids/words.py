@@ -100,7 +100,7 @@ class Words(NamedTuple):
         return self.key if by == "words" else "|".join(sorted(self.keys))
 
     def moved(self, step: int) -> str:
-        """Return the key with `step` added to its last number; "" if there is none, or one word."""
+        """Return the key with `step` added to its last number; "" for one word or no number."""
         at = next((at for at in reversed(range(len(self.keys))) if self.keys[at].isdigit()), None)
         if at is None or len(self.keys) < 2:  # noqa: PLR2004 - a number alone counts nothing
             return ""

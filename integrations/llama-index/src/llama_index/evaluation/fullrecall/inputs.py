@@ -68,7 +68,7 @@ def read_call(
     contexts: object,
     named: Mapping[str, Any],
 ) -> CallInput:
-    """Return an evaluation's arguments as a sample; raise `InputError` if they are not one.
+    """Return an evaluation's arguments as a sample; raise `InputError` if they make none.
 
     The retrieved contexts are those given as arguments, or else those of the response.
     """
