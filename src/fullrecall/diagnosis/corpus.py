@@ -66,9 +66,9 @@ class Corpus:
 
         Contexts of the passage's document are searched first, then the contexts that share most
         text with the passage. A context is returned only if it adds a missing part, so a line that
-        occurs on every page adds only one. Last, the neighbors of these contexts are searched for
-        parts that a border cut off, however short. The search ends when the whole passage is found.
-        The contexts are in the order of the corpus.
+        occurs on every page adds only one context. Last, the neighbors of these contexts are
+        searched for parts that a border cut off, however short. The search ends when the whole
+        passage is found. The contexts are in the order of the corpus.
         """
         if not self.contexts:
             return []

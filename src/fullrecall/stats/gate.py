@@ -346,9 +346,9 @@ class Gate:
             for number, question in enumerate(questions)
             if question.measured.samples
         }
-        # Only FAIL needs Holm's correction, since one FAIL of any rule is enough: with six rules,
-        # each exactly at its threshold, a false FAIL would occur in 21.6% of runs without it, and
-        # occurs in 2.6% with it.
+        # Only FAIL needs Holm's correction, since the FAIL of one rule fails the gate: with six
+        # rules, each exactly at its threshold, a false FAIL would occur in 21.6% of runs without
+        # it, and occurs in 2.6% with it.
         adjusted = holm([p_fail for _, p_fail in p_values.values()])
         p_fails = dict(zip(p_values, adjusted, strict=True))
         return [

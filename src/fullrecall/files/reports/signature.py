@@ -28,7 +28,7 @@ _BEGINNING = f'{{"kind": "{KIND}"'.encode()
 
 
 def is_report(path: str | Path, error: type[FullrecallError] = ReportError) -> bool:
-    """Return whether a file or a directory has the marks of a saved report.
+    """Return whether a file or a directory has the mark of a saved report.
 
     The mark is the beginning of the first line, a column of a Parquet file, or the manifest of a
     directory. Raises `error` if an address cannot be reached.
