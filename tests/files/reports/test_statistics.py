@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.files.reports import made
 
 from fullrecall import Gate, IdRecall, Report, compare, evaluate
 from fullrecall.errors import ReportError
-from fullrecall.files.reports import parquet
+from fullrecall.files.reports import parquet, saved
 from fullrecall.files.reports.arrow_rows import ArrowRows
 from fullrecall.measures import F1, Leak, Recall, nDCG
 from fullrecall.table import distinct
@@ -105,30 +106,59 @@ def test_rows_that_another_program_changed_are_read(tmp_path: Path) -> None:
 
 
 def test_statistics_that_do_not_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`load` compares the statistics with the rows."""
+    """`load` compares the statistics with the rows; a file may have only some of the columns."""
+    report = _report(6)
+    report.save(tmp_path / "honest.parquet")
+    assert len(Report.load(tmp_path / "honest.parquet")) == 200
     honest = parquet.statistics_of
 
     def forged(*given: Any) -> Any:
         return honest(*given)._replace(first=7)
 
-    monkeypatch.setattr(parquet, "statistics_of", forged)
-    _report(6).save(tmp_path / "r.parquet")
-    monkeypatch.undo()
+    with monkeypatch.context() as forging:
+        forging.setattr(parquet, "statistics_of", forged)
+        report.save(tmp_path / "r.parquet")
     with pytest.raises(ReportError, match="its statistics do not follow from its rows"):
         Report.load(tmp_path / "r.parquet")
 
 
-def test_ids_repeated_in_another_part(tmp_path: Path) -> None:
-    """Samples with one ID share a group, also where their files are apart."""
+def test_statistics_of_another_number_of_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statistics do not count if another program changed the number of rows."""
+    honest = parquet.statistics_of
+    monkeypatch.setattr(parquet, "statistics_of", lambda *given: honest(*given)._replace(rows=7))
+    _report(6).save(tmp_path / "r.parquet")
+    assert [part.distinct(0) for part in Report.open(tmp_path / "r.parquet").table.parts] == [
+        None
+    ] * 4
+
+
+def test_a_batch_of_rows_that_two_files_divide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file has the statistics of its own rows of a batch."""
+    monkeypatch.setattr(parquet.ParquetWriter, "together", 50)
+    samples = [{"retrieved_ids": ["d1"], "answerable": n % 3 > 0} for n in range(200)]
+    report = evaluate(samples, IdRecall(), progress=False)
+    with saved.writer(tmp_path / "r.parquet", report.methods) as writer:
+        for row in report:
+            writer.write(row.sample, row.results)
+    assert Report.open(tmp_path / "r.parquet").summary().to_dict() == report.summary().to_dict()
+
+
+@pytest.mark.parametrize(("id_of", "groups"), [(lambda n: n % 150, 150), (lambda n: n // 2, 100)])
+def test_repeated_ids(id_of: Callable[[int], int], groups: int, tmp_path: Path) -> None:
+    """Samples with one ID share a group, in one file and in files that are apart."""
     samples = [
-        {"id": f"q{n % 150}", "retrieved_ids": ["d1"], "expected_ids": ["d1", f"d{n % 2}"]}
+        {"id": f"q{id_of(n)}", "retrieved_ids": ["d1"], "expected_ids": ["d1", f"d{n % 2}"]}
         for n in range(200)
     ]
     report = evaluate(samples, IdRecall(), progress=False)
     report.save(tmp_path / "r.parquet")
     summary = Report.open(tmp_path / "r.parquet").summary()
     assert summary.to_dict() == report.summary().to_dict()
-    assert summary[0].main.groups == 150
+    assert summary[0].main.groups == groups
 
 
 def test_ranges_of_ids() -> None:
@@ -171,3 +201,17 @@ def test_a_comparison_makes_no_list_of_all_ids(
     assert str(comparison)
     assert comparison.paired_by == "id"
     assert "id" not in names
+
+
+def test_rows_in_another_order_are_compared_by_id(tmp_path: Path) -> None:
+    """Samples in another order are paired by ID, in files and in memory."""
+    rows = [
+        {"id": f"q{n}", "retrieved_ids": ["d1"], "expected_ids": [f"d{n % 3}"]} for n in range(60)
+    ]
+    reports = [evaluate(some, IdRecall(), progress=False) for some in (rows, rows[::-1])]
+    opened = []
+    for number, report in enumerate(reports):
+        report.save(tmp_path / f"{number}.parquet")
+        opened.append(Report.open(tmp_path / f"{number}.parquet"))
+    expected = str(compare(*reports))
+    assert str(compare(*opened)) == str(compare(opened[0], reports[1])) == expected

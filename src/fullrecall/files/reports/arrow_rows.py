@@ -198,8 +198,8 @@ class ArrowRows(Part):
         return sums
 
     def same_cells(self, other: Part, name: str) -> bool:
-        """Return whether another part is known to have the same values in a column."""
-        if not isinstance(other, ArrowRows) or len(self) != len(other):
+        """Return whether another part of this length is known to have the same values."""
+        if not isinstance(other, ArrowRows):
             return False
         own, theirs = self.column(name), other.column(name)
         return own is theirs or (None not in (own, theirs) and bool(own.equals(theirs)))
@@ -295,8 +295,14 @@ class WaitingRows(ArrowRows):
 
     @cached_property
     def filled(self) -> AbstractSet[str]:
-        """The columns that have at least one value."""
-        return {name for name in self.names if self._table[name].null_count < len(self)}
+        """The columns that have at least one value; see `ArrowRows.filled` for empty lists."""
+        return {name for name in self.names if self._has_value(name)}
+
+    def _has_value(self, name: str) -> bool:
+        values: Any = self._table[name]
+        while pa.types.is_list(values.type) and name not in columns.LISTS:
+            values = pc.list_flatten(values)
+        return bool(values.null_count < len(values))
 
 
 def statistics_of(rows: ArrowRows, head: str, sums: SampleSums, scores: int) -> Statistics:
