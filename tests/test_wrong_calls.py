@@ -163,6 +163,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: documents_of(b"x"), "documents: expected a folder or an iterable, got b'x'"),  # type: ignore[arg-type]
     (lambda: documents_of("missing"), "missing: no such file or folder"),
     (lambda: [*documents_of([{"id": "a"}])], "documents, item 0: expected a text, got {'id': 'a'}"),
+    (lambda: anything.Report.open(5), "path must be a path, got 5"),
     (lambda: anything.Report.open([]), "no file to open: pass at least one path"),
     (
         lambda: anything.Report.open("r.parquet", rows=-1),

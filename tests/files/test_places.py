@@ -14,6 +14,7 @@ from fullrecall import IdRecall, Report, evaluate
 from fullrecall._util.places import address_of, partitions_of, shown_path
 from fullrecall.errors import FullrecallError, InputError, MissingExtraError, ReportError
 from fullrecall.files import containers
+from fullrecall.files.reports.signature import is_report
 from fullrecall.read import read
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
@@ -72,6 +73,23 @@ def test_an_output_at_an_address(memory: Any) -> None:
         evaluate(SAMPLES, IdRecall(), output="memory://bucket/o.jsonl", progress=False)
 
 
+def test_a_report_at_an_address_leaves_no_file_of_the_one_it_replaces(
+    memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A smaller report and a run replace every file at the address, a single one too."""
+    monkeypatch.setattr("fullrecall.files.reports.parquet.GROUP_ROWS", 20)
+    names = ["_manifest.json", "part-00000.parquet"]
+    _report().save("memory://bucket/r.parquet")
+    _report()[:20].save("memory://bucket/r.parquet", replace=True)
+    assert memory.find("/bucket") == [f"/bucket/r.parquet/{name}" for name in names]
+    for name in ("one.parquet", "scores/any.parquet"):
+        memory.pipe(f"/bucket/{name}", memory.cat("/bucket/r.parquet/part-00000.parquet"))
+    assert len(Report.open("memory://bucket/scores")) == 20
+    output: dict[str, Any] = {"output": "memory://bucket/one.parquet", "replace": True}
+    evaluate(SAMPLES[:9], IdRecall(), progress=False, **output)
+    assert not memory.isfile("/bucket/one.parquet")
+
+
 def test_what_is_no_report_at_an_address(memory: Any) -> None:
     """Another suffix, and another file at the address, are refused; the file stays."""
     with pytest.raises(
@@ -110,6 +128,8 @@ def test_a_golden_set_at_an_address(memory: Any) -> None:
     memory.pipe("/folder/kind=x/a.jsonl", lines)
     for name in ("g/a.jsonl", "g/a.json.gz", "g/a.parquet", "g/lines.json", "folder"):
         assert len(list(read(f"memory://{name}"))) == 50
+    memory.pipe("/g/own.jsonl", b'{"user_input": "fullrecall?", "retrieved_ids": []}')
+    assert len(list(read("memory://g/own.jsonl"))) == 1
     memory.pipe("/g/b.jsonl", lines + b"\n{")
     with pytest.raises(InputError, match=r"memory://g/b\.jsonl:51: "):
         list(read("memory://g/b.jsonl"))
@@ -161,6 +181,17 @@ def test_the_address_of_a_server_is_no_file(path: str, of: Callable[[str], Any])
     assert "S3CRET" not in str(raised.value)
 
 
+def test_only_the_end_of_a_parquet_file_marks_a_report(memory: Any, tmp_path: Path) -> None:
+    """The columns are named at the end of a file, so its data may have any word."""
+    for before, after in ((b"fullrecall", bytes(2**20)), (bytes(2**20), b"fullrecall")):
+        memory.pipe("/g/a.parquet", before + after)
+        (tmp_path / "a.parquet").write_bytes(before + after)
+        for path in ("memory://g/a.parquet", tmp_path / "a.parquet"):
+            assert is_report(path) is (after == b"fullrecall")
+    (tmp_path / "a.txt").write_text('{"kind": "fullrecall report"}', "utf-8")
+    assert not is_report(tmp_path / "a.txt")
+
+
 def test_an_unknown_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error for an unknown scheme names the missing package."""
     with pytest.raises(ReportError, match=r"nope://x/y cannot be reached: .*nope"):
@@ -168,6 +199,14 @@ def test_an_unknown_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
     with pytest.raises(MissingExtraError, match=r"memory:// addresses needs fsspec"):
         Report.open("memory://x/y")
+
+
+def test_parquet_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names the missing package."""
+    report = _report()
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow.compute", None)
+    with pytest.raises(MissingExtraError, match="a report as Parquet needs pyarrow"):
+        report.save(tmp_path / "r.parquet")
 
 
 def test_addresses_and_their_columns() -> None:

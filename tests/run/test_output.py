@@ -140,6 +140,14 @@ def test_samples_that_the_run_did_not_reach_are_scored(name: str, end: str, tmp_
     assert set(model.paid().values()) == {1}
 
 
+def test_a_retriever_is_asked_after_a_deadline(tmp_path: Path) -> None:
+    """A run whose deadline passed is not complete, so the next run asks its retriever."""
+    ask: dict[str, Any] = {"retriever": lambda _: ["d1"], "output": tmp_path / "r.jsonl"}
+    for late in ({"deadline": 1e-9}, {}):
+        report = evaluate(questions(3), IdRecall(), progress=False, **ask, **late)
+        assert report.summary()["id_recall"].scored == (0 if late else 3)
+
+
 @pytest.mark.rooms
 @pytest.mark.parametrize("name", NAMES)
 def test_aevaluate_goes_on_too(name: str, tmp_path: Path) -> None:
@@ -193,14 +201,23 @@ def test_rows_of_another_run_are_refused(name: str, tmp_path: Path) -> None:
     assert precious.read_text() == "mine"
 
 
+def lowest_free_descriptor() -> int:
+    """Return the descriptor that the next file to be opened gets."""
+    with Path(os.devnull).open() as file:
+        return file.fileno()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="locks as on POSIX systems")
 @pytest.mark.parametrize("name", NAMES)
 def test_two_runs_do_not_write_to_one_output(name: str, tmp_path: Path) -> None:
     """A second run is refused while the first one writes, and resumes afterwards."""
     path, scorers = tmp_path / name, [IdRecall(), TextRecall()]
     methods = [scorer.method for scorer in scorers]
-    with saved.writer(path, methods), pytest.raises(ReportError, match="another run writes to"):
-        saved.writer(path, methods, UNKNOWN, after=0)
+    with saved.writer(path, methods):
+        free = lowest_free_descriptor()
+        with pytest.raises(ReportError, match="another run writes to"):
+            saved.writer(path, methods, UNKNOWN, after=0)
+        assert lowest_free_descriptor() == free
     assert len(run(made.samples(5), path)) == 5
 
 

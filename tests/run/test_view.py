@@ -114,7 +114,8 @@ def test_what_a_retriever_returns_is_seen_in_a_view(tmp_path: Path) -> None:
         path = tmp_path / f"{view}.jsonl"
         options: Any = {"retriever": Recording(), "view": view, "output": path}
         evaluate(asked, IdRecall(), **options)
-        assert Report.load(path).rows[0].results[0].score == score
+        loaded = Report.load(path)
+        assert (loaded.rows[0].results[0].score, loaded.origin.view) == (score, view)
 
 
 @pytest.mark.rooms

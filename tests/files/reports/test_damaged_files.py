@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.files.reports import made
 
 from fullrecall import IdRecall, Report, evaluate
 from fullrecall.errors import ReportError
+from fullrecall.measures import Recall
 
 pa = pytest.importorskip("pyarrow", reason="needs the parquet extra")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the parquet extra")
@@ -47,11 +49,30 @@ def test_a_file_that_was_exchanged(directory: Path) -> None:
         Report.load(directory)
 
 
+def test_a_manifest_that_was_edited(directory: Path) -> None:
+    """`load` refuses a manifest whose own digest differs."""
+    manifest = directory / "_manifest.json"
+    manifest.write_text(manifest.read_text("utf-8").replace("null", '"stopped early"', 1), "utf-8")
+    with pytest.raises(ReportError, match=r"_manifest\.json was changed"):
+        Report.load(directory)
+
+
+def test_no_run_goes_on_in_a_single_file(directory: Path, tmp_path: Path) -> None:
+    """One file of a report is no output of a run: it has no manifest."""
+    (part,) = directory.glob("*.parquet")
+    alone = part.rename(tmp_path / "part.parquet")
+    with pytest.raises(ReportError, match=r"part\.parquet has no _manifest\.json: no run wrote it"):
+        evaluate(made.samples(41), IdRecall(), output=alone, progress=False)
+
+
 def test_other_parquet(tmp_path: Path) -> None:
     """A foreign table, an empty directory, and a missing file are errors."""
     pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
     with pytest.raises(ReportError, match="is not a saved report"):
         Report.open(tmp_path / "a.parquet")
+    pq.write_table(pa.table({"fullrecall": [""]}), tmp_path / "b.parquet")
+    with pytest.raises(ReportError, match="not a saved report: its column fullrecall is empty"):
+        Report.open(tmp_path / "b.parquet")
     (tmp_path / "empty").mkdir()
     with pytest.raises(ReportError, match="has no Parquet files"):
         Report.open(tmp_path / "empty")
@@ -74,14 +95,36 @@ def test_other_parquet(tmp_path: Path) -> None:
 )
 def test_values_that_no_run_gives(column: str, value: object, told: str, tmp_path: Path) -> None:
     """`load` checks every value, and its error names the column or the row."""
-    made.report(12, by=(IdRecall(),)).save(tmp_path / "saved.parquet")
+    with pytest.raises(ReportError, match=told):
+        Report.load(edited(column, value, tmp_path))
+
+
+def test_a_null_among_numbers(tmp_path: Path) -> None:
+    """A summary of an opened report refuses a list with a null."""
+    with pytest.raises(ReportError, match="a number is null"):
+        Report.open(edited("id_recall_position", [None], tmp_path)).summary()
+
+
+def test_columns_that_were_left_out(tmp_path: Path) -> None:
+    """Columns that a file lacks have no values."""
+    report = made.report(12, by=(IdRecall(),))
+    report.save(tmp_path / "saved.parquet")
     table = pq.read_table(tmp_path / "saved.parquet")
+    pq.write_table(table.drop_columns(["id", "metadata"]), tmp_path / "a.parquet")
+    opened = Report.open(tmp_path / "a.parquet")
+    assert opened.table.ids == [None] * 12
+    assert np.array_equal(opened.values(Recall), report.values(Recall), equal_nan=True)
+
+
+def edited(column: str, value: object, folder: Path) -> Path:
+    """Return the path of a report in which the first cell of a column has another value."""
+    made.report(12, by=(IdRecall(),)).save(folder / "saved.parquet")
+    table = pq.read_table(folder / "saved.parquet")
     index = table.column_names.index(column)
     cells = [value, *table[column].to_pylist()[1:]]
     kind = table.schema.field(column).type
-    pq.write_table(table.set_column(index, column, pa.array(cells, kind)), tmp_path / "a.parquet")
-    with pytest.raises(ReportError, match=told):
-        Report.load(tmp_path / "a.parquet")
+    pq.write_table(table.set_column(index, column, pa.array(cells, kind)), folder / "a.parquet")
+    return folder / "a.parquet"
 
 
 @pytest.mark.parametrize("cell", [{"a": "x"}, ["x"], {"fullrecall": "x"}])

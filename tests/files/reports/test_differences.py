@@ -21,6 +21,7 @@ from fullrecall.files.reports.parquet import _difference
         ("", None, "s_reason"),
         (0.5, 0.5, "s"),
         (0.0, 0.0, "s"),
+        (1, 1.0000000000000002, "s"),
     ],
 )
 def test_equal_cells(saved: Any, derived: Any, name: str) -> None:
@@ -37,6 +38,7 @@ def test_equal_cells(saved: Any, derived: Any, name: str) -> None:
         ('{"a": 1}', None, "s_details", "s_details must"),
         (0.0, None, "s", "s must"),
         (None, 0.0, "s", "s must be 0.0"),
+        (True, 1.0, "s", "s must be 1.0"),
         ([1], [2], "s_first", "s_first[0] must be 2"),
         ([1], None, "s_first", "s_first must"),
     ],

@@ -173,6 +173,8 @@ def test_another_suffix_is_an_error(name: str, tmp_path: Path) -> None:
     """The error names the suffixes of reports, and the method that writes such a file."""
     with pytest.raises(ReportError, match=r"saved as \.jsonl or \.parquet.*to_html"):
         made.report(3).save(tmp_path / name)
+    with pytest.raises(ReportError, match=r"saved as \.jsonl or \.parquet.*to_html"):
+        evaluate(made.samples(3), IdRecall(), output=tmp_path / name, progress=False)
     assert not list(tmp_path.iterdir())
 
 
@@ -183,6 +185,30 @@ def test_a_directory_of_other_files_is_not_replaced(tmp_path: Path) -> None:
     (path / "photo.png").touch()
     with pytest.raises(ReportError, match="directory of other files"):
         made.report(3).save(path, replace=True)
+    made.report(3).save(tmp_path / "r.parquet")
+    (path / "photo.png").rename(tmp_path / "r.parquet" / "photo.png")
+    before = content(tmp_path / "r.parquet")
+    with pytest.raises(ReportError, match=r"has 'photo\.png', which no report wrote"):
+        evaluate([], IdRecall(), output=tmp_path / "r.parquet", replace=True, progress=False)
+    assert content(tmp_path / "r.parquet") == before
+
+
+def test_rows_and_parts_keep_their_order(tmp_path: Path) -> None:
+    """A part that follows single rows is written after them."""
+    report, path = made.report(4, by=(IdRecall(),)), tmp_path / "r.parquet"
+    with files.writer(path, report.methods) as writer:
+        writer.write(report[0].sample, report[0].results)
+        for part in report.table.selected(np.arange(1, 4)).parts:
+            writer.add(part)
+    assert list(Report.open(path)) == list(report)
+
+
+def test_a_directory_replaces_a_single_file(tmp_path: Path) -> None:
+    """A file such as an engine writes is replaced by a report's directory."""
+    path = tmp_path / "r.parquet"
+    path.write_bytes(b"a file")
+    made.report(3).save(path, replace=True)
+    assert len(Report.open(path)) == 3
 
 
 def test_an_empty_report(tmp_path: Path) -> None:
@@ -196,7 +222,7 @@ def test_an_empty_report(tmp_path: Path) -> None:
     assert np.isnan(report.values(Recall)).sum() == 0
 
 
-@pytest.mark.parametrize("rows", [3, 130])
+@pytest.mark.parametrize("rows", [3, 100, 130])
 @pytest.mark.parametrize("name", ["r.parquet", "r.jsonl"])
 def test_a_run_that_is_killed_as_it_goes_on_leaves_the_rows_that_it_kept(
     name: str, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 from math import inf, nan
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ def test_plain_values_are_kept(value: Any) -> None:
         (-inf, f"metadata {KEPT} -inf"),
         ((1,), f"metadata {KEPT} (1,)"),
         ({1}, f"metadata {KEPT} {{1}}"),
+        (MappingProxyType({"a": 1}), f"metadata {KEPT} mappingproxy"),
         (date(2026, 1, 2), f"metadata {KEPT} datetime.date"),
         ([1, nan], f"metadata[1] {KEPT} nan"),
         ({"a": {"b": [b"x"]}}, f"metadata.a.b[0] {KEPT} b'x'"),
@@ -54,6 +56,7 @@ def test_other_values_are_refused(value: Any, problem: str) -> None:
         ((1, date(2026, 1, 2)), [1, "2026-01-02"]),
         ({date(2026, 1, 2): {3}}, {"2026-01-02": "{3}"}),
         ([nan], ["nan"]),
+        (MappingProxyType({"a": (1,)}), {"a": [1]}),
     ],
 )
 def test_a_default_converts_other_values(value: Any, kept: Any) -> None:

@@ -16,7 +16,7 @@ ODD = ("\ud800", r"\ud800", "\\\ud800", r"\\ud800", "\0", "x\udfffy")
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_odd_texts_come_back(suffix: str, tmp_path: Path) -> None:
     """Each text field of a sample comes back equal, and IDs match only equal IDs."""
-    samples = []
+    samples = [Sample(retrieved_context_ids=["b"])]
     for odd in ODD:
         texts = {"id": odd, "group": odd, "user_input": odd, "reference": odd, "response": odd}
         ids = {"retrieved_context_ids": [odd, "b"], "forbidden_ids": [odd + "f"]}
@@ -27,6 +27,7 @@ def test_odd_texts_come_back(suffix: str, tmp_path: Path) -> None:
     report.save(tmp_path / f"r.{suffix}")
     loaded = Report.load(tmp_path / f"r.{suffix}")
     assert [row.sample for row in loaded] == samples
+    assert loaded.table.ids == report.table.ids
     assert [row.results for row in loaded] == [row.results for row in report]
 
 

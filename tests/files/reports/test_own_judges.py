@@ -10,6 +10,7 @@ from typing import Literal
 import pytest
 
 from fullrecall import ClaimRecall, LLMJudge, Report, Sample, evaluate
+from fullrecall.files.reports.records import MethodRecord, plain_method
 from fullrecall.judge import Citation, Flow, Verdict
 from fullrecall.judge.models.scripted import ScriptedChatModel
 
@@ -71,4 +72,6 @@ def test_a_method_says_whether_rules_decide() -> None:
     }
     for by_rules, own in judges.items():
         for judge in own:
-            assert ClaimRecall(judge=judge).method.quotes_by_rules is by_rules
+            method = ClaimRecall(judge=judge).method
+            assert method.quotes_by_rules is by_rules
+            assert MethodRecord.read(plain_method(method)).method == method

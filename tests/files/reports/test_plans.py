@@ -109,6 +109,10 @@ def test_missing_rows_are_told_by_number(tmp_path: Path) -> None:
     assert Report.open(tmp_path).stopped == "50 of 300 rows are missing: 100 to 149"
     beyond = Report.open(tmp_path, rows=200).stopped
     assert "rows that are not planned are there: 200 to 299" in (beyond or "")
+    assert (Report.open(tmp_path, rows=299).stopped or "").endswith("are there: 299")
+    assert (Report.open(tmp_path, rows=0).stopped or "").endswith("are there: 0 to 99, 150 to 299")
+    in_order = Report.open([tmp_path / "b.parquet", tmp_path / "a.parquet"])
+    assert in_order.table.ids == Report.open(tmp_path).table.ids
 
 
 @pytest.mark.rooms
@@ -131,7 +135,7 @@ def test_other_content_is_refused_in_any_order(tmp_path: Path) -> None:
 
 @pytest.mark.rooms
 def test_what_it_cost_makes_no_other_content(tmp_path: Path) -> None:
-    """A retried batch may differ in its cost: its rows count once, with one of the two costs."""
+    """A retried batch may differ in its cost and in the order of its columns: rows count once."""
     from fullrecall import BatchScorer
 
     table = BatchScorer(made.scorers(), position="row")(
@@ -144,7 +148,8 @@ def test_what_it_cost_makes_no_other_content(tmp_path: Path) -> None:
     costly = json.dumps(cells | {"usage": {"calls": 3}})
     index = table.column_names.index(name)
     pq.write_table(table, tmp_path / "a.parquet")
-    pq.write_table(table.set_column(index, name, [[costly]]), tmp_path / "b.parquet")
+    other = table.set_column(index, name, [[costly]])
+    pq.write_table(other.select(table.column_names[::-1]), tmp_path / "b.parquet")
     calls = set()
     for paths in (["a", "b"], ["b", "a"]):
         report = Report.open([tmp_path / f"{one}.parquet" for one in paths], rows=1)

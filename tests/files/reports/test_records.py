@@ -18,6 +18,7 @@ from tests.files.reports.sealing import seal
 
 from fullrecall import Context, IdRecall, Report, Sample, SpanRecall, TextRecall, evaluate
 from fullrecall.errors import ReportError
+from fullrecall.files.reports.records import plain_row, row_of
 from fullrecall.judge.usage import Usage
 from fullrecall.measures.findings import CreditStep, Evidence, Finding, Target
 from fullrecall.report import Row
@@ -28,7 +29,7 @@ CLAIM = Finding(
     Target(("a claim",)),
     (CreditStep(1, 0.5), CreditStep(3, 1.0)),
     (1, 3),
-    (Evidence(1, 0, 4, quote="text", verified=True), Evidence(3, similarity=0.9)),
+    (Evidence(1, 0, 4, quote="text", verified=True), Evidence(3, 4, 4, similarity=0.9)),
     "supported",
     0.75,
 )
@@ -116,6 +117,9 @@ TAMPERED: dict[str, tuple[Change, str]] = {
     "rank of a step true": (target(0, steps=[[True, 1.0]]), "steps"),
     "rank beyond what was retrieved": (target(1, ranks=[2, 5]), "at most retrieved=4, got 5"),
     "ranks that fall": (target(0, ranks=[3, 1]), "ranks must rise"),
+    "a rank twice": (target(0, ranks=[1, 1, 3]), "ranks must rise"),
+    "two steps at one rank": (target(0, steps=[[1, 0.5], [1, 1.0]]), "steps must rise"),
+    "two steps of one credit": (target(0, steps=[[1, 0.5], [3, 0.5]]), "steps must rise"),
     "steps whose ranks fall": (target(0, steps=[[3, 0.5], [1, 1.0]]), "steps must rise"),
     "a step at no rank": (target(0, steps=[[2, 1.0]]), "a rank among ranks"),
     "no name of a target": (target(0, target=[]), "findings[0].target"),
@@ -131,6 +135,14 @@ TAMPERED: dict[str, tuple[Change, str]] = {
     "score taken out": (without("score"), "score is missing: it must be 0.666"),
     "status changed": (of_result(status="unscored"), "score must not be there"),
     "status undefined": (of_result(status="undefined"), "an undefined result must have no targets"),
+    "undefined with findings": (
+        of_result(status="undefined", unmeasured=[]),
+        "an undefined result must have no targets",
+    ),
+    "no note": (
+        of_result(status="undefined", findings=[], unmeasured=[], note=""),
+        "an undefined result must have a note",
+    ),
     "status invented": (of_result(status="great"), "status must be one of scored"),
     "findings taken out": (without("findings"), "must have findings"),
     "a finding taken out": (
@@ -247,6 +259,28 @@ class TestTampered:
         assert told.startswith(str(path))
         assert message in told
         assert len(told) < 900
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (of_result(score=1.0), r"results\[0\]\.score must be 0\.66.* got 1\.0"),
+        (without("score"), r"results\[0\]\.score must be 0\.66.* got None"),
+        (of_result(retrieved=5), r"results\[0\]\.retrieved must be at most 4"),
+        (of_result(score=2 / 3 + 1e-12), None),
+    ],
+)
+def test_a_row_without_a_file(change: Change, message: str | None) -> None:
+    """A row that was passed on alone is checked too; its score may differ by rounding."""
+    first = report()[0]
+    plain = json.loads(json.dumps(plain_row(first.sample, first.results)))
+    change({}, plain, plain["results"][0])
+    methods = [result.method for result in first.results]
+    if message is None:
+        assert row_of(plain, methods) == (first.sample, first.results)
+        return
+    with pytest.raises(ReportError, match=message):
+        row_of(plain, methods)
 
 
 class Color(IntEnum):

@@ -141,10 +141,6 @@ def sample_of(cells: dict[str, Any], user_columns: Sequence[str] = ()) -> Sample
     for column, name in _JSON.items():
         if cells.get(column) is not None:
             fields[name] = json.loads(cells[column])
-    retrieval = fields.get("retrieval")
-    recorded = isinstance(retrieval, dict) and retrieval.get("contexts") is not None
-    if recorded or fields.get("retrieved_contexts") is not None:
-        fields["retrieved_context_ids"] = None
     # The sample's own metadata takes precedence over an engine's column with the same name.
     extra = {name: cells[name] for name in user_columns if cells.get(name) is not None}
     if extra:
@@ -384,15 +380,13 @@ def _of_targets(outcomes: FoundColumns, end: str) -> Any:
 def _cold(
     part: Part, score: int, method: Method, outcomes: FoundColumns, values: Any
 ) -> dict[str, Any]:
-    """Return the columns of reasons, verdicts, and details; {} if no row needs any.
+    """Return the columns of reasons, verdicts, and details.
 
     Details are results as JSON, kept only if the other columns do not restore them.
     """
     rows: Iterable[int] = range(len(part))
     if isinstance(part, MemoryPart):
         rows = part.unusual(score)
-        if not rows:
-            return {}
     reasons: list[str | None] = [None] * len(part)
     verdicts: list[Any] = [None] * len(part)
     details: list[str | None] = [None] * len(part)

@@ -242,7 +242,7 @@ def opened(
     make: type[AnyEvaluation],
     rows: int | None = None,
     *,
-    whole: bool = False,
+    whole: bool,
 ) -> AnyEvaluation:
     """Return the report in files and directories; with `whole`, read and check all rows now.
 

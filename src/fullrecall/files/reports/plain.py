@@ -51,7 +51,7 @@ def as_line(content: object) -> str:
         problem = changed_by_json(line)
         if problem is not None:
             raise ReportError(problem) from None
-        line = json.dumps(content, allow_nan=False)
+        line = json.dumps(content)
     return line
 
 

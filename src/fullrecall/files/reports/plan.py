@@ -169,8 +169,6 @@ def _runs(numbers: Integers) -> str:
 
 def _runs_of(numbers: Integers) -> tuple[Integers, Integers]:
     """Return the first and the last number of each range of consecutive, ascending numbers."""
-    if not len(numbers):
-        return numbers, numbers
     breaks = np.flatnonzero(np.diff(numbers) > 1)
     return numbers[[0, *breaks + 1]], numbers[[*breaks, -1]]
 

@@ -224,11 +224,6 @@ class MethodRecord(BaseRecord):
     kind: str = ""
     quotes_by_rules: bool = False
 
-    @model_validator(mode="after")
-    def _check_parameters(self) -> Self:
-        as_kept(self.parameters, "parameters")
-        return self
-
     @property
     def method(self) -> Method:
         """The saved method; raises `ReportError` for an unknown measure."""

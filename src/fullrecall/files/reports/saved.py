@@ -134,9 +134,10 @@ def writer(
     """Return a writer for the rows of a run; with `after`, it keeps that many existing rows.
 
     A name that ends in ".parquet" becomes a directory of complete files. `origin` has the corpus
-    with which labels were compared, and the name of the scored list. Raises `ReportError` for
-    another suffix, while another run writes there, and for a path that exists. With `after`, the
-    path may exist, unless it has files that do not belong to a report.
+    with which labels were compared, and the name of the scored list. Raises `ReportError` while
+    another run writes there. Also raises it for a local path with another suffix, and for one that
+    exists; with `after`, it may exist, unless it has files that do not belong to a report. An
+    address must be one that `finished` or `clear` accepts.
     """
     address = address_of(path)
     if address is None:
@@ -144,7 +145,6 @@ def writer(
         _check_target(path, replace=after is not None)
     else:
         path = address
-        check_address(address, replace=after is not None, way_out=way_out())
     return _writer_class(path)(path, methods, origin, default=str, after=after)
 
 
@@ -240,8 +240,6 @@ def _writer_class(path: str | Path) -> type[RowWriter]:
     if shown_path(path).endswith(".parquet"):
         written: type[RowWriter] = _parquet().ParquetWriter
         return written
-    if address_of(path) is not None:
-        raise no_stream(path)
     return json_lines.JsonLinesWriter
 
 
