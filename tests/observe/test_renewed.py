@@ -105,6 +105,38 @@ def test_texts_that_were_stored_again_are_the_documents_before(program: Any, doc
     assert [call.source for call in record.calls] == ["new store"]
 
 
+@pytest.mark.parametrize(("quoted", "ids"), [("a", ["a", made(1), "b"]), ("ab", [made(1)])])
+def test_a_longer_text_in_a_new_store_is_made_of_several_documents(
+    program: Any, docs: Any, quoted: str, ids: list[str]
+) -> None:
+    """A stored text that contains a single document, with words around it, is another one."""
+    program.retrieve(docs["a"], docs["b"])
+    program.function("split", None, None, stores=True)
+    text = " and ".join(docs[name].text for name in quoted)
+    program.retrieve(Context(f"[1] {text}", id=made(1)), name="new store")
+    assert program.ids() == ids
+    assert program.retrieval().part_ids == ({made(1): ("a", "b")} if quoted == "ab" else {})
+
+
+def test_another_text_under_a_known_id_that_no_step_made_is_another_document(
+    program: Any, docs: Any
+) -> None:
+    """Two stores may give one ID to two documents, so the ID is not enough in a step's input."""
+    program.retrieve(docs["a"], docs["b"])
+    program.function("answer", [Context("Ein Blatt.", id="a")], "x", answers=True)
+    assert program.ids() == ["a", "a", "b"]
+
+
+def test_a_copy_with_a_new_id_of_a_text_in_two_documents_is_unscored(
+    program: Any, docs: Any
+) -> None:
+    """A copy that no step made may be of the chunk, or of the chapter that has the same words."""
+    chapter = Context(f"Chapter one. {docs['a'].text} {docs['b'].text}", id="chapter")
+    program.retrieve(chapter, docs["a"])
+    program.function("answer", [Context(docs["a"].text, id=made(1))], "x", answers=True)
+    assert "new IDs and other texts" in (program.retrieval().error or "")
+
+
 def test_equal_texts_of_two_stores_are_two_documents(program: Any, docs: Any) -> None:
     """Equal texts of two stores are two documents if no text was stored between the searches."""
     program.retrieve(docs["a"], docs["b"])
