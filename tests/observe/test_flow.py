@@ -402,3 +402,17 @@ def test_lists_that_were_joined_for_a_prompt_are_ranked_as_in_the_prompt(
     with program.step("llm", "model", prompt=[{"artifact": [*second, *first]}]) as model:
         model.returns("an answer")
     assert program.ids() == ["b", "a"]
+
+
+def test_a_search_without_a_readable_list_is_unscored_unless_a_step_around_it_has_one(
+    program: Any, docs: Any
+) -> None:
+    """The output of the whole call does not show what a search in it returned."""
+    with program.call() as call:
+        with program.step("retriever", "outer") as outer:
+            program.function("inner", None, None, kind="retriever")
+            found = outer.returns([docs["a"]])
+        assert program.ids() == ["a"]
+        program.function("other", None, None, kind="retriever")
+        call.returns(found)
+    assert program.retrieval().error == "other returned nothing that can be read as documents"

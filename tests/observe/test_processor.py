@@ -150,3 +150,16 @@ def test_tools_of_an_application() -> None:
             tool.end()
         root.end()
     assert ids_of(seen) == ["d1", "d2"]
+
+
+def test_a_span_that_is_open_when_the_record_is_read() -> None:
+    """An open caller is no problem, and an open search is named."""
+    app = Application()
+    with app.processor.capture() as seen:
+        root = app.start("answer")
+        app.start("search", root, ("a",)).end()
+        assert ids_of(seen) == ["a"]
+        late = app.start("late", root, ("b",))
+        assert seen.retrieval().error == "late has not ended"
+        late.end()
+        assert ids_of(seen) == ["a", "b"]

@@ -147,8 +147,10 @@ def test_equal_texts_of_two_stores_are_two_documents(program: Any, docs: Any) ->
 def test_documents_that_are_answered_from_count_whoever_found_them(program: Any, docs: Any) -> None:
     """A neighbor from a docstore counts as retrieved if the model answers from it."""
     (found,) = program.retrieve(docs["a"])
-    program.function("answer", [found, docs["b"]], "It does.", answers=True)
-    assert program.ids() == ["a", "b"]
+    program.function("answer", [found, Context("Paper.", id=made(1))], "It does.", answers=True)
+    assert program.ids() == ["a", made(1)]
+    program.function("answer", [Context("More paper.", id=made(2))], "It does.", answers=True)
+    assert "new IDs and other texts" in (program.retrieval().error or "")
 
 
 def test_a_list_that_a_filter_emptied_was_a_stage(program: Any, docs: Any) -> None:

@@ -101,7 +101,7 @@ class Record:
             if (not each.replaced if answering is None else answering in each.answered_in)
         ]
         self._parts: dict[Hashable, list[HandedList]] = {}
-        for each in kept if len(kept) > 1 else ():
+        for each in kept:
             if not each.step.retrieves:
                 beside = _ANYWHERE if each.unexplained else each.step.id
                 self._parts.setdefault(beside, []).append(each)
@@ -199,7 +199,7 @@ class Record:
         It is unclear whether they replace `whole`: the same step returned them beside it, or a step
         made them from lists that are not in the record.
         """
-        for beside in (whole.step.id, _ANYWHERE) if self._parts else ():
+        for beside in (whole.step.id, _ANYWHERE):
             for part in self._parts.get(beside, ()):
                 if part.documents < whole.documents:
                     yield part
