@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from tests.files.reports import made
 
@@ -14,6 +15,8 @@ from fullrecall import IdRecall, Report, Sample, evaluate
 from fullrecall.errors import ReportError
 from fullrecall.files.reports import saved as files
 from fullrecall.measures import Recall
+from fullrecall.report import Row
+from fullrecall.scorers.result import Method, Result, Status
 
 
 def _streamed(report: Report, path: Path) -> Report:
@@ -122,6 +125,17 @@ def test_lines_of_columns_are_those_of_rows(seed: int, *, graded: bool, tmp_path
     assert list(loaded) == list(report)
     one_by_one = Report.of(report.methods, report)
     assert np.array_equal(report.table.target_digests(0), one_by_one.table.target_digests(0))
+
+
+def test_unmeasured_claims_are_verdicts(tmp_path: Path) -> None:
+    """The column of verdicts has an entry for each unmeasured claim, for readers of the file."""
+    method = Method("claim_recall", {})
+    claims = (("a claim", "the judge failed"), ("another", "the judge failed"))
+    result = Result(method, Status.UNSCORED, note="unmeasured", unmeasured=claims)
+    path = tmp_path / "r.parquet"
+    Report.of([method], [Row(1, Sample(user_input="q?"), (result,))]).save(path)
+    verdicts = pq.read_table(path / "part-00000.parquet")["claim_recall_verdict"]
+    assert verdicts.to_pylist() == [["unmeasured", "unmeasured"]]
 
 
 def test_what_ended_the_run_is_kept(tmp_path: Path) -> None:

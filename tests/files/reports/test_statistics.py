@@ -107,9 +107,9 @@ def test_rows_that_another_program_changed_are_read(tmp_path: Path) -> None:
 
 def test_statistics_that_do_not_follow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`load` compares the statistics with the rows; a file may have only some of the columns."""
-    report = _report(6)
+    report = _report(6)[130:]
     report.save(tmp_path / "honest.parquet")
-    assert len(Report.load(tmp_path / "honest.parquet")) == 200
+    assert len(Report.load(tmp_path / "honest.parquet")) == 70
     honest = parquet.statistics_of
 
     def forged(*given: Any) -> Any:
