@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from typing import Any
 
@@ -16,39 +15,14 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.rate_limiters import InMemoryRateLimiter
 from langchain_core.runnables import ConfigurableField
 from pydantic import SecretStr
+from tests.judged_sample import ANSWER, SAMPLE
 
-from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
+from fullrecall import ClaimRecall, LLMJudge, aevaluate, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.judge import ChatRequest, Message
 from fullrecall.judge.models.redaction import redacted
 from fullrecall.scorers import Status
 from langchain_fullrecall import LangChainChatModel
-
-SAMPLE = Sample(
-    user_input="q",
-    retrieved_contexts=["Paris is the capital of France.", "Rome is old."],
-    reference_claims=["Paris is France's capital.", "Rome is new."],
-)
-ANSWER = json.dumps(
-    {
-        "verdicts": [
-            {
-                "id": 1,
-                "begins": "Paris",
-                "verdict": "supported",
-                "together": False,
-                "citations": [{"context": 1, "quote": "Paris is the capital"}],
-            },
-            {
-                "id": 2,
-                "begins": "Rome",
-                "verdict": "not_supported",
-                "citations": [],
-                "together": False,
-            },
-        ]
-    }
-)
 
 
 def fake(*messages: AIMessage | str, **fields: Any) -> GenericFakeChatModel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import pickle
 from typing import Any
 
@@ -17,39 +16,14 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.llms import CustomLLM, MockLLM
 from pydantic import Field, PrivateAttr
+from tests.judged_sample import ANSWER, SAMPLE
 
-from fullrecall import ClaimRecall, LLMJudge, Sample, aevaluate, evaluate
+from fullrecall import ClaimRecall, LLMJudge, aevaluate, evaluate
 from fullrecall.errors import ParameterError
 from fullrecall.judge import ChatRequest, Message
 from fullrecall.judge.models.redaction import redacted
 from fullrecall.scorers import Status
 from llama_index.evaluation.fullrecall import LlamaIndexChatModel, RecallEvaluator
-
-SAMPLE = Sample(
-    user_input="q",
-    retrieved_contexts=["Paris is the capital of {France}.", "Rome is old."],
-    reference_claims=["Paris is France's capital.", "Rome is new."],
-)
-ANSWER = json.dumps(
-    {
-        "verdicts": [
-            {
-                "id": 1,
-                "begins": "Paris",
-                "verdict": "supported",
-                "together": False,
-                "citations": [{"context": 1, "quote": "Paris is the capital"}],
-            },
-            {
-                "id": 2,
-                "begins": "Rome",
-                "verdict": "not_supported",
-                "citations": [],
-                "together": False,
-            },
-        ]
-    }
-)
 
 
 class Scripted(CustomLLM):
