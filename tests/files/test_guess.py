@@ -198,6 +198,9 @@ def test_chunks_of_one_document_are_one_context() -> None:
     assert recall("b", id_key="doc") == 0.0
     assert recall("b", id_key="doc", collapse=True) == 1.0
     assert recall("a#2", id_key="{doc}#{page}") == 1.0
+    row = {"question": "q", "contexts": search("q"), "retrieved_ids": ["x", "y", "z"]}
+    (sample,) = from_rows([row], id_key="doc")
+    assert sample.retrieved_context_ids == ("a", "a", "b")
 
 
 def plan_for(rows: Any, tmp_path: Path) -> Any:

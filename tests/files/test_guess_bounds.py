@@ -151,9 +151,15 @@ BOUNDS: list[tuple[dict[str, Any], list[str]]] = [
      ["user_input=question",
       ("reference_contexts=?: context may be what was retrieved, or what should be: context")]),
     ({**Q, "metadata": {"answer": 7}}, ["user_input=question"]),
+    ({**Q, "expected": "doc-2", "gold_docs": "x_1"},
+     ["user_input=question, reference_context_ids=gold_docs"]),
     ({**Q, "answer_doc": "yes"}, ["user_input=question, reference=answer_doc"]),
     ({**Q, "page": 3, "passage": "covid-19", "relevant": "a.pdf"},
      ["user_input=question, reference_context_ids={relevant}#{page[]}"]),
+    # The last part of a name with dots is the name.
+    ({"data.user_input": "Who?", "data.response": "x", "data.retrieved_contexts": ["t"]},
+     [('user_input="data.user_input", response="data.response", '
+       'retrieved_contexts="data.retrieved_contexts"')]),
     # Beside a generated and an expected answer, a context is a retrieved one.
     ({"response": "Ann", "reference": "Ann and Bo", "context": TOLD[0]},
      ["response=response, reference=reference, retrieved_contexts=context[]"]),
@@ -218,6 +224,12 @@ def test_a_given_answer_leaves_the_reference_ids_to_the_guess() -> None:
     assert plan_for(columns, fields={"reference_contexts": "truth"}) == [
         "reference_contexts=truth, user_input=question"
     ]
+
+
+def test_a_column_that_is_left_out_is_no_reference() -> None:
+    """No field is guessed from a column that the user leaves out."""
+    lines = plan_for({**Q, **GOLD}, left_out=frozenset(["gold_id"]))
+    assert lines == ["user_input=question"]
 
 
 def test_columns_named_like_fields_need_no_guess() -> None:

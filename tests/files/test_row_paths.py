@@ -95,17 +95,13 @@ def test_rows_at_several_paths(records: list[Any], places: str) -> None:
 def test_a_path_without_rows_is_an_error(tmp_path: Path) -> None:
     """A path of the user at which no record has a row is an error, and an empty list is another."""
     path = tmp_path / "rows.json"
-    path.write_text(json.dumps({"data": [Q]}))
-    with pytest.raises(InputError) as raised:
-        list(read(path, rows="items[]"))
-    assert raised.value.problem == (
-        "no record has a row at 'items[]': leave it out, or name another list"
-    )
-    path.write_text("[]")
-    for reader in (read, plan_of):
-        with pytest.raises(InputError) as raised:
-            list(reader(path, rows="items[]"))
-        assert raised.value.problem == "holds no samples"
+    lost = "no record has a row at 'items[]': leave it out, or name another list"
+    for content, problem in ({"data": [Q]}, lost), ([], "holds no samples"):
+        path.write_text(json.dumps(content))
+        for reader in (read, plan_of):
+            with pytest.raises(InputError) as raised:
+                list(reader(path, rows="items[]"))
+            assert raised.value.problem == problem
 
 
 def test_a_row_of_a_table_by_columns_is_named_in_its_error(tmp_path: Path) -> None:
