@@ -23,6 +23,7 @@ def test_each_document_is_read_once(items: Any, ids: list[str]) -> None:
     documents = documents_of(items)
     for _ in range(2):
         assert [each.id for each in documents] == ids
+    assert documents_of(documents) is documents
 
 
 def test_the_visible_text_of_a_page() -> None:
