@@ -416,3 +416,22 @@ def test_a_search_without_a_readable_list_is_unscored_unless_a_step_around_it_ha
         program.function("other", None, None, kind="retriever")
         call.returns(found)
     assert program.retrieval().error == "other returned nothing that can be read as documents"
+
+
+def test_a_node_that_returns_nothing_leaves_the_documents(program: Any, docs: Any) -> None:
+    """Only a task that was sent a single retrieved document refuses it by returning nothing."""
+    found = program.retrieve(docs["a"])
+    program.function("node", found, None, task="node:1")
+    program.function("sent another", [docs["e"]], None, task="node:2", branch="0")
+    assert program.ids() == ["a"]
+
+
+def test_a_prompt_of_a_retriever_is_not_that_of_the_answer(program: Any, docs: Any) -> None:
+    """A model inside a retriever, which selects documents, does not read them for the answer."""
+    with program.step("retriever", "selecting") as outer:
+        found = program.retrieve(docs["a"], docs["b"])
+        program.ask(str(docs["a"].text))
+        outer.returns(found)
+    assert program.retrieval().read is None
+    program.ask(f"{docs['a'].text} {docs['b'].text}")
+    assert program.retrieval().read == ("yes", "yes")
