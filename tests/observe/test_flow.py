@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -435,3 +436,28 @@ def test_a_prompt_of_a_retriever_is_not_that_of_the_answer(program: Any, docs: A
     assert program.retrieval().read is None
     program.ask(f"{docs['a'].text} {docs['b'].text}")
     assert program.retrieval().read == ("yes", "yes")
+
+
+def test_a_task_that_failed_and_began_again_was_not_refused(program: Any, docs: Any) -> None:
+    """Only an attempt that stopped without an error may have asked a human, who refused a tool."""
+    with program.call():
+        with program.step("chain", "node", task="node:1") as failed:
+            failed.error = "TimeoutError: down"
+        with program.step("chain", "node", task="node:1"), program.step("tool", "search") as tool:
+            program.retrieve(docs["a"])
+            tool.returns("refused")
+    assert "whether any of them was used is unknown" in program.retrieval().error
+
+
+@pytest.mark.parametrize("rooted", [True, False])
+def test_a_replaced_list_that_is_sent_to_a_model_is_in_use_again(
+    program: Any, docs: Any, *, rooted: bool
+) -> None:
+    """A prompt with a dropped document has the list before, within a call or a block of calls."""
+    with program.call() if rooted else contextlib.nullcontext():
+        found = program.retrieve(docs["a"], docs["b"])
+        program.function("rerank", found, found[:1])
+        program.ask(f"{docs['a'].text} {docs['b'].text}")
+        assert program.ids() == ["a", "b"]
+        program.function("rerank", found, found[1:])
+    assert program.ids() == ["b"]

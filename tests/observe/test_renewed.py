@@ -127,14 +127,34 @@ def test_another_text_under_a_known_id_that_no_step_made_is_another_document(
     assert program.ids() == ["a", "a", "b"]
 
 
+@pytest.mark.parametrize("copied", ["a", "ac"])
 def test_a_copy_with_a_new_id_of_a_text_in_two_documents_is_unscored(
-    program: Any, docs: Any
+    program: Any, docs: Any, copied: str
 ) -> None:
     """A copy that no step made may be of the chunk, or of the chapter that has the same words."""
     chapter = Context(f"Chapter one. {docs['a'].text} {docs['b'].text}", id="chapter")
-    program.retrieve(chapter, docs["a"])
-    program.function("answer", [Context(docs["a"].text, id=made(1))], "x", answers=True)
+    program.retrieve(chapter, docs["a"], docs["c"])
+    text = " ".join(docs[name].text for name in copied)
+    program.function("answer", [Context(text, id=made(1))], "x", answers=True)
     assert "new IDs and other texts" in (program.retrieval().error or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "copied", "known"),
+    [
+        ("Alphabet letters", "[1] Alphabet letters", True),
+        ("Alphabet letter", "[1] Alphabet letter", False),
+        ("Alphabet letters are old", "Alphabet letters", True),
+        ("Alphabet letters are old", "Alphabet letter", False),
+    ],
+)
+def test_a_text_of_at_least_16_characters_is_not_in_another_by_chance(
+    program: Any, text: str, copied: str, *, known: bool
+) -> None:
+    """A numbered or cut copy with a new ID is the document, if the shared text is not too short."""
+    found = program.retrieve(Context(text, id="a"))
+    program.function("change", found, [Context(copied, id=made(1))], kind="reranker")
+    assert (program.retrieval().error is None) is known
 
 
 def test_equal_texts_of_two_stores_are_two_documents(program: Any, docs: Any) -> None:
