@@ -170,6 +170,8 @@ def test_a_given_field_is_not_asked_about() -> None:
     columns, *_ = TRAPS[-2]
     fields = {"reference_context_ids": "chunks_needed"}
     assert asked(rows_of(columns), fields=fields) == ""
+    pages = {"question": "Who?", "gold": ["a"], "expected_ids": [["a.pdf", 3]]}
+    assert asked([pages], fields={"reference_context_ids": "gold"}) == ""
 
 
 def test_the_pages_of_a_record_are_not_the_page_of_its_question() -> None:
