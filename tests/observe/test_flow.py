@@ -10,8 +10,10 @@ import pytest
 from tests.observe.prompting import joined
 
 from fullrecall import Retrieval
-from fullrecall.observe import StepReading
+from fullrecall.observe import Step, StepReading
+from fullrecall.observe import joined as joined_parts
 from fullrecall.observe.handed import Scope
+from fullrecall.observe.tree import Tree
 
 
 def test_one_retriever(program: Any, docs: Any) -> None:
@@ -461,3 +463,19 @@ def test_a_replaced_list_that_is_sent_to_a_model_is_in_use_again(
         assert program.ids() == ["a", "b"]
         program.function("rerank", found, found[1:])
     assert program.ids() == ["b"]
+
+
+def test_a_step_is_not_its_own_caller() -> None:
+    """Steps that began at once call neither each other nor themselves, whatever a trace says."""
+    steps = [Step(1, 1, "chain", "a", began=1), Step(2, 1, "chain", "b", began=1)]
+    tree = Tree(steps)
+    assert [tree.parent(step) for step in steps] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [(["a", "b"], "ab"), (["a", 1], ["a", 1]), ([1], 1), ([], [])],
+)
+def test_the_parts_of_a_stream(parts: list[Any], whole: Any) -> None:
+    """Texts are joined; a single part is the output, and no part is no text."""
+    assert joined_parts(parts) == whole

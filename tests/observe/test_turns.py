@@ -89,6 +89,16 @@ def test_runs_that_serve_a_later_one_count(program: Any, docs: Any) -> None:
     assert _of_question(program, "question?") == ["a", "b"]
 
 
+def test_a_run_that_searches_uses_no_documents_of_another_run(program: Any, docs: Any) -> None:
+    """A conversation repeats the documents of earlier questions, which do not count."""
+    with _asking(program, "other?") as run:
+        run.returns(program.retrieve(docs["a"]))
+    with _asking(program, "question?"):
+        program.retrieve(docs["b"])
+        program.ask(f"{docs['a'].text}\n{docs['b'].text}")
+    assert _of_question(program, "question?") == ["b"]
+
+
 def test_a_hand_off_is_no_search(program: Any, docs: Any) -> None:
     """A tool that hands over to another agent does not search; it returns earlier documents."""
     command = {"graph": "__parent__", "update": {"found": [docs["a"]]}, "goto": "prices"}
