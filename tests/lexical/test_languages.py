@@ -242,10 +242,9 @@ def test_a_foreign_context_leaves_open_only_what_it_may_tell() -> None:
         retrieved_contexts=[german], reference_claims=["The Paris tower has a restaurant."]
     )
     assert (may.status, "German" in may.reason) == (Status.UNSCORED, True)
-    other = ClaimRecall().score(
-        retrieved_contexts=[german, ENGLISH], reference_claims=["The mayor sold 77 Danish cows."]
-    )
-    assert other.score == 0.0
+    for claim in ("The mayor sold 77 Danish cows.", "The mayor sold Danish cows."):
+        other = ClaimRecall().score(retrieved_contexts=[german, ENGLISH], reference_claims=[claim])
+        assert other.score == 0.0
 
 
 def test_relevance_too() -> None:

@@ -479,3 +479,10 @@ def test_a_step_is_not_its_own_caller() -> None:
 def test_the_parts_of_a_stream(parts: list[Any], whole: Any) -> None:
     """Texts are joined; a single part is the output, and no part is no text."""
     assert joined_parts(parts) == whole
+
+
+def test_searches_without_documents_are_among_the_calls_in_order(program: Any, docs: Any) -> None:
+    """A search that found nothing before another one is the first call."""
+    program.function("search", None, "nothing", kind="tool")
+    program.function("search", None, [docs["a"]], kind="tool")
+    assert [call.contexts for call in program.retrieval().calls] == [None, (docs["a"],)]
