@@ -21,13 +21,16 @@ class _Asked:
     answers: bool
     documents: dict[TrackedDocument, None]
     pieces: tuple[str, ...]
-    began: float
 
 
 class ModelPrompts:
-    """The prompts of a record, except those sent inside retrievers and rerankers."""
+    """The prompts of a record, except those sent inside retrievers and rerankers.
+
+    `last_began` is the time at which the last one was sent; 0 without one.
+    """
 
     def __init__(self, state: FlowState) -> None:
+        self.last_began = 0.0
         self._state = state
         self._asked: list[_Asked] = []
 
@@ -35,11 +38,6 @@ class ModelPrompts:
     def seen(self) -> bool:
         """Whether the record has a prompt of any model outside retrievers and rerankers."""
         return bool(self._asked)
-
-    @property
-    def last_began(self) -> float:
-        """The time at which the last prompt was sent; 0 without one."""
-        return self._asked[-1].began if self._asked else 0
 
     def answering_pieces(self) -> dict[str, None]:
         """Return the text pieces of the prompts from which the answer was made.
@@ -61,7 +59,8 @@ class ModelPrompts:
         """
         shown = self._shown_in(step.prompt or ())
         answers = any(over.answers for over in self._state.tree.above(step))
-        self._asked.append(_Asked(answers, shown, step.prompt or (), step.began))
+        self._asked.append(_Asked(answers, shown, step.prompt or ()))
+        self.last_began = step.began
         for document in shown:
             for handed in reversed(scope.nearest(document)):
                 if handed.read:

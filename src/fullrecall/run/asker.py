@@ -63,7 +63,10 @@ class Asker:
             if is_asynchronous(self._retriever) or not is_thread_bound(retrieval.error):
                 return sample.with_retrieval(retrieval)
             self._is_thread_bound = True
-        return sample.with_retrieval(await self._of_caller(sample))
+        # In the caller's thread, the call has no time limit.
+        call = partial(self._called, sample)
+        retrieval = await self._to_caller(call) if self._to_caller else call()
+        return sample.with_retrieval(retrieval)
 
     def close(self) -> None:
         """End the threads; each ends when its call has returned."""
@@ -91,12 +94,6 @@ class Asker:
                 raise
             # This call was not canceled, so the retriever itself raised the exception.
             return failed(error)
-
-    async def _of_caller(self, sample: Sample) -> Retrieval:
-        """Retrieve in the caller's thread, without a time limit."""
-        if self._to_caller is None:
-            return self._called(sample)
-        return await self._to_caller(partial(self._called, sample))
 
     def _called(self, sample: Sample) -> Retrieval:
         """Retrieve in the current thread; an exception becomes the error of the retrieval."""

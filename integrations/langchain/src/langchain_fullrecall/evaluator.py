@@ -15,9 +15,9 @@ from langsmith import trace
 from langsmith.evaluation.evaluator import EvaluationResult, EvaluationResults, RunEvaluator
 
 from fullrecall import Retrieval, Sample
-from fullrecall.errors import ParameterError
+from fullrecall.errors import InputError, ParameterError
 from fullrecall.measures import Measure
-from fullrecall.observe import ROOT, ToolDocuments
+from fullrecall.observe import ROOT, ToolDocuments, brief
 from fullrecall.observe.messages import answer_of, question_of, turn_of
 from fullrecall.run.alone import SingleScoring
 from fullrecall.run.evaluate import CorpusLike
@@ -30,7 +30,7 @@ from langchain_fullrecall.feedback import comment, evaluator_info
 from langchain_fullrecall.live import live_run, watch
 from langchain_fullrecall.measurement import Measured, ObservedSample, ameasure, measure
 from langchain_fullrecall.outputs import checked_key, held, unwrapped
-from langchain_fullrecall.record import LangChainReading, Level, reason
+from langchain_fullrecall.record import LangChainReading, Level
 from langchain_fullrecall.recorder import LangChainRecorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
 from langchain_fullrecall.retriever import (
@@ -164,7 +164,7 @@ class RecallStringEvaluator(RunEvaluator):
         """Return one evaluator for each measure, for `evaluators` in `evaluate_comparative`."""
         evaluators = [copy(self) for _ in self.measures]
         for evaluator, single in zip(evaluators, self.measures, strict=True):
-            evaluator.__dict__.update(measures=(single,), _summary=None)
+            evaluator.measures = (single,)
         return evaluators
 
     @property
@@ -219,7 +219,8 @@ class RecallStringEvaluator(RunEvaluator):
         try:
             return read(*given)
         except Exception as error:  # noqa: BLE001 - LangSmith drops the row if it raises
-            return ObservedSample(Sample(), problem=reason(error))
+            problem = str(error) if isinstance(error, InputError) else brief(error)
+            return ObservedSample(Sample(), problem=problem)
 
     def __call__(
         self,

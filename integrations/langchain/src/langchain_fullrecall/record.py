@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from fullrecall import Context, Retrieval
 from fullrecall._util.parameters import check_choice
-from fullrecall.errors import InputError, ParameterError
-from fullrecall.observe import DocumentCopy, Step, StepReading, ValueReader, brief
+from fullrecall.errors import ParameterError
+from fullrecall.observe import DocumentCopy, Step, StepReading, ValueReader
 from fullrecall.observe.failures import failures_of
 from fullrecall.observe.tree import Tree
 from fullrecall.observe.turns import of_turn
@@ -111,11 +111,6 @@ class LangChainReading(DocumentReader, StepReading):
                 return self.context(copy.text, id, own)
             return known_context(copy.text, id or None, own.score, own.metadata)
         return super().context_of(copy, id)
-
-
-def reason(error: Exception) -> str:
-    """Return the message of an `InputError`, or any other error with its type."""
-    return str(error) if isinstance(error, InputError) else brief(error)
 
 
 def _selected(level: Level, names: Sequence[str], steps: Sequence[Step]) -> list[Step]:

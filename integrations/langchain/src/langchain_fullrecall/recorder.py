@@ -268,18 +268,13 @@ def _departure(error: BaseException) -> tuple[bool, Any]:
     return True, error.args[0] if isinstance(error, errors.ParentCommand) else None
 
 
-def _open_recorders() -> Iterator[LangChainRecorder]:
-    """Yield the recorders of this context, each one once."""
-    callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
-    handlers = getattr(callbacks, "handlers", callbacks) or ()
-    known = [each for each in handlers if isinstance(each, LangChainRecorder)]
-    recorders = (each for each in (*known, *(hook.get() for hook in hooks)) if each is not None)
-    yield from dict.fromkeys(recorders)
-
-
 @on_record
 def _take_report(documents: object, query: str | None) -> None:
-    for recorder in _open_recorders():
+    callbacks: Any = (var_child_runnable_config.get() or {}).get("callbacks")
+    handlers = getattr(callbacks, "handlers", callbacks) or ()
+    reached = (*handlers, *(hook.get() for hook in hooks))
+    # A recorder may be reached both as a handler of the call and by its context variable.
+    for recorder in dict.fromkeys(r for r in reached if isinstance(r, LangChainRecorder)):
         recorder.reported(documents, query)
     if get_current_run_tree() is not None:
         _trace(documents, query)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import cached_property, wraps
 from inspect import isasyncgenfunction, isgeneratorfunction
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 from langchain_core.retrievers import BaseRetriever
@@ -231,14 +231,14 @@ def runnable_of(source: LangChainObservable) -> Runnable[Any, Any]:
             f"expected a retriever instance, got class {source.__name__}: pass {source.__name__}(…)"
         )
     as_retriever = getattr(source, "as_retriever", None)
-    if as_retriever is None and not callable(source):
-        raise ParameterError(
-            f"expected a Runnable, a VectorStore or a function of the question, got {shown(source)}"
-        )
-    if as_retriever is None:
-        return RunnableLambda(_listing(cast("Callable[[Any], Any]", source)))
-    retriever: Runnable[Any, Any] = as_retriever()
-    return retriever
+    if as_retriever is not None:
+        retriever: Runnable[Any, Any] = as_retriever()
+        return retriever
+    if callable(source):
+        return RunnableLambda(_listing(source))
+    raise ParameterError(
+        f"expected a Runnable, a VectorStore or a function of the question, got {shown(source)}"
+    )
 
 
 def _listing(function: Callable[..., Any]) -> Callable[..., Any]:

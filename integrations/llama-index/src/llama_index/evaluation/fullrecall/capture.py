@@ -164,7 +164,11 @@ def capture_retrievals(
         capture = LlamaIndexCapture(recorder, reading, answer, part=part, before=before)
         if part is None:
             calls.append(capture)
-        _carry(returned, capture)
+        field = _field(returned)
+        if field is not None:
+            carried = _CarriedList(getattr(returned, field) or ())
+            carried.capture = capture
+            setattr(returned, field, carried)
 
     with recording(deliver=deliver) as block:
         yield LlamaIndexCapture(block, reading, calls=calls)
@@ -185,14 +189,6 @@ def _field(returned: object) -> str | None:
     if isinstance(returned, AgentOutput):
         return "tool_calls"
     return "source_nodes" if is_response(returned) else None
-
-
-def _carry(returned: Any, capture: LlamaIndexCapture) -> None:
-    field = _field(returned)
-    if field is not None:
-        carried = _CarriedList(getattr(returned, field) or ())
-        carried.capture = capture
-        setattr(returned, field, carried)
 
 
 def capture_in(answer: object) -> LlamaIndexCapture | None:

@@ -82,7 +82,14 @@ class NodeReader:
 
     @cached_property
     def _get_id(self) -> Callable[[BaseNode], ID | None]:
-        return _id_getter(self.id_key)
+        if isinstance(self.id_key, str) and self.id_key in NAMED_KEYS:
+            return NAMED_KEYS[self.id_key]
+
+        def at(node: BaseNode, path: str) -> ID | None:
+            own = NAMED_KEYS.get(path)
+            return at_path(node.metadata, path) if own is None else own(node)
+
+        return lambda node: id_by(self.id_key, node, partial(at, node))
 
     @cached_property
     def mode(self) -> MetadataMode:
@@ -176,18 +183,6 @@ def _several(nodes: object) -> Iterable[object]:
             f"response.source_nodes, got {type(nodes).__name__}"
         )
     return nodes
-
-
-def _id_getter(id_key: IdKey) -> Callable[[BaseNode], ID | None]:
-    """Return a function that reads a node's ID."""
-    if isinstance(id_key, str) and id_key in NAMED_KEYS:
-        return NAMED_KEYS[id_key]
-
-    def at(node: BaseNode, path: str) -> ID | None:
-        own = NAMED_KEYS.get(path)
-        return at_path(node.metadata, path) if own is None else own(node)
-
-    return lambda node: id_by(id_key, node, partial(at, node))
 
 
 def _leaves(node: BaseNode, docstore: BaseDocumentStore, rank: int) -> Iterator[BaseNode]:
