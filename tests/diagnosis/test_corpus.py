@@ -105,6 +105,18 @@ def test_a_line_that_stands_in_every_chunk_is_no_part_of_each() -> None:
     assert [part.context.text for part in held] == [head + body for body in bodies]
 
 
+def test_a_part_that_goes_on_beyond_a_covered_range_is_found() -> None:
+    """A part shorter than a block, before or after what a larger chunk has, is not left out."""
+    text = "".join(chr(0x4E00 + n) for n in range(120))
+    passage = Passage.of(Context(text))
+    for first, other in (
+        (text[:50], f"{text[20:55]}{'z' * 9}"),
+        (text[50:100], f"{'z' * 5}{text[45:80]}{'z' * 4}"),
+    ):
+        held = Corpus([Context(first), Context("no neighbor"), Context(other)]).holders(passage)
+        assert [each.context.text for each in held] == [first, other]
+
+
 def test_chunks_that_share_their_documents_id_are_no_other_versions() -> None:
     """Chunks that share the ID of their document are parts of it, not other versions."""
     words = "amber birch cedar dune ember fjord grove heath islet jetty knoll ledge".split()

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from fullrecall import Context, EntityRecall, IdRecall, Retrieval, Sample, evaluate
+from fullrecall import Context, EntityRecall, IdRecall, Retrieval, Sample, TextRecall, evaluate
+from fullrecall.diagnosis.causes import Cause, Diagnosed
 from fullrecall.diagnosis.effects import Baseline, Change, ChangeKind, Cost, Proposal, proposals
+from fullrecall.diagnosis.investigation import index_proposals
 from fullrecall.measures import calls
 from fullrecall.samples.calls import Call
 from fullrecall.stats.bounds import Interval
@@ -141,6 +143,9 @@ def test_more_contexts_of_a_retriever() -> None:
     assert proposed(recorded, {0: contexts("abcd"), 1: contexts("xb")}) == {}
     assert proposed(recorded, {}) == {}
     assert proposed(recorded, {0: contexts("ab")}) == {}
+    texts = Sample(retrieved_contexts=["one", "two"], reference_contexts=["three"])
+    deeper = [Context(text) for text in ("two", "one", "three")]
+    assert proposed(baseline(texts, scorer=TextRecall()), {0: deeper}) == {}
     assert proposed(baseline(sample("", "d")), {0: contexts("abcd")}) == {}
     # Up to the longest recorded list, a larger k says the same.
     found = proposed(baseline(sample("abcd", "h"), k=2), {0: contexts("abcdefgh")})
@@ -184,6 +189,18 @@ def test_only_rebuilt_scorers_propose_other_lists() -> None:
     assert other.over([[Context("Ann and Bo")]]) == {0: [1.0]}
 
 
+@pytest.mark.parametrize(("count", "named"), [(3, "'0/', '1/', '2/'"), (4, "'0/', '1/', '2/', …")])
+def test_up_to_three_sources_are_named(count: int, named: str) -> None:
+    """The proposal to search sources names three of them, and says if there are more."""
+    recorded = baseline(*[sample("a", "a")] * 4, *[sample("a", "b")] * count)
+    misses = [
+        Diagnosed(f"#{n + 5}", None, "id_recall", str(n), Cause.NOT_SEARCHED, "")
+        for n in range(count)
+    ]
+    (found,) = index_proposals(recorded, misses, {str(n): f"{n}/" for n in range(count)})
+    assert found.action == f"search the sources that no list has: {named} (gain: as other targets)"
+
+
 def test_changes_are_ordered_and_shown_only_with_a_gain() -> None:
     """Free changes come first; a change without a gain whose interval is above 0 is left out."""
     recorded = baseline(*[sample("ab", "c")] * 20)
@@ -191,7 +208,8 @@ def test_changes_are_ordered_and_shown_only_with_a_gain() -> None:
     def told(kind: ChangeKind, action: str, value: float, lists: Any = None) -> Proposal:
         return Proposal(kind, action, {0: [value] * 20}, lists)
 
-    larger, fewer = [contexts("abcd")] * 20, [contexts("ab")] * 20
+    # A list that is not known adds nothing to the cost.
+    larger, fewer = [*[contexts("abcd")] * 19, None], [contexts("ab")] * 20
     changes = recorded.changes(
         [
             told(ChangeKind.LARGER_K, "costly", 0.9, larger),

@@ -38,12 +38,19 @@ def version(text: str) -> str:
     return text.replace("year", "month")
 
 
+def half(text: str) -> str:
+    """Return a text that has half of the letters of another."""
+    letters = "".join(text.split())
+    return letters[:30] + "~" * (90 - len(letters))
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
         ([whole] * 4, ""),
         ([start] * 4, "4 of 4 retrieved texts are the beginning of their text in the corpus"),
         ([version] * 4, "4 of 4 retrieved texts are another version of their text in the corpus"),
+        ([half] * 4, "4 of 4 retrieved texts are another version of their text in the corpus"),
         ([version, version, whole, whole],
          "2 of 4 retrieved texts are another version of their text in the corpus"),
         ([version, whole, whole, whole], ""),

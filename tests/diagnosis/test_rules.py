@@ -9,6 +9,7 @@ import pytest
 from fullrecall import (
     ClaimRecall,
     Context,
+    EntityRecall,
     IdRecall,
     Retrieval,
     Sample,
@@ -17,7 +18,7 @@ from fullrecall import (
     evaluate,
 )
 from fullrecall.diagnosis import diagnose
-from fullrecall.measures import calls
+from fullrecall.measures import calls, seconds
 from fullrecall.samples.calls import Call
 
 TEXTS = {
@@ -160,6 +161,12 @@ def test_causes_of_other_retrievers() -> None:
     sample = by_id("mill", "castle")
     assert told(sample, retriever=fails, deep_k=3)[:2] == (
         "failed_call", "the retriever failed: OSError: no 3")  # fmt: skip
+
+    def is_cut_off(_: str) -> Retrieval:
+        return Retrieval(contexts("castle"), error="it is down")
+
+    assert told(sample, retriever=is_cut_off)[:2] == (
+        "failed_call", "the retriever failed: it is down")  # fmt: skip
     assert told(sample, retriever=takes_no_k, corpus=contexts("castle mill"))[:2] == (
         "never_retrieved",
         NO_K,
@@ -184,6 +191,9 @@ NEAR = "The mill of the old town was built by hand in {} near the wide river."
          "the context 'mill' at rank 1 has another text", 1),
         ([Context(MILL[:40], id="mill")], "mill", None, "text_differs",
          "the context 'mill' at rank 1 has a part of its text", 1),
+        # Half of the letters are the same.
+        ([Context(MILL[:40] + "~" * (120 - len(MILL)), id="mill")], "mill", None, "text_differs",
+         "the context 'mill' at rank 1 has another text", 1),
         ([Context(MILL.replace("guests.", "guests!"), id="x")], "mill", None, "near_duplicate",
          "the context 'x' at rank 1 has nearly its text (similarity 1.00)", 1),
         ([Context(MILL[:50]), Context(MILL[50:])], None, None, "split_across_chunks",
@@ -191,13 +201,16 @@ NEAR = "The mill of the old town was built by hand in {} near the wide river."
         (HALVES[:1], None, HALVES,
          "split_across_chunks",
          SPLIT, 1),
+        # A retrieved chunk is known by its ID, or else by its text.
+        ([Context(f"{MILL[:50]} x", id="a")], None, HALVES, "split_across_chunks", SPLIT, 1),
+        ([Context(MILL[:50])], None, HALVES, "split_across_chunks", SPLIT, 1),
         ([Context("x y z", id="q")], "mill", [Context(MILL.replace("hand", "machine"), id="mill")],
          "text_differs", "the corpus has 'mill' with another text", None),
         ([Context("x y z")], None, contexts("tower"), "not_in_corpus",
          "none of its text is in the corpus", None),
         ([Context("x y z")], None, [Context(MILL[:60])], "not_in_corpus",
          "only 71% of its text is in the corpus", None),
-        ([Context("x y z")], None, [Context(MILL)], "never_retrieved",
+        ([Context("x y z")], None, contexts("mill"), "never_retrieved",
          NOT_DEEPER, None),
     ],
 )  # fmt: skip
@@ -237,6 +250,13 @@ def test_causes_of_ids_and_claims() -> None:
     cause, detail, _ = told(claimed("Quokkas eat leaves."), ClaimRecall())
     assert cause == "unknown"
     assert detail.startswith("the judge finds no support in what was retrieved; to find out")
+    nothing = Sample(retrieved_contexts=[], reference_claims=["Quokkas eat leaves."])
+    assert told(nothing, ClaimRecall(), corpus=corpus)[0] == "nothing_retrieved"
+    untimed = evaluate([by_id("mill", "castle")], IdRecall(), progress=False)
+    assert diagnose(untimed, k=seconds(1)).misses == ()
+    entity = Sample(retrieved_contexts=["Bo"], reference_entities=["Ann"])
+    found = told(entity, EntityRecall(), corpus=corpus)
+    assert found == ("not_in_corpus", "none of its text is in the corpus", None)
     found = told(by_text([Context(MILL[:60])]), SpanRecall())
     detail = "71% of it was retrieved; to find the cause, pass corpus= and retriever="
     assert found == ("unknown", detail, None)
@@ -261,3 +281,37 @@ def test_a_corpus_that_has_none_of_many_ids_was_named_anew(
     report = evaluate(samples, IdRecall(), progress=False)
     last = diagnose(report, corpus=corpus).misses[-1]
     assert last.cause == cause
+
+
+def test_a_text_of_another_form_in_the_corpus() -> None:
+    """A document that the corpus has by ID is not split; longer runs are the scorer's rule."""
+    sample = Sample(
+        retrieved_contexts=HALVES[:1],
+        reference_context_ids=["mill"],
+        reference_contexts=[Context(MILL, id="mill")],
+    )
+    corpus = [Context("x y z", id="mill"), *HALVES]
+    assert told(sample, corpus=corpus)[0] == "never_retrieved"
+    other = [Context(TEXTS["tower"], id="tower"), Context(MILL, id="mill")]
+    sample = Sample(
+        retrieved_contexts=[Context(MILL, id="x"), other[0]],
+        reference_context_ids=["tower", "mill"],
+        reference_contexts=other,
+    )
+    found = told(sample, corpus=contexts("bridge castle"))
+    assert found == ("id_mismatch", "the context at rank 1 is its text, under the ID 'x'", 1)
+    rest = "~" * 60
+    wrapped = [Context(f"{rest}{half}{rest}") for half in (MILL[:44], MILL[44:])]
+    assert told(by_text(wrapped), SpanRecall(min_run=60))[0] == "unknown"
+
+
+def test_of_alternatives_with_one_cause_one_with_a_rank_is_named() -> None:
+    """If two alternatives have other versions, the retrieved one explains the miss."""
+    other = TEXTS["tower"]
+    wanted = [[Context(other, id="tower"), Context(MILL, id="mill")]]
+    listed = [Context(MILL.replace("hand", "machine"), id="mill")]
+    sample = Sample(retrieved_contexts=listed, reference_contexts=wanted)
+    corpus = [Context(other.replace("noon", "night"), id="tower")]
+    cause, detail, rank = told(sample, TextRecall(threshold=1.0), corpus=corpus)
+    assert (cause, rank) == ("text_differs", 1)
+    assert detail.endswith(": the context 'mill' at rank 1 has another text")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from itertools import chain
 
 import pytest
@@ -64,6 +64,20 @@ def test_wide_letters_take_two_columns() -> None:
     """A Chinese name takes two columns a letter."""
     grid = terminal.Grid(Sheet(["召回率"], [Section("", [Line("x", ["1"])])]))
     assert "召回率" in printed(grid, 10)
+
+
+def test_long_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table's row is never wrapped, a note is; plain text has no colors, and numbers none."""
+    row = Line("x" * 30, ["1"])
+    grid = terminal.Grid(Sheet(["mean"], [Section("", [row])]))
+    assert f"{row.label}   " in printed(grid, 20)
+    noted = terminal.text_of(Sheet([], [], ["word " * 60]))
+    assert max(map(len, noted.splitlines())) <= terminal.WIDEST
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    assert terminal.printed(terminal.console(StringIO(), width=9), ["at 12"]) == "at 12\n"
+    written = TextIOWrapper(BytesIO())
+    assert terminal.printed(terminal.console(written, width=9), ["at 12"]) == "at 12\n"
 
 
 def test_a_table_in_two_parts_has_no_row_without_a_value() -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from fullrecall import IdRecall, evaluate
+from fullrecall import Context, IdRecall, Retrieval, Sample, SpanRecall, evaluate
 from fullrecall.measures import Recall
 from fullrecall.table.distinct import DistinctRows
 
 
-def distinct(rows: Sequence[dict[str, Any]]) -> DistinctRows | None:
+def distinct(rows: Sequence[Any], scorer: Any = None) -> DistinctRows | None:
     """Return the distinct rows of an evaluation of these rows."""
-    table = evaluate(list(rows), IdRecall(), progress=False).table
+    table = evaluate(list(rows), scorer or IdRecall(), progress=False).table
     (part,) = table.parts
     return DistinctRows.of(part.columns(0))
 
@@ -47,6 +47,34 @@ def test_distinct_rows(rows: list[dict[str, Any]], counts: list[int] | None) -> 
         mean = whole.summary()[0].mean
         known = found.columns.status == 0
         assert (values * found.counts)[known].sum() / found.counts[known].sum() == mean
+
+
+def united(ranks: Sequence[int]) -> Sample:
+    """Return a sample of a retrieval that merged two calls."""
+    record = Retrieval([Context("x", id="x"), Context("a", id="a")], ranks=ranks)
+    return Sample(expected_ids=["a"], retrieval=record)
+
+
+def held(characters: int) -> Sample:
+    """Return a sample of a text, with the beginning of it retrieved."""
+    text = "The old mill was built by hand near the river, and its keeper wrote."
+    return Sample(reference_contexts=[text], retrieved_contexts=[text[:characters]])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "scorer"),
+    [
+        (row("ax") | {"expected_ids": {"a": 2}}, row("xa") | {"expected_ids": {"a": 2}}, None),
+        (row("ab", "ab"), row("ab") | {"expected_ids": [["a", "b"]]}, None),
+        (united([1, 1]), united([1, 2]), None),
+        (held(40), held(50), SpanRecall()),
+    ],
+)
+def test_rows_that_differ_in_one_kind_of_number(one: Any, other: Any, scorer: Any) -> None:
+    """Rows are distinct by positions beside grades, further supports, ranks, and credit alone."""
+    found = distinct([one] * 20 + [other] * 20, scorer)
+    assert found is not None
+    assert found.counts.tolist() == [20, 20]
 
 
 @pytest.mark.parametrize(("targets", "counted"), [(61, True), (62, False)])

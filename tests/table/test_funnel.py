@@ -22,6 +22,12 @@ READ = sample([A, B], [A, B], "yn")
 KEPT_ALL = sample([A, B], [A, B])
 ONE_LIST = sample(None, [A])
 FAILED = Sample(expected_ids=["a"], retrieval=Retrieval(error="TimeoutError"))
+CUT_OFF = Sample(
+    expected_ids=["a"], retrieval=Retrieval([A], retrieved=[A, B], error="TimeoutError")
+)
+GRADED = Sample(
+    expected_ids={"a": 1, "b": 1, "c": 0}, retrieval=Retrieval([A, C], retrieved=[A, B, C])
+)
 UNLABELED = Sample(expected_ids=[], retrieval=BOTH.retrieval)
 
 
@@ -36,7 +42,13 @@ UNLABELED = Sample(expected_ids=[], retrieval=BOTH.retrieval)
         ),
         ([BOTH, KEPT_ALL, READ], Funnel(2, 4, {"retrieved": 4, "kept": 3}), ""),
         ([BOTH, READ, READ], Funnel(2, 4, {"retrieved": 4, "kept": 4, "read": 2}), ""),
-        ([BOTH, ONE_LIST, FAILED, UNLABELED], Funnel(1, 2, {"retrieved": 2, "kept": 1}), ""),
+        (
+            [BOTH, ONE_LIST, FAILED, CUT_OFF, UNLABELED],
+            Funnel(1, 2, {"retrieved": 2, "kept": 1}),
+            "",
+        ),
+        # a reference of grade 0 does not count
+        ([GRADED], Funnel(1, 2, {"retrieved": 2, "kept": 1}), ""),
         ([sample([A], [C])], Funnel(1, 2, {"retrieved": 1, "kept": 0}), ""),
         ([KEPT_ALL], None, ""),
         ([ONE_LIST], None, ""),

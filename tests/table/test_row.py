@@ -41,5 +41,8 @@ def test_results_by_index_slice_and_name() -> None:
         row.results[2]
     assert repr(row) == "Row(q: 1.000 id_recall, 1.000 again)"
     assert str(row).startswith("q\nwhy?\n")
+    either = {"retrieved_ids": ["a", "x", "b"], "expected_ids": [["a", "b"]]}
+    (row,) = evaluate([either], IdRecall(), progress=False)
+    assert row.results[0].findings[0].ranks == (1, 3)
     with pytest.raises(AttributeError, match="'Row' object has no attribute 'samples'"):
         row.samples  # type: ignore[attr-defined] # noqa: B018

@@ -124,8 +124,6 @@ class _PassageSearch:
         texts = {number: self.indexed[number].characters for number in shared}
         nearest = sorted(shared, key=lambda n: (characters not in texts[n], -len(shared[n]), n))
         for number in nearest:
-            if self.is_complete:
-                return
             if any(self._goes_on(block, texts[number]) for block in shared[number]):
                 self.look([number])
 

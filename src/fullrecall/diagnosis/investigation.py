@@ -29,7 +29,7 @@ from fullrecall.measures.findings import Finding
 from fullrecall.run.retrievers import RetrieverLike, takes_k
 from fullrecall.samples.context import Context
 from fullrecall.samples.prompts import squeezed
-from fullrecall.scorers.result import Result, Status
+from fullrecall.scorers.result import Result
 from fullrecall.scorers.spans import Passage
 from fullrecall.stats.evaluation import Evaluation, check_evaluation
 
@@ -275,7 +275,7 @@ def _misses(baseline: Baseline, search: SearchScope) -> Iterator[Diagnosed]:
         examined = Examined(position, row, search)
         for score_index, score in baseline.labels.items():
             result = row.results[score_index]
-            if result.status is not Status.SCORED or result[measure] is None:
+            if result[measure] is None:
                 continue
             for finding, paid in zip(result.findings, result.paid(measure), strict=True):
                 if not paid.found_at(measure.top):

@@ -231,8 +231,6 @@ def indexed_text_differs(case: Case) -> Explained | None:
 def not_in_corpus(case: Case) -> Explained | None:
     """Return a cause if the corpus has neither the ID nor the text."""
     corpus, wanted = case.corpus, case.wanted
-    if case.judged:
-        return None
     if wanted.id is not None and corpus.by_id:
         return None if case.is_in_corpus else _without_id(case, wanted.id)
     if wanted.passage is None or not corpus.has_texts:

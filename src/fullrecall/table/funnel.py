@@ -38,14 +38,15 @@ class Funnel(NamedTuple):
         return {"samples": self.samples, "references": self.references, "found": dict(self.found)}
 
 
-def funnel_counts(sample: Sample) -> Counter[Any]:
-    """Return a sample's counts for the funnel; empty without references or with only one list.
+def funnel_counts(sample: Sample, record: Retrieval) -> Counter[Any]:
+    """Return the counts of a sample and its retrieval for the funnel.
+
+    They are empty without references, or with only one list.
 
     A key is a pair: the tuple of the names of the sample's lists, and the counted item, which is
     "samples", "references", or the name of one of these lists.
     """
-    record = sample.retrieval
-    if record is None or record.error is not None:
+    if record.error is not None:
         return Counter()
     lists = _lists(record)
     references = [each.any_of for each in sample.reference_context_ids or () if each.grade > 0]

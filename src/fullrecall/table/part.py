@@ -198,11 +198,11 @@ class Part(SampleColumns, ABC):
         """
         counts: Counter[str] = Counter()
         for sample in self.samples() if self.may_have("retrieval") else ():
-            if sample.retrieval is not None:
-                calls = sample.retrieval.calls
-                counts["united"] += sample.retrieval.ranks is not None and bool(calls)
-                counts += funnel_counts(sample)
-                counts["failed"] += bool(failures(calls))
+            record = sample.retrieval
+            if record is not None:
+                counts["united"] += record.ranks is not None and bool(record.calls)
+                counts += funnel_counts(sample, record)
+                counts["failed"] += bool(failures(record.calls))
         return counts
 
     def tied(self, k: int) -> int:
