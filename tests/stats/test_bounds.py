@@ -28,6 +28,7 @@ from fullrecall.stats.bounds import (
     lower_bound,
     mean_above,
     mean_below,
+    root,
     upper_bound,
 )
 
@@ -327,6 +328,7 @@ class TestPower:
     def test_one_is_the_least(self) -> None:
         """`needed` is at least 1, even if no mean is below the smallest possible value."""
         assert groups_needed(hits(1, 2), 0.0, 0.05) == 1
+        assert groups_needed(hits(1, 1), 0.5, 0.25) == 2  # K of two hits is exactly 0.25
 
     def test_no_number_is_enough_at_the_threshold_itself(self) -> None:
         """`needed` is None if ten million samples do not decide, and without values."""
@@ -372,9 +374,9 @@ class TestCounts:
     ("values", "refused"),
     [
         ([0.0, 1.0], ()),
-        ([0.5, 1.1], ("upper", "needed")),
+        ([0.5, 1.1], ("upper", "below", "needed")),
         ([-0.1, 0.5], ("lower", "needed")),
-        ([-0.1, 1.1], ("lower", "upper", "needed")),
+        ([-0.1, 1.1], ("lower", "upper", "below", "needed")),
     ],
 )
 def test_values_out_of_their_range_are_refused(values: list[float], refused: Any) -> None:
@@ -382,6 +384,7 @@ def test_values_out_of_their_range_are_refused(values: list[float], refused: Any
     bounds = {
         "lower": lambda counts: lower_bound(counts, 0.05),
         "upper": lambda counts: upper_bound(counts, 0.05),
+        "below": lambda counts: mean_below(counts, 0.5),
         "needed": lambda counts: groups_needed(counts, 0.5, 0.05),
     }
     for name, bound in bounds.items():
@@ -390,6 +393,18 @@ def test_values_out_of_their_range_are_refused(values: list[float], refused: Any
                 bound(Counts.of(values))
         else:
             bound(Counts.of(values))
+
+
+def test_a_root_takes_few_steps() -> None:
+    """The search ends when its digits suffice; each step of a bound computes an integral."""
+    points: list[float] = []
+
+    def cube(x: float) -> float:
+        points.append(x)
+        return x**3 - 0.3
+
+    assert root(cube, 0.0, 1.0, 0.5, (0.0, -0.3)) == pytest.approx(0.3 ** (1 / 3), abs=1e-14)
+    assert len(points) < 20
 
 
 def test_few_values_are_counted_as_they_are() -> None:

@@ -101,7 +101,7 @@ def test_a_t_test_says_what_is_likely_and_decides_nothing() -> None:
     assert (gained.outcome, gained.likely) == (Direction.CANNOT_TELL, Direction.BETTER)
     assert (lost.outcome, lost.likely) == (Direction.CANNOT_TELL, Direction.WORSE)
     assert gained.p_t == pytest.approx(ttest_1samp(small, 0).pvalue, abs=1e-9)
-    assert change([0.1, 0.2] * 10).likely is None
+    assert [change([0.1, 0.2, *[0.1] * n]).p_t is None for n in (27, 28)] == [True, False]
     assert change([0.1] * 300).likely is None
 
 

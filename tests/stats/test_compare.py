@@ -88,21 +88,29 @@ class TestPairs:
         assert score.main.before == pytest.approx(3.5 / 5)
 
     def test_undefined_in_one_or_both(self) -> None:
-        """Samples undefined in one report and samples undefined in both are counted apart."""
+        """Samples undefined or unjudged in one report, and those in both, are counted apart."""
 
-        def report(expected: list[list[str]]) -> Report:
+        def report(expected: list[list[str] | None]) -> Report:
             rows = [
-                Sample(id=n, retrieved_ids=["a"], expected_ids=e) for n, e in enumerate(expected)
+                Sample(id=n, retrieved_ids=["a"], expected_ids=e, judged=e is not None)
+                for n, e in enumerate(expected)
             ]
             return evaluate(rows, IdRecall(), progress=False)
 
-        score = compare(report([["a"], [], ["a"]]), report([["a"], [], []]))["id_recall"]
-        assert (score.unpaired["undefined"], score.unpaired["undefined_in_one"]) == (1, 1)
+        before = report([["a"], [], ["a"], None, None, []])
+        score = compare(before, report([["a"], [], [], None, ["a"], None]))["id_recall"]
+        counts = [score.unpaired[name] for name in ("undefined", "undefined_in_one", "unjudged")]
+        assert counts == [2, 2, 1]
 
     def test_nothing_scored_in_both(self) -> None:
         """Without a pair of two scores there is no figure and no p-value."""
-        score = compare(report_of([None, ["a"]]), report_of([["a"], None]))["id_recall"].main
+        comparison = compare(report_of([None, ["a"]]), report_of([["a"], None]))
+        score = comparison["id_recall"].main
         assert (score.samples, score.difference, score.interval, score.p) == (0, None, None, None)
+        assert comparison.sentences == (
+            "CANNOT TELL: id_recall: no sample was compared",
+            "A question costs the same: 1 context",
+        )
 
     @pytest.mark.parametrize(
         ("before", "after", "message"),
@@ -208,9 +216,11 @@ class TestFigures:
         assert score[Recall @ 1].difference == 0.0
         assert score[Recall @ 3].after == pytest.approx(3.5 / 5)
 
-    @pytest.mark.parametrize("measure", [Recall @ 3, nDCG @ 3, Leak @ 3])
+    @pytest.mark.parametrize(
+        ("measure", "groups"), [(Recall @ 3, 0), (nDCG @ 3, 0), (Leak @ 3, 0), (Recall @ 3, 9)]
+    )
     def test_parts_are_compared_one_after_another(
-        self, measure: Measure, monkeypatch: pytest.MonkeyPatch
+        self, measure: Measure, groups: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Reports in parts compare as whole ones, also where targets differ or none are left."""
         before, after = (
@@ -220,6 +230,7 @@ class TestFigures:
                     retrieved_ids=[f"d{(n * step + rank) % 7}" for rank in range(3)],
                     expected_ids=[f"d{n % 5}" if n % 8 else extra[0], *extra[n % 4 : n % 4 + 1]],
                     forbidden_ids=["d6"] if n % 3 else None,
+                    group=n % groups if groups else None,
                 )
                 for n in range(40)
             ]
@@ -354,6 +365,7 @@ class TestSmallestK:
         answer = report.smallest_k(0.95)
         assert (answer.k, answer.mean, answer.unscored) == (None, 1.0, 5)
         assert "5 unscored count as 0 in the bound" in answer.reason
+        assert report.smallest_k(0.92).needed > 100
         assert report.smallest_k(0.85).k == 1
 
     def test_the_search_stops_at_the_first_failure(self) -> None:

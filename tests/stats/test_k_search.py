@@ -37,6 +37,8 @@ def test_a_measure_is_searched_from_the_largest_k_down() -> None:
 def test_no_k_and_no_values() -> None:
     """No k is returned if none reaches the target, and none is tested without values."""
     assert searched([1] * 5 + [None] * 45).k is None
+    assert "more samples with these values would not" in searched([1, None], target=0.5).reason
+    assert searched([None] * 5, target=0).k == 1
     assert (searched([]).k, searched([]).tested) == (None, ())
     with pytest.raises(ParameterError, match="target"):
         searched([1], target=2)

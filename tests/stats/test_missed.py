@@ -1,11 +1,15 @@
 """Missed targets are counted from columns, and their list is made when it is read."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.observe.calls import of_calls
 
-from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall import Context, IdRecall, Report, Sample, evaluate
 from fullrecall.measures import tokens
+from fullrecall.samples.calls import Call
+from fullrecall.scorers.result import Status
 from fullrecall.table.row import Row
 from fullrecall.table.table import Table
 
@@ -69,7 +73,16 @@ def test_unknown_costs_are_no_misses() -> None:
     ]
     assert len(missed) == 1
     assert evaluate(samples, IdRecall(), progress=False).missed(tokens(2)) == []
-    assert (missed == "known", missed == {}) == (False, False)
+    assert (missed == "known", missed == {}, missed == 1) == (False, False, False)
+
+
+def test_findings_of_an_unscored_result_are_no_misses() -> None:
+    """An unscored result misses nothing, though it keeps the findings made before it failed."""
+    scored = IdRecall().score(retrieved_ids=["x"], expected_ids=["a"])
+    failed = replace(scored, method=replace(scored.method, name="failed"), status=Status.UNSCORED)
+    row = Row(1, Sample(id="q"), (scored, failed))
+    missed = Report.of([scored.method, failed.method], [row]).missed()
+    assert [each.score for each in missed] == ["id_recall"]
 
 
 def test_the_printed_misses() -> None:
@@ -80,19 +93,24 @@ def test_the_printed_misses() -> None:
     assert [repr(each)[-10:] for each in missed] == ["ank=None)]", "and 1 more"]
 
 
-def test_leaks() -> None:
+@pytest.mark.parametrize("rows_of_a_part", [1, 9])
+def test_leaks(rows_of_a_part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forbidden contexts within k have their rank and step; all of an unanswerable question."""
+    monkeypatch.setattr("fullrecall._util.pieces._LARGEST", rows_of_a_part)
     contexts = [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}]
+    calls = [Call(f"search {name}", name, (Context("x", id=name),)) for name in "ab"]
     samples = [
         Sample(id="q", user_input="q?", retrieved_contexts=contexts, forbidden_ids=["b"]),
         Sample(retrieved_ids=["c", "d"], answerable=False),
         Sample(id="r", retrieved_ids=["a"], forbidden_ids=["b"]),
+        Sample(id="s", retrieval=of_calls(calls), forbidden_ids=["b"]),
     ]
     report = evaluate(samples, IdRecall(), progress=False)
     assert [str(each) for each in report.leaked()] == [
         "q: b at rank 2",
         "#2: c at rank 1",
         "#2: d at rank 2",
+        "s: b at rank 1 from search b",
     ]
-    assert [str(each) for each in report.leaked(1)] == ["#2: c at rank 1"]
+    assert [each.id for each in report.leaked(1)] == ["c", "b"]
     assert report.leaked()[0].question == "q?"

@@ -216,6 +216,18 @@ def test_a_longer_list_within_a_budget_is_no_fact() -> None:
     assert outcomes == ["not_worse", "cannot_tell", "cannot_tell"]
 
 
+def test_a_pair_with_one_unknown_value_is_in_neither_mean() -> None:
+    """A pair whose tokens are unknown in one report is left out of the means of both."""
+    after = evaluate(
+        [Sample(id=name, expected_ids=["a", "b"], retrieved_ids=["a"]) for name in "qr"],
+        IdRecall(),
+        progress=False,
+    )
+    after = Report.of(after.methods, [report_of(["b"]).rows[0], after.rows[1]])
+    (score,) = compare(report_of(["a", "x"]), after, Recall @ tokens(10))
+    assert (score.main.samples, score.main.before, score.main.after) == (1, 0.5, 0.5)
+
+
 def several_notes() -> Report:
     """Return a report with calls, groups, ties, forbidden contexts, and samples without a score."""
     first = Call("search", query="1", contexts=(context("a", "gpt"), context("x", "gpt")))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from tests.observe.calls import of_calls
 
 from fullrecall import Context, IdRecall, Report, Sample, evaluate
-from fullrecall.measures import Leak, Recall
+from fullrecall.measures import Leak, Recall, Retrieved
 from fullrecall.measures.findings import CreditStep, Finding, Target
 from fullrecall.report import Row
 from fullrecall.samples.calls import Call
@@ -123,6 +124,19 @@ def test_united_and_failed_calls_stand_in_the_summary() -> None:
     assert (summary.united, summary.failed_calls) == (1, 1)
     assert "united calls in 1 of 3 samples" in str(summary)
     assert "failed calls in 1 of 3 samples" in str(summary)
+    empty = Sample(expected_ids=[], retrieval=of_calls((one, two)))
+    summary = evaluate([empty], IdRecall(), progress=False).summary()
+    assert (summary.united, summary[0].over_calls) == (1, None)
+    with pytest.raises(IndexError, match="no score 1: there are 1"):
+        _ = summary[1]
+
+
+def test_the_mean_of_a_count_is_printed_without_an_interval() -> None:
+    """A count has no upper limit, so its mean has no interval; the mean is printed."""
+    result = IdRecall().score(retrieved_ids=["a", "b"], expected_ids=["a"])
+    counting = replace(result, method=Method("contexts", headline=Retrieved))
+    report = Report.of([counting.method], [Row(1, Sample(id="q"), (counting,))])
+    assert repr(report.summary()[0]).startswith("ScoreSummary(2.000, contexts: 1 scored")
 
 
 def test_no_sample_is_said() -> None:

@@ -132,9 +132,9 @@ class ScoreSummary(ValueObject, ByMeasure[Estimate]):
 
     def __repr__(self) -> str:
         main = self.main
-        mean = "no mean"
-        if main.mean is not None and main.interval is not None:
-            mean = f"{main.mean:.3f} ({between(main.interval)})"
+        mean = "no mean" if main.mean is None else f"{main.mean:.3f}"
+        if main.interval is not None:
+            mean += f" ({between(main.interval)})"
         return (
             f"ScoreSummary({mean}, {self.method.label(main.measure)}: {self.scored:,} scored, "
             f"{self.undefined:,} undefined, {self.unscored:,} unscored)"

@@ -255,8 +255,6 @@ class ScorePairs:
 def over_common_targets(before: Result, after: Result) -> tuple[Result, Result] | None:
     """Return two scored results over their common targets, or None if there is none."""
     old, new = set(before.targets), set(after.targets)
-    if old == new:
-        return before, after
     return None if old.isdisjoint(new) else (_over(before, new), _over(after, old))
 
 
