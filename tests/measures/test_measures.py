@@ -22,6 +22,7 @@ from fullrecall.measures import (
     RBP,
     RR,
     AllFound,
+    FBeta,
     Hit,
     Measure,
     Precision,
@@ -117,6 +118,12 @@ def test_an_invalid_measure_is_refused_by_name(text: str, problem: str) -> None:
     with pytest.raises(ParameterError) as caught:
         parse(text)
     assert problem in str(caught.value)
+
+
+def test_a_parameter_beyond_floats_is_refused() -> None:
+    """A whole number that no float can hold is refused, before a value is read."""
+    with pytest.raises(ParameterError, match="beta must be a number above 0"):
+        FBeta(beta=10**400)
 
 
 @pytest.mark.parametrize("least", [-0.1, 1.1, float("nan"), "0.9", True])

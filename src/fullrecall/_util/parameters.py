@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import partial, wraps
 from math import inf
+from sys import float_info
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -311,9 +312,10 @@ def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
 
 def check_positive(value: object, name: str) -> float:
     """Return a number above 0; raise `ParameterError`, naming the parameter, for another value."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < inf:
-        raise ParameterError(f"must be a number above 0, got {value!r}", name)
-    return value
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 < value <= float_info.max:  # type: ignore[operator]
+        raise ParameterError(f"must be a number above 0, got {shown(value)}", name)
+    return value  # type: ignore[return-value]
 
 
 def check_share(value: object, name: str, *, whole: bool = True) -> float:

@@ -46,16 +46,14 @@ def loaded(address: str, option: str) -> Any:
     """
     source, _, name = address.rpartition(":")
     if not source or not name:
-        problem = f"expected MODULE:NAME, such as app.py:search, got {address!r}"
-        raise typer.BadParameter(problem, param_hint=option)
+        raise bad_option(option, f"expected MODULE:NAME, such as app.py:search, got {address!r}")
     try:
         # Send the prints of a module to standard error, so that --json prints only JSON.
         with redirect_stdout(sys.stderr):
             return attrgetter(name)(_module(source))
     except (Exception, SystemExit) as error:  # A script may call sys.exit() while it is loaded.
         text = f"{type(error).__name__}: {error}".removesuffix(": ").replace("\n", " ")
-        problem = f"cannot load {address!r}: {text}"
-        raise typer.BadParameter(problem, param_hint=option) from error
+        raise bad_option(option, f"cannot load {address!r}: {text}") from error
 
 
 def _module(source: str) -> ModuleType:

@@ -260,15 +260,13 @@ def partitions(folder: str, kind: str | None) -> tuple[str, list[Partition]]:
 
 def rows_of_partitions(parts: list[Partition], kind: str, left_out: AbstractSet[str]) -> FileRows:
     """Return the rows of all files, with the columns that their folders name."""
-    if kind == "parquet":  # Raise for a missing pyarrow now, not at the first row.
-        pyarrow("reading Parquet")
-    return _rows(parts, kind, left_out)
+    return _rows([(part, rows_of_file(part.path, kind, left_out)) for part in parts])
 
 
-def _rows(parts: list[Partition], kind: str, left_out: AbstractSet[str]) -> FileRows:
-    for part in parts:
+def _rows(parts: list[tuple[Partition, FileRows]]) -> FileRows:
+    for part, rows in parts:
         try:
-            for number, row in rows_of_file(part.path, kind, left_out):
+            for number, row in rows:
                 yield number, {**part.columns, **row} if part.columns else row
         except InputError as error:
             raise error.at(path=shown_path(part.path)) from error.__cause__

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from math import ceil
-from sys import float_info
 from typing import Literal, TypeAlias, get_args
 
-from fullrecall._util.parameters import check_k
+from fullrecall._util.parameters import check_k, check_positive
 from fullrecall._util.value_object import ValueObject
-from fullrecall._util.values import shown
 from fullrecall.errors import ParameterError
 
 Unit: TypeAlias = Literal["calls", "tokens", "seconds"]
@@ -69,10 +67,7 @@ def seconds(most: float) -> CutBudget:
 
     Raises `ParameterError` unless `most` is a number above 0.
     """
-    number = isinstance(most, (int, float)) and not isinstance(most, bool)
-    if not number or not 0 < most <= float_info.max:
-        raise ParameterError(f"must be a number above 0, got {shown(most)}", "seconds")
-    return CutBudget(most, "seconds")
+    return CutBudget(check_positive(most, "seconds"), "seconds")
 
 
 def parse_budget(text: str) -> CutBudget | None:

@@ -6,7 +6,7 @@ Every text is escaped and keeps its own writing direction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from fullrecall.show.sheet import Bar, Cell, Sheet, cell_of
@@ -68,17 +68,13 @@ def _macros() -> Any:
     environment.filters |= {
         "visible": visible,
         "cell": cell_of,
-        "strong": _strong,
+        "strong": partial(Cell, emphasis="strong"),
         "on_axis": _on_axis,
     }
     from importlib.resources import files  # imported late, since it loads zipfile and tempfile
 
     source = (files("fullrecall.show") / "files" / "sheet.html").read_text("utf-8")
     return environment.from_string(source).module
-
-
-def _strong(text: str) -> Cell:
-    return Cell(text, "strong")
 
 
 def _on_axis(value: float, bar: Bar) -> float:

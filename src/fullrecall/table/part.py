@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -226,15 +226,13 @@ class Part(SampleColumns, ABC):
         return count_sums(_mixed(hashes), offsets_of(map(len, findings)), np.uint64)
 
 
+@dataclass(eq=False, repr=False)
 class MemoryPart(Part):
     """Rows in memory; the results in `kept` are objects, or are created when they are read."""
 
-    def __init__(
-        self, samples: Sequence[Sample], scores: Sequence[FoundColumns], kept: Sequence[Results]
-    ) -> None:
-        self.kept_samples = samples
-        self.scores = scores
-        self.kept = kept
+    kept_samples: Sequence[Sample]
+    scores: Sequence[FoundColumns]
+    kept: Sequence[Results]
 
     @classmethod
     def of(cls, samples: Sequence[Sample], results: Sequence[Sequence[Result]]) -> MemoryPart:

@@ -62,10 +62,7 @@ def save(
     # report stays.
     part = temporary_path(path)
     try:
-        with make(part, report.methods, report.origin, default=default) as writing:
-            writing.stopped = report.stopped
-            for rows in report.table.parts:
-                writing.add(rows)
+        _write(report, make(part, report.methods, report.origin, default=default))
         _put_in_place(part, path)
     finally:
         remove(part)
@@ -79,15 +76,21 @@ def _save_at(
     check_address(address, replace=replace, way_out=way_out())
     clear_address(address)
     if _path_in(address).suffix == ".parquet":
-        with _parquet().ParquetWriter(address, report.methods, report.origin, default=default) as w:
-            w.stopped = report.stopped
-            for rows in report.table.parts:
-                w.add(rows)
+        make = _parquet().ParquetWriter
+        _write(report, make(address, report.methods, report.origin, default=default))
         return
     with TemporaryDirectory() as folder:
         local = Path(folder, "report.jsonl")
         save(report, local, default=default)
         Place(address, ReportError).write(local.read_bytes())
+
+
+def _write(report: Evaluation, writing: RowWriter) -> None:
+    """Write all rows of a report."""
+    with writing:
+        writing.stopped = report.stopped
+        for rows in report.table.parts:
+            writing.add(rows)
 
 
 def _put_in_place(part: Path, path: Path) -> None:
