@@ -97,10 +97,10 @@ class TestPairs:
             ]
             return evaluate(rows, IdRecall(), progress=False)
 
-        before = report([["a"], [], ["a"], None, None, []])
-        score = compare(before, report([["a"], [], [], None, ["a"], None]))["id_recall"]
+        before = report([["a"], [], ["a"], None, None, None, []])
+        score = compare(before, report([["a"], [], [], None, None, ["a"], None]))["id_recall"]
         counts = [score.unpaired[name] for name in ("undefined", "undefined_in_one", "unjudged")]
-        assert counts == [2, 2, 1]
+        assert counts == [2, 2, 2]
 
     def test_nothing_scored_in_both(self) -> None:
         """Without a pair of two scores there is no figure and no p-value."""
@@ -365,7 +365,6 @@ class TestSmallestK:
         answer = report.smallest_k(0.95)
         assert (answer.k, answer.mean, answer.unscored) == (None, 1.0, 5)
         assert "5 unscored count as 0 in the bound" in answer.reason
-        assert report.smallest_k(0.92).needed > 100
         assert report.smallest_k(0.85).k == 1
 
     def test_the_search_stops_at_the_first_failure(self) -> None:

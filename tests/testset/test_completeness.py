@@ -121,6 +121,7 @@ def test_strata_and_labels_are_drawn_near_the_top_first() -> None:
     strata = strata_of(kinds, [1 / (1 + at % 50) for at in range(500)])
     assert [len(members) for members in strata] == [20, 30, 20, 40, 100, 240, 5, 15, 30]
     assert all(kinds[at] == kind for kind, of in zip(KINDS, strata, strict=True) for at in of)
+    assert {at % 50 for at in strata[2]} == {0, 1, 2}
     chosen = set(drawn(strata, 200, 1))
     assert len(chosen) == 200
     assert min(len(chosen & set(members)) for members in strata) == 5

@@ -75,6 +75,13 @@ def test_numbers_without_a_source(fields: dict[str, Any], found: int) -> None:
     assert problems({}, **names) == []
 
 
+def test_a_text_without_words_is_shown_with_its_source() -> None:
+    """The problem names the text's document, if it is known, and shows the text."""
+    references = [span("?!", "b"), span("--", None)]
+    found = of_references(Sample(user_input="q", reference_contexts=references), {})
+    assert [detail for _, detail in found] == ["b: '?!'", "a reference: '--'"]
+
+
 def test_names_and_spans_of_references() -> None:
     """IDs come before documents, each once; a group has a span if one of its contexts has."""
     sample = Sample(

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from fullrecall.errors import ParameterError
 from fullrecall.judge.flow import run
 from fullrecall.judge.models import ChatRequest, Completion
+from fullrecall.lexical import LexicalJudge
 from fullrecall.testing import ScriptedChatModel
 from fullrecall.testset import Problem, check
 from fullrecall.testset.verification import same_verdicts
@@ -94,6 +96,7 @@ FAULTS: dict[Problem, Any] = {
     Problem.UNCLEAR: lambda n: {**good(n), "user_input": f"VAGUE since when, number {n}?"},
     Problem.UNANSWERED: lambda n: {**good(n), "user_input": f"UNKNOWN who paid the mason {n}?"},
     Problem.SEVERAL: lambda n: {**good(n), "user_input": f"MANY what do notes {n} list?"},
+    Problem.DIFFERENT: lambda n: {**good(n), "user_input": f"OTHER date of notes {n}, which one?"},
     Problem.UNSUPPORTED: lambda n: {
         **good(n),
         "reference_claims": [f"FALSE the building {n} was never completed."],
@@ -118,7 +121,7 @@ def reader() -> ScriptedChatModel:
             "stands_alone": "VAGUE" not in question,
             "several": "MANY" in question,
             "answerable": "UNKNOWN" not in question,
-            "answer": "as documented",
+            "answer": "in 1066" if "OTHER" in question else "as documented",
             "quotes": [{"document": 1, "quote": quote}],
         }
         return Completion(json.dumps({"questions": [one], "statements": statements}), 1, 1)
@@ -155,6 +158,17 @@ def test_a_judge_that_decides_nothing_is_asked_no_more() -> None:
     audit = check(samples, PAGES, judge=silent, progress=False)
     assert len(silent.requests) <= 10
     assert audit.counts[Problem.UNCHECKED] == 5
+    assert str(audit).splitlines()[1:] == [f"       5  {Problem.UNCHECKED}"]
+
+
+def test_a_model_is_asked_about_questions_that_have_a_text() -> None:
+    """Samples without a question, or without a text, are not sent; a judge needs a model."""
+    silent = ScriptedChatModel(lambda _: Completion("", 1, 1))
+    samples = [without(good(8), "user_input"), about("missing", "What does it say?")]
+    check(samples, PAGES, judge=silent, progress=False)
+    assert silent.requests == []
+    with pytest.raises(ParameterError, match="judge: expected a model, or a judge with one"):
+        check([good(8)], PAGES, judge=LexicalJudge(), progress=False)
 
 
 WHOLE = json.dumps({"contexts": [{"id": 1, "same": True}, {"id": 2, "same": False}]})

@@ -66,6 +66,9 @@ def test_one_call_for_each_accepted_question(author: Any, documents: dict[str, s
     testset = made(author, documents, 100, kinds={"one_fact": 0.8, "several_facts": 0.2})
     assert len(testset) == 100
     assert testset.spent.calls == len(author.model.requests) <= 100
+    for request in author.model.requests:  # their order tells nothing about their questions
+        statements = re.findall(r"^\d+ (.*) - quote: ", request.messages[1].content, re.MULTILINE)
+        assert statements == sorted(statements)
 
 
 def test_the_same_seed_gives_the_same_bytes(
@@ -321,8 +324,11 @@ def test_references_keep_a_digest_and_a_quote(
 ) -> None:
     """References keep a digest and a quote, and the set keeps the text of HTML pages."""
     pages = {f"{name}.html": text for name, text in documents.items()}
-    testset = made(author, pages, 4)
+    testset = made(author, pages, 3)
+    assert len(testset) == 3
     for sample in testset.samples:
+        origin = sample.metadata["testset"]
+        assert (origin["model"], origin["seed"], "checker" in origin) == ("author", 0, False)
         assert all(c.metadata["digest"] for group in sample.reference_contexts for c in group)
         assert sample.metadata["anchors"].keys() == {
             name for r in sample.reference_context_ids for name in r.any_of

@@ -80,6 +80,7 @@ def test_flows_that_were_not_run_say_so() -> None:
     [
         ("old mill roof gate wall bell tower", "old mill roof gate wall", True),
         ("old mill roof gate wall bell tower door", "old mill roof gate wall", False),
+        ("mill roof gate wall bell oak elm ash", "mill roof gate wall bell oak elm fir yew", True),
         ("old mill roof of 7", "old mill roof of 8", False),
         ("old mill roof of 7", "old mill roof", True),
         ("the old mill", "the old barn", False),

@@ -107,6 +107,15 @@ def test_equal_texts_of_retrievers_are_one_pair() -> None:
         "no verdict", "yes", "no"]  # fmt: skip
 
 
+def test_a_copy_of_a_referenced_text_has_its_target() -> None:
+    """A text that is nearly equal to one that the references name is a twin of its target."""
+    text = " ".join(f"word{n}" for n in range(30))
+    ((_, copy, other),) = pooled(
+        [Context(text, id="a"), Context(f"{text} copy", id="b"), Context("c d e", id="c")]
+    ).pairs
+    assert (copy.named, copy.twin_of, other.twin_of) == (set(), {0}, set())
+
+
 def test_an_unseen_retrieval_is_a_problem() -> None:
     """The question is counted, and the contexts of the other retrievers stay."""
     sample = Sample(id="q", user_input="?", reference_context_ids=["a"])

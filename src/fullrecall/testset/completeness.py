@@ -208,8 +208,6 @@ def _corrected(total: Figure, size: int, s: Stratum, error: float) -> Figure:
 def _counted(s: Stratum) -> Figure:
     """Return a stratum's total with its mid-p hypergeometric interval."""
     value = s.size * s.relevant / s.labeled
-    if s.labeled >= s.size:
-        return Figure(value, value, value)
     counts = range(s.relevant, s.size - (s.labeled - s.relevant) + 1)
     # The interval has each number of relevant pairs for which both tail probabilities of the
     # observed hits are above `_TAIL`.

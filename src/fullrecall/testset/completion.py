@@ -194,8 +194,6 @@ class CompletedSet:
     @cached_property
     def accepted(self) -> list[PooledPair]:
         """The pairs to add, found relevant by people or a reliable judge; none without labels."""
-        if not self.labels:
-            return []
         right = self.estimate.right
         trusted = right is not None and right.value >= RIGHT
         accepted = []

@@ -65,8 +65,6 @@ def carried_out(
             batch = plan.send(tasks.outcomes(report))
     except StopIteration as end:
         return end.value, spent
-    finally:
-        plan.close()
 
 
 def _sum(first: Spent, second: Spent) -> Spent:
