@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
+from fullrecall import Sample, evaluate
 from fullrecall._util.misfits import misfit
 
 read: list[object] = []
@@ -32,3 +36,17 @@ def test_a_bounded_part_of_the_arguments_is_read() -> None:
     found = misfit(call, {"values": many})
     assert found is not None
     assert found.problem.startswith("has an item that must be a text without NUL")
+
+
+def test_each_source_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search reads the source of a module once, and not for each sample."""
+    sources: list[object] = []
+    getsource = inspect.getsource
+
+    def counted(module: Any) -> str:
+        sources.append(module)
+        return getsource(module)
+
+    monkeypatch.setattr(inspect, "getsource", counted)
+    assert misfit(evaluate, {"samples": [Sample(user_input="q"), Sample()]}) is None
+    assert len(sources) == len(set(sources))

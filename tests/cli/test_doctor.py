@@ -77,12 +77,12 @@ def test_what_is_installed_here_works() -> None:
 def test_each_package_is_said_to_work_to_be_broken_or_to_be_absent(tmp_path: Path) -> None:
     """A package is absent, works, or is broken: it raises, exits, or has a wrong version."""
     wanted = ("no-such>=2; extra == 'plot'", "there; extra == 'all'", "gone>=1", "too-old>=2,<3")
-    install(tmp_path, "fullrecall", "0.1.0", *wanted, "sick-raises>=1", "sick-exits", "prints")
+    install(tmp_path, "fullrecall", "0.1.0", *wanted, "sick-raises>=1", "sick-exits", "prints>=1")
     install(tmp_path, "there", "1.0")
     install(tmp_path, "too-old", "1.9")
     install(tmp_path, "sick-raises", "1.0", module="raise ImportError('libsick.so:\\n no file')")
     install(tmp_path, "sick-exits", "1.0", module="raise SystemExit(1)")
-    install(tmp_path, "prints", "1.0", module="print('noise')")
+    install(tmp_path, "prints", "1.1b2", module="print('noise')")
     install(tmp_path, "langchain-fullrecall", "0.1.0", "fullrecall>=0.1,<0.2")
     (tmp_path / "langchain_fullrecall.py").write_text("import nowhere_at_all\n")
     code, by_name = checks(tmp_path)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tqdm import tqdm
 
 from fullrecall import Context, IdRecall, Retrieval, Sample, choose
 from fullrecall.errors import ParameterError
@@ -69,6 +70,44 @@ def test_tokens_within_the_measured_list() -> None:
     found = choose(QUESTIONS[:3], IdRecall(), retrievers, Recall @ 1, progress=False)
     assert [each.tokens for each in found.standings] == [1.0, 1.0]
     assert found.label == "id_recall@1"
+
+
+def test_samples_of_one_id_share_their_group() -> None:
+    """A sample without a group belongs to the group of any sample with its ID."""
+    samples = [
+        Sample(id="a", user_input="1", expected_ids=["x"]),
+        Sample(id="a", group="g", user_input="2", expected_ids=["x"]),
+        Sample(group="g", user_input="3", expected_ids=["x"]),
+        Sample(id="b", user_input="4", expected_ids=["x"]),
+    ]
+    assert choose(samples, IdRecall(), {"1": first, "2": first}, progress=False).questions == 2
+
+
+def test_one_bar_is_shown_for_all_retrievers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default a terminal shows one bar, and none of each retriever's runs."""
+    shown: list[object] = []
+
+    class Bar(tqdm):  # type: ignore[type-arg]
+        def __init__(self, disable: object, **_: Any) -> None:
+            shown.append(disable)
+            super().__init__(disable=True)
+
+    monkeypatch.setattr("tqdm.tqdm", Bar)
+    monkeypatch.setattr("fullrecall.run.progress.Meter.add", lambda *_: shown.append("a run"))
+    retrievers = {"first": first, "same": first}
+    choose(QUESTIONS[:3], IdRecall(), retrievers)
+    choose(QUESTIONS[:3], IdRecall(), retrievers, progress=False)
+    assert shown == [None, True]
+
+
+def test_the_file_is_written_every_32_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed loses at most 32 answers, even if more are asked for at once."""
+    samples = [Sample(user_input=f"{n}", expected_ids=["a"]) for n in range(16 * 40)]
+    monkeypatch.setattr(Race, "save", lambda race, _: 1 / (32 - len(race.records["1"].pending)))
+    with pytest.raises(ZeroDivisionError):
+        choose(samples, IdRecall(), {"1": first, "2": first}, file=tmp_path / "f", progress=False)
 
 
 @pytest.mark.parametrize("named", [True, False])

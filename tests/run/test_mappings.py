@@ -29,3 +29,13 @@ def test_other_scorers_leave_it_open() -> None:
         evaluate(QUESTIONS, [IdRecall(), ClaimRecall()], progress=False)
     texts = [{"question": "where?", "expected": ["in the old town"]}]
     assert evaluate(texts, IdRecall(), progress=False).summary()["id_recall"].unscored == 1
+
+
+def test_every_key_of_every_mapping_is_read() -> None:
+    """A mapping may have more keys than the first one, and two names of a field conflict."""
+    rows = [{"retrieved_ids": ["a"], "expected_ids": ["a"]} for _ in range(2)]
+    report = evaluate([rows[0], {**rows[1], "id": "q"}], IdRecall(), progress=False)
+    assert [row.sample.id for row in report] == [None, "q"]
+    both = [{**row, "reference_context_ids": ["b"]} for row in rows]
+    with pytest.raises(InputError, match="reference_context_ids"):
+        evaluate(both, IdRecall(), progress=False)

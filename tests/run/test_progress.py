@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
+import time
+from io import StringIO
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.run.delayed_model import DelayedModel, samples, scorer
 
-from fullrecall import evaluate
+from fullrecall import IdRecall, Sample, evaluate
+from fullrecall.judge.usage import Spent
+from fullrecall.run.progress import Meter
 
 
 class TestProgress:
@@ -40,3 +46,19 @@ class TestProgress:
         evaluate(samples(20), scorer(model), max_concurrency=4)
         assert "calls" in "".join(written)
         assert "20" in "".join(written)
+
+    def test_what_the_bar_counts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The bar counts single rows, parts, and the unscored rows among them."""
+        report = evaluate([*samples(2), Sample()], IdRecall(), progress=False)
+        written = StringIO()
+        monkeypatch.setattr(written, "isatty", lambda: True)
+        monkeypatch.setattr(sys, "stderr", written)
+        run: Any = SimpleNamespace(seconds=9.0, spent=Spent())
+        meter = Meter(run, total=10)
+        for row in report:
+            meter.add(row)
+        time.sleep(0.11)  # The bar is drawn at most every 0.1 s.
+        meter.add_part(report.table.parts[0], 1)
+        meter.close()
+        assert "6/10" in written.getvalue()
+        assert "2 unscored]" in written.getvalue()

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib import import_module
 from itertools import islice
 from math import isfinite
@@ -172,7 +173,8 @@ class _Hints(dict[str, Any]):
         for module in self._modules:
             if hasattr(module, name):
                 return getattr(module, name)
-            for where in _checked_imports(module.__name__, name):
+            where = _checked_imports(module.__name__).get(name)
+            if where is not None:
                 return getattr(import_module(where), name)
         raise KeyError(name)
 
@@ -251,14 +253,19 @@ def _members(protocol: type) -> set[str]:
     return {name for name in names if not name.startswith("_") or name in _OF_PROTOCOLS}
 
 
-def _checked_imports(module: str, name: str) -> Iterator[str]:
-    """Yield the modules from which a module imports a name for type checkers."""
+@cache  # One misfit asks for thousands of names, and reading a source takes milliseconds.
+def _checked_imports(module: str) -> Mapping[str, str]:
+    """Return the names that a module imports, also those for type checkers only, by their module.
+
+    A program without its sources has none.
+    """
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
-    except (OSError, TypeError):  # a program without its sources
-        return
+    except (OSError, TypeError):
+        return {}
+    names: dict[str, str] = {}
     for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or node.module is None:
-            continue
-        if any((each.asname or each.name) == name for each in node.names):
-            yield node.module
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            for each in node.names:
+                names.setdefault(each.asname or each.name, node.module)
+    return names

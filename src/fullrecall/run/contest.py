@@ -284,7 +284,6 @@ class _Contest:
             for name in race.surviving:
                 self._ask(name, {key: questions[key] for key in keys})
             race.learn(keys)
-            self._save()
             bar.total, bar.n = len(race.plan), race.position
             bar.refresh()
         if not race.surviving:
