@@ -8,7 +8,8 @@ import pytest
 
 from fullrecall.errors import ParameterError
 from fullrecall.judge import Cascade, Citation, LLMJudge, Verdict
-from fullrecall.judge.flow import Done, advance
+from fullrecall.judge.flow import Done, advance, run
+from fullrecall.judge.judge import LABELS
 from fullrecall.judge.models import Completion
 from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.judge.quotes import Quotes
@@ -58,20 +59,22 @@ def test_each_verdict_repeats_the_beginning_of_its_target(
 
 
 @pytest.mark.parametrize(
-    ("contexts", "outcome"),
+    ("label", "contexts", "outcome"),
     [
-        ([2], "supported"),
-        ([], "the judge cites no context for its verdict"),
-        ([3], "the judge cites context 3, which is not there"),
-        ([0], "the judge cites context 0: contexts are counted from 1"),
+        ("supported", [2], "supported"),
+        ("supported", [], "the judge cites no context for its verdict"),
+        ("supported", [3], "the judge cites context 3, which is not there"),
+        ("supported", [0], "the judge cites context 0: contexts are counted from 1"),
+        ("contradicted", [], "contradicted"),
+        ("maybe", [2], f"the judge's verdict 'maybe' is none of {', '.join(LABELS)}"),
     ],
-)
+)  # fmt: skip
 def test_a_supported_target_cites_contexts_of_the_request(
-    contexts: list[int], outcome: str
+    label: str, contexts: list[int], outcome: str
 ) -> None:
-    """A verdict without a citation, or of a context that is not there, is void."""
+    """A verdict of support without a citation, or of a context that is not there, is void."""
     cited = [{"context": number, "quote": "q"} for number in contexts]
-    verdict = {"id": 1, "verdict": "supported", "citations": cited, "together": False}
+    verdict = {"id": 1, "verdict": label, "citations": cited, "together": False}
     (found,) = checked([verdict], {1: "The mill."}, (1, 2)).values()
     assert (found.label or found.problem) == outcome
 
@@ -149,12 +152,23 @@ def test_a_quote_that_is_in_no_context() -> None:
     )
 
 
+def test_a_judge_that_requires_quotes_shares_the_splits() -> None:
+    """A text that the judge has split is not split again by the judge that requires quotes."""
+    model = ScriptedChatModel(['["It opens."]', '["Another."]'])
+    judge = LLMJudge(model)
+    for asked in (judge, judge.requiring_quotes()):
+        assert run(asked.split("It opens at noon.", kind="claims"))[0] == ("It opens.",)
+    assert len(model.requests) == 1
+
+
 def test_two_splits_at_the_same_time_use_the_first_answer() -> None:
     """If two samples split one text at the same time, both have the claims that came first."""
     judge = LLMJudge(ScriptedChatModel([""]))
     flows = [judge.split("It opens at noon.", kind="claims") for _ in range(2)]
     for flow in flows:
-        advance(flow, None)
+        (ask,) = advance(flow, None)  # type: ignore[misc]
+        assert ask.accepts is not None
+        assert not ask.accepts(Completion("no list"))
     first, second = (
         advance(flow, [Completion(f'["{items}"]')])
         for flow, items in zip(flows, ["It opens.", "It is noon."], strict=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from queue import SimpleQueue
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,10 +13,10 @@ import pytest
 
 from fullrecall import LLMJudge
 from fullrecall.judge import OpenAIChatModel
-from fullrecall.judge.models import remote_model
+from fullrecall.judge.models import remote_model, transport
 from fullrecall.judge.models.redaction import hide_fields
 from fullrecall.judge.models.scripted import ScriptedChatModel
-from fullrecall.judge.models.transport import Portal
+from fullrecall.judge.models.transport import Portal, closed
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,7 @@ def test_a_portal_has_one_thread_until_it_is_closed() -> None:
     first = portal.call(_thread)
     thread = portal._thread
     assert thread is not None
+    assert thread.daemon, "a program that does not close the portal ends"
     assert (portal.call(_thread), portal._thread) == (first, thread)
     assert first != threading.get_ident()
     portal.close(5.0)
@@ -65,6 +67,57 @@ def test_a_portal_has_one_thread_until_it_is_closed() -> None:
     assert portal.call(_thread) != threading.get_ident()
     assert portal._thread is not thread
     portal.close(5.0)
+
+
+def test_a_fork_of_the_process_has_its_own_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was forked uses no loop of its parent, whose threads it does not have."""
+    portal = Portal()
+    parents, end = portal.call(_thread), portal._ending
+    assert end is not None
+    with monkeypatch.context() as child:
+        child.setattr("os.getpid", lambda: -1)
+        assert portal.call(_thread) != parents
+        portal.close(5.0)
+    end()
+
+
+def test_an_interrupted_call_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C the coroutine does not run on in the portal's loop."""
+    cancelled = threading.Event()
+
+    class Interrupted(SimpleQueue[Any]):
+        def get(self, *_: object, **__: object) -> Any:
+            started.wait(5.0)
+            raise KeyboardInterrupt
+
+    async def wait() -> None:
+        started.set()
+        try:
+            await asyncio.sleep(60.0)
+        except asyncio.CancelledError:
+            cancelled.set()
+
+    portal, started = Portal(), threading.Event()
+    monkeypatch.setattr(transport, "SimpleQueue", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        portal.call(wait)
+    assert cancelled.wait(1.0)
+    portal.close(5.0)
+
+
+def test_a_connection_that_fails_to_close_leaves_no_other_open() -> None:
+    """All connections are closed, also after one of them failed to close."""
+    ended: list[str] = []
+
+    async def fails() -> None:
+        raise ConnectionResetError
+
+    async def ends() -> None:
+        await asyncio.sleep(0.001)
+        ended.append("yes")
+
+    asyncio.run(closed([fails, ends]))
+    assert ended == ["yes"]
 
 
 @pytest.mark.parametrize(("verify", "by_rules"), [("rules", True), ("model", False)])

@@ -88,6 +88,27 @@ def test_clean_contexts_cost_no_request_more() -> None:
     assert again.status is Status.SCORED
 
 
+NAMES = ("Anna Holst", "Bo Lund", "Carl Berg", "Dora Falk", "Emil Gren", "Finn Dahl")
+
+
+@pytest.mark.rooms
+@pytest.mark.parametrize(
+    ("claims", "canaries"),
+    [
+        ([f"{name} opened {n} mills in May." for n, name in enumerate(NAMES, 12)], 2),
+        ([f"it has {n} old wooden wheels" for n in range(3, 17)], 2),
+    ],
+)
+def test_the_number_of_altered_claims(claims: list[str], canaries: int) -> None:
+    """At most a third of the claims is altered, and each altered claim is another one."""
+    model = ScriptedChatModel(["{}"])
+    judge = LLMJudge(model, guard="canaries", reasks=0)
+    ClaimRecall(judge=judge).score(retrieved_contexts=["x"], reference_claims=claims)
+    asked = model.requests[0].messages[1].content.rpartition("claims:\n")[2].splitlines()
+    altered = {json.loads(line.partition(" ")[2]) for line in asked} - {*claims}
+    assert (len(asked) - len(claims), len(altered)) == (canaries, canaries)
+
+
 def test_contexts_are_asked_by_halves_and_never_without_end() -> None:
     """Twenty contexts with one order take about ten requests; twenty orders a bounded number."""
     order = Order(ORDERS[0][0], "supported")

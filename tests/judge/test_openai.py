@@ -59,7 +59,8 @@ def test_one_call_when_claims_are_known(endpoint: Endpoint, model: OpenAIChatMod
     assert (result.score, result.usage) == (0.5, (1, 11, 5))
     assert result.findings[0].evidence[0].verified is True
     (request,) = endpoint.requests
-    assert request["response_format"]["json_schema"]["schema"]["required"] == ["verdicts"]
+    form = request["response_format"]["json_schema"]
+    assert (form["schema"]["required"], form["strict"]) == (["verdicts"], True)
     assert request["temperature"] == 0.0
 
 
@@ -231,6 +232,10 @@ def test_options_beside_the_schema(endpoint: Endpoint) -> None:
     first, second = endpoint.requests
     assert (first["top_k"], first["response_format"]["type"]) == (3, "json_schema")
     assert second["response_format"] == {"type": "json_object"}
+    model = OpenAIChatModel("m", base_url=endpoint.base_url, schema=False)
+    assert ClaimRecall(judge=LLMJudge(model)).score(SAMPLE).score == 0.5
+    model.close()
+    assert "response_format" not in endpoint.requests[-1]
 
 
 def test_options_of_the_client_are_no_fields_of_the_request(endpoint: Endpoint) -> None:
@@ -285,6 +290,7 @@ def test_no_secret_is_shown(endpoint: Endpoint) -> None:
     told = [repr(model), model.name, repr(scorer), repr(scorer.method)]
     assert "sk-SECRET" not in "".join(told)
     assert "seed=1" in model.name
+    assert repr(model) == f"OpenAIChatModel('m', base_url={endpoint.base_url!r})"
     model.close()
 
 
@@ -340,6 +346,15 @@ def test_missing_key_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ParameterError, match="OPENAI_API_KEY"):
         OpenAIChatModel("m")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("model", None), ("base_url", 7), ("api_key", b"k"), ("timeout", -1.0)]
+)
+def test_fields_of_another_type_are_refused(name: str, value: Any) -> None:
+    """A field of another type is refused when the model is made, with the field's name."""
+    with pytest.raises(ParameterError, match=f"{name} must be"):
+        OpenAIChatModel(**{"model": "m", "base_url": "http://127.0.0.1:9", name: value})
 
 
 @pytest.mark.parametrize("client", [OpenAIChatModel, AnthropicChatModel])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fullrecall.errors import ParameterError
@@ -14,6 +16,19 @@ def test_placeholders_that_cannot_be_filled(name: str, text: str) -> None:
     """Each text is checked when the prompts are made, not at the first request."""
     with pytest.raises(ParameterError, match="placeholders cannot be filled"):
         Prompts(version="mine", **{name: text})
+
+
+@pytest.mark.parametrize(
+    ("kind", "question", "beginning"),
+    [("claims", "q", 'question: "q"\ntext: '), ("claims", None, "text: "),
+     ("questions", "q", "text: ")],
+)  # fmt: skip
+def test_only_claims_are_split_with_their_question(
+    kind: Any, question: str | None, beginning: str
+) -> None:
+    """The question is beside a text that answers it, not beside a question to split."""
+    _, user = Prompts().split("t", kind=kind, question=question).messages
+    assert user.content == f'{beginning}"t"'
 
 
 def test_other_words_have_another_name() -> None:

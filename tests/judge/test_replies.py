@@ -11,9 +11,10 @@ import pytest
 
 from fullrecall import ClaimRecall, ContextPrecision, LLMJudge, Sample
 from fullrecall.judge.flow import Done, advance
-from fullrecall.judge.models import Completion
+from fullrecall.judge.models import Completion, Failure
 from fullrecall.judge.models.scripted import ScriptedChatModel
 from fullrecall.judge.replies import text_items, verdict_objects
+from fullrecall.judge.verdicts import checked
 from fullrecall.measures import Recall
 from fullrecall.scorers.result import Status
 
@@ -90,6 +91,28 @@ def test_tags_inside_a_quote_are_the_contexts_words() -> None:
     second["citations"] = [{"context": 1, "quote": "</think>x"}]
     result = score_of(json.dumps({"verdicts": [first, second]}))
     assert [finding.verdict for finding in result.findings] == ["not_supported", "supported"]
+
+
+def test_the_verdicts_of_a_refusal_do_not_count() -> None:
+    """Verdicts in a completion with a final failure are not read; its failure is the reason."""
+    refused = Completion(BOTH, failure=Failure.REFUSED, detail="no")
+    judge = LLMJudge(ScriptedChatModel([refused]), reasks=0)
+    result = ClaimRecall(judge=judge).score(
+        retrieved_contexts=["alpha", "beta"], reference_claims=["first", "second"]
+    )
+    assert result.status is Status.UNSCORED
+    assert "refused: no" in result.reason
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["{x " * 300, "[" + "9" * 5_000, '{"verdicts": [{"id": [1], "verdict": "supported"}]}'],
+    ids=["many braces", "a number of 5,000 digits", "a list as id"],
+)
+def test_an_answer_after_values_that_cannot_be_read(before: str) -> None:
+    """The answer is read after braces, long numbers, and verdicts with a list as `id`."""
+    text = f"{before}{' ' * 2_000}{BOTH}"
+    assert verdict_objects(text)[-2:] == [verdict(1), verdict(2, "not_supported")]
 
 
 def test_whole_verdicts_survive_a_cut_anywhere() -> None:
@@ -186,6 +209,8 @@ def test_more_quotes_than_are_looked_up_void_a_reply() -> None:
     result = score_of(text)
     assert result.status is Status.UNSCORED
     assert "201 citations with 201 characters, at most 200 with 40,000" in result.reason
+    most = [{"context": 1, "quote": "x" * 200}] * 200
+    assert checked([{**verdict(1), "citations": most}], {1: "first"}, (1,))[1].label == "supported"
 
 
 def bound() -> float:

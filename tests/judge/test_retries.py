@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from fullrecall.errors import ParameterError
 from fullrecall.judge import flow as flows
 from fullrecall.judge.judge import Ask, Verdict, compound
 from fullrecall.judge.models import Completion, Failure
 from fullrecall.judge.models import retries as rules
 from fullrecall.judge.models.chat import ChatRequest, Message
 from fullrecall.judge.models.retries import Retries, sound, token_count, tokens_used
+from fullrecall.judge.usage import Spent
 
 
 @pytest.mark.parametrize(
@@ -83,6 +85,37 @@ def test_tokens_used() -> None:
 def test_a_reply_is_made_sound(reply: Any, expected: Completion) -> None:
     """Values of other types, and texts beyond the limit, never reach a judge."""
     assert sound(reply) == expected
+
+
+def test_nothing_is_said_of_no_request() -> None:
+    """A run without requests and reused answers has no sentence about them."""
+    assert not Spent().sentence()
+    assert Spent(reused=1).sentence().endswith("1 answer came from the store.")
+
+
+def test_a_flow_is_closed_after_an_interrupt() -> None:
+    """After Ctrl-C in a request, the flow's own clean-up has run."""
+    ends: list[str] = []
+
+    class Interrupted(Failing):
+        def complete(self, _: ChatRequest) -> Completion:
+            raise KeyboardInterrupt
+
+    def asking() -> Any:
+        try:
+            yield [Ask(Interrupted(0, raises=True), ChatRequest((Message("user", "q"),)))]
+        finally:
+            ends.append("closed")
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        flows.run(asking())
+    assert (ends, caught.type) == (["closed"], KeyboardInterrupt)
+
+
+def test_a_number_of_retries_is_not_negative() -> None:
+    """A negative number of retries is refused."""
+    with pytest.raises(ParameterError, match="most must"):
+        Retries(-1)
 
 
 @pytest.mark.parametrize("failure", [None, *Failure])

@@ -20,8 +20,16 @@ import pytest
 from fullrecall import ClaimRecall, Gate, LLMJudge, Report, Sample, evaluate
 from fullrecall.errors import ParameterError, RunStopped
 from fullrecall.judge import AnthropicChatModel, OpenAIChatModel
-from fullrecall.judge.models import ChatRequest, Completion, Message
-from fullrecall.judge.models.redaction import hide_url, public_url, redacted, without_secrets
+from fullrecall.judge.models import ChatRequest, Completion, Failure, Message
+from fullrecall.judge.models.redaction import (
+    hide,
+    hide_environment,
+    hide_url,
+    hide_values,
+    public_url,
+    redacted,
+    without_secrets,
+)
 from fullrecall.judge.models.remote_model import RemoteModel
 from fullrecall.judge.models.retries import Retries
 from fullrecall.measures import Recall
@@ -308,6 +316,36 @@ def test_no_secret_is_in_what_a_model_returns(faulty: FaultyEndpoint, name: str)
         model.close()
 
 
+@pytest.mark.parametrize(
+    ("status", "headers", "failure", "wait"),
+    [
+        (307, {"Location": "/v1/elsewhere"}, Failure.MOVED, None),
+        (400, {"Content_Encoding": "gzip"}, Failure.INVALID, None),
+        (429, {"Retry_After": "7"}, Failure.RATE_LIMIT, 7.0),
+    ],
+)
+def test_the_headers_of_an_error(
+    faulty: FaultyEndpoint,
+    status: int,
+    headers: dict[str, str],
+    failure: Failure,
+    wait: float | None,
+) -> None:
+    """No redirect is followed, an error's encoding is ignored, and its `Retry-After` is read."""
+    paths: list[str] = []
+
+    def strike(exchange: Exchange) -> None:
+        paths.append(exchange.path)
+        exchange.send(status, b"{}", **headers)
+
+    faulty.strikes(strike, frozenset({1}), always=True)
+    model = OpenAIChatModel("m", base_url=faulty.base_url)
+    completion = model.complete(ChatRequest((Message("user", 'claims:\n1 "Claim 1"'),)))
+    model.close()
+    assert (completion.failure, completion.wait) == (failure, wait)
+    assert paths == ["/v1/chat/completions"]
+
+
 def test_the_endpoint_gets_what_it_needs(faulty: FaultyEndpoint) -> None:
     """The endpoint gets user and password as basic authorization, and the parameters unchanged."""
     seen: list[tuple[str, dict[str, str]]] = []
@@ -474,6 +512,10 @@ def test_a_reply_keeps_the_words_that_keys_are_made_of() -> None:
         ("https://host/v1?Bare-222324&x=Value-252627", ("Bare-222324", "Value-252627")),
         ("redis://:Only-282930@host", ("Only-282930",)),
         ("https://tok-USER-313233@host", ("tok-USER-313233",)),
+        (
+            "https://you:Pa%2Fss-343536@host?plainname=Value-373839",
+            ("Pa/ss-343536", "eW91OlBhL3NzLTM0MzUzNg", "Value-373839"),
+        ),
     ],
 )
 def test_secrets_of_an_address_are_hidden_everywhere(url: str, secrets: tuple[str, ...]) -> None:
@@ -481,6 +523,24 @@ def test_secrets_of_an_address_are_hidden_everywhere(url: str, secrets: tuple[st
     hide_url(url)
     told = redacted(f"{secrets}")
     assert not [secret for secret in secrets if secret in told]
+    assert redacted("a plainname b") == "a plainname b"
+
+
+def test_only_secrets_of_options_and_the_environment_are_hidden(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Secrets in lists, bytes and variables are hidden, the longest first; other values stay."""
+    monkeypatch.setenv("http_proxy", "me:Proxy-404142@host:3128")
+    hide_values({"auth": ["List-434445", b"Bytes-464748"], "title": "Plain-495051"})
+    hide_values({"extra_query": {"team": "Team-525354"}})
+    hide_environment("openai", {"OPENAI_ADMIN_KEY": "Own-555657", "OTHER_KEY": "Other-585960"})
+    hide("Begin-616263")
+    hide("Begin-616263-longer")
+    for secret in ("Proxy-404142", "List-434445", "Bytes-464748", "Team-525354", "Own-555657",
+                   "Begin-616263-longer"):  # fmt: skip
+        assert redacted(f"a {secret} b") == "a [redacted] b"
+    for text in ("Plain-495051", "Other-585960"):
+        assert redacted(text) == text
 
 
 @pytest.mark.parametrize(

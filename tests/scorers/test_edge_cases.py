@@ -256,6 +256,10 @@ class TestTextSimilarity:
 
         with pytest.raises(ParameterError, match="normalized_similarity"):
             TextRecall(similarity=Levenshtein.distance)
+        with pytest.raises(ParameterError, match="normalized_similarity"):
+            TextRecall(similarity=Levenshtein.similarity)
+        with pytest.raises(ParameterError, match="a name or a callable, got 7"):
+            TextRecall(similarity=7)  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match="levenshtein"):
             TextRecall(similarity="levenstein")
 

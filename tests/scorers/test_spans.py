@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from fullrecall import Context, Sample, SpanRecall
+from fullrecall import Context, Sample, SpanRecall, TextRecall
 from fullrecall.measures import Hit, Precision, Recall
 from fullrecall.samples.prompts import squeezed
 from fullrecall.scorers.spans import Overlap, Passage, Windows, covered, merged, overlap, union
@@ -107,6 +107,10 @@ def test_any_of_references() -> None:
     assert result[Recall @ 1] == pytest.approx(0.45, abs=0.05)
     assert result[Recall @ 2] == 1.0
     assert result.findings[0].target.any_of == (REFERENCE, other)
+    result = SpanRecall().score(
+        retrieved_contexts=[other, REFERENCE[:100]], reference_contexts=[[REFERENCE, other]]
+    )
+    assert result.findings[0].steps == ((1, 1.0),)
 
 
 def test_weighting_by_characters() -> None:
@@ -189,6 +193,10 @@ def test_what_cannot_be_compared_is_unscored() -> None:
     )
     assert (result.status, result.score) == ("unscored", None)
     assert "offsets" in result.reason
+    result = SpanRecall().score(retrieved_contexts=["text"], reference_contexts=[{"id": "r"}])
+    assert "the reference context 'r' has no text to compare" in result.reason
+    result = TextRecall().score(retrieved_contexts=["text"], reference_contexts=[{"id": "r"}])
+    assert "the reference context 'r' has no text to compare" in result.reason
 
 
 def naive_cover(reference: str, context: str, min_run: int) -> set[int]:
@@ -377,7 +385,14 @@ def test_short_runs_at_a_border_need_covered_text_beside_them() -> None:
     assert covered(100, [Overlap(edges=((95, 100),)), Overlap(runs=((40, 95),))]) == [(40, 100)]
     assert covered(100, [Overlap(edges=((95, 100),)), Overlap(runs=((40, 94),))]) == [(40, 94)]
     assert covered(100, [Overlap(edges=((0, 5),)), Overlap(runs=((6, 60),))]) == [(6, 60)]
+    assert covered(100, [Overlap(edges=((0, 6),)), Overlap(runs=((6, 60),))]) == [(0, 60)]
     assert covered(10, [Overlap(edges=((0, 6),)), Overlap(edges=((5, 10),))]) == [(0, 10)]
+
+
+@pytest.mark.parametrize(("reference", "context"), [("abc", ""), ("", "abc")])
+def test_a_text_without_characters_covers_nothing(reference: str, context: str) -> None:
+    """An empty text has no run in common with any text."""
+    assert overlap(reference, Windows(context, 3)) == Overlap()
 
 
 def test_union_joins_what_touches() -> None:

@@ -196,7 +196,6 @@ def _spans(text: str) -> Iterator[tuple[int, int, Any]]:
                 end = error.pos
             budget -= end - start
         else:
-            budget -= position - start
             yield start, position, value
 
 

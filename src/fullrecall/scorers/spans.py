@@ -337,10 +337,8 @@ def _joined(first: Passage, second: Passage, min_run: int) -> Passage | None:
     `second` continues `first` if at least `min_run` characters end `first` and begin `second`. With
     offsets, `second` continues `first` if it begins inside `first`.
     """
-    if first.source is not None and second.source is not None:
+    if first.source is not None:  # `_neighbors` pairs it only with a passage of the same source
         return _joined_places(first, second)
-    if first.source is not None or second.source is not None:
-        return None
     if not second.characters or second.characters in first.characters:
         return first
     if first.characters[-min_run:] not in second.characters:
