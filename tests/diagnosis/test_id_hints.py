@@ -105,6 +105,32 @@ def test_a_field_that_fits_by_chance_is_not_named() -> None:
     assert known(evaluate(rows, IdRecall(), progress=False).summary()[0].rewrite) is None
 
 
+@pytest.mark.parametrize(("shared", "is_named"), [(9, False), (10, True)])
+def test_a_field_of_numbers_needs_half_of_the_references(shared: int, *, is_named: bool) -> None:
+    """A field that has half of the references, each in another sample, is named."""
+    numbers = [str(5000 + 97 * n) for n in range(20)]
+    rows = [
+        {
+            "expected_ids": [number],
+            "retrieved_contexts": [
+                {"id": f"u{n}", "text": "t", "metadata": {"doc": numbers[(n + 1) % shared]}}
+            ],
+        }
+        for n, number in enumerate(numbers)
+    ]
+    rewrite = known(evaluate(rows, IdRecall(), progress=False).summary()[0].rewrite)
+    assert (rewrite is not None) == is_named
+
+
+def test_up_to_two_directories_are_named() -> None:
+    """A difference that has two forms names both; of three, only its kind is told."""
+    for count, told in ((2, "directory '/d0/' and '/d1/': "), (3, "directory: ")):
+        names = [f"{river}-{n}" for n, river in enumerate(RIVERS[:9])]
+        lists = [[f"/d{n % count}/{name}"] for n, name in enumerate(names)]
+        rewrite = report_of(lists, [[name] for name in names]).summary()[0].rewrite
+        assert f"IDs differ in {told}" in str(rewrite)
+
+
 def test_the_command_line_names_its_own_option() -> None:
     """A hint names a parameter in Python, and the option of `evaluate` on the command line."""
     reports = {
@@ -208,7 +234,9 @@ def test_pages_from_0_under_a_directory_are_one_difference() -> None:
     rewrite = evaluate(rows, IdRecall(), progress=False).summary()[0].rewrite
     assert rewrite is not None
     assert rewrite.gain == 1.0
-    assert "directory '/data/manuals/', numbers (from 0 or from 1)" in rewrite.sentence
-    assert "'guide.pdf#1' was retrieved as '/data/manuals/guide.pdf#0'" in rewrite.sentence
+    assert (
+        "directory '/data/manuals/', numbers (from 0 or from 1): 'guide.pdf#1' was retrieved as "
+        "'/data/manuals/guide.pdf#0'"
+    ) in rewrite.sentence
     assert "{source:name}, the name of a file" in rewrite.sentence
     assert "{page:+1}, a number plus one" in rewrite.sentence

@@ -305,6 +305,18 @@ def test_a_text_of_another_form_in_the_corpus() -> None:
     assert told(by_text(wrapped), SpanRecall(min_run=60))[0] == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("place", "cause"),
+    [({"metadata": {"page": "7"}}, "unknown"), ({"source": "7"}, "wrong_id_level")],
+)
+def test_a_short_number_in_a_field_of_one_sample(place: dict[str, Any], cause: str) -> None:
+    """A short number is the document's ID as a source, and chance in another field."""
+    first = by_id([Context("t", id="u", **place)], "7")
+    others = [by_id([Context("t", id=f"u{n}")], str(n)) for n in range(3)]
+    report = evaluate([first, *others], IdRecall(), progress=False)
+    assert diagnose(report).misses[0].cause == cause
+
+
 def test_of_alternatives_with_one_cause_one_with_a_rank_is_named() -> None:
     """If two alternatives have other versions, the retrieved one explains the miss."""
     other = TEXTS["tower"]

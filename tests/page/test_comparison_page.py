@@ -113,6 +113,7 @@ def test_samples_of_one_report_alone_are_on_the_page(report: Report, fewer: Repo
     index = block(compare(report, fewer).to_html(), "index")
     entries = {entry["l"]: entry["v"] for entry in index["samples"]}
     assert entries["tower"][1] is None
+    assert {entry["l"]: entry["n"] for entry in index["samples"]}["tower"][0] == "only before"
     index = block(compare(fewer, report).to_html(), "index")
     entries = {entry["l"]: entry["v"] for entry in index["samples"]}
     assert entries["tower"][0] is None

@@ -57,6 +57,13 @@ def test_a_page_begins_with_the_mean_and_the_misses() -> None:
         "0.500 id_recall@1 over 6 questions (95% interval .118–.882); "
         "3 of 6 questions miss something" in text
     )
+    report = evaluate(samples, [IdRecall(), IdRecall(name="again")], progress=False)
+    page = report.to_html()
+    text = " ".join(" ".join(Parsed(page).text).split())
+    assert "again@1 over 6 questions (95% interval .118–.882)" in text
+    assert "again@1 over 6 questions (95% interval .118–.882);" not in text
+    assert "Not diagnosed" not in page
+    assert "Not diagnosed" in report.to_html(diagnosis=False)
 
 
 def test_a_page_of_too_many_samples_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

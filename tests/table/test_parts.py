@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -266,3 +267,32 @@ def test_files_whose_ids_overlap_have_repeated_ids(tmp_path: Path) -> None:
         with pytest.raises(ReportError, match="appears twice in the report"):
             compare(alike, alike)
     assert not WHOLE.has_distinct_ids
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differ"),
+    [
+        (["a", "b"], ["b", "a"], False),
+        (["a"], ["b"], True),
+        ([["a", "b"]], [["a", "c"]], True),
+        ({"a": 2, "b": 1}, {"a": 2, "b": 1}, False),
+        ({"a": 2, "b": 1}, {"a": 3, "b": 1}, True),
+    ],
+)
+def test_targets_differ_by_name_alternative_and_grade(
+    before: Any, after: Any, *, differ: bool
+) -> None:
+    """Two reports have other targets if a name, an alternative, or a grade is another."""
+    tables = [
+        evaluate([{"retrieved_ids": ["a"], "expected_ids": ids}], IdRecall(), progress=False).table
+        for ids in (before, after)
+    ]
+    assert tables[0].other_targets(0, tables[1], 0).tolist() == [differ]
+
+
+def test_a_measure_of_samples_has_no_gap_if_nothing_is_forbidden() -> None:
+    """An unscored sample is a gap in recall, and none in a leak that no sample can have."""
+    rows = [{"retrieved_ids": ["a"], "expected_ids": ["a"]}, {"retrieved_ids": ["a"]}]
+    table = evaluate(rows, IdRecall(), progress=False).table
+    assert table.gaps(0, Recall).tolist() == [False, True]
+    assert table.gaps(0, Leak).tolist() == [False, False]

@@ -389,17 +389,9 @@ class FoundColumns:
         return Lists(hits / contexts, relevant.offsets)
 
     def rising_precisions(self, k: int | None) -> Lists:
-        """Return the precision at each rise of a target's credit within `k`, times the rise.
-
-        Of several steps at one rank, the last one counts.
-        """
+        """Return the precision at each rise of a target's credit within `k`, times the rise."""
         targets = self.rising.rows
         positions, credits_ = self.rising.values["position"], self.rising.values["credit"]
-        if self.ranks is not None:
-            positions = self.level(self.row_of_target[targets], positions)
-            last = np.ones(len(positions), np.bool_)
-            last[:-1] = (targets[1:] != targets[:-1]) | (positions[1:] != positions[:-1])
-            targets, positions, credits_ = targets[last], positions[last], credits_[last]
         rows, rises = self.row_of_target[targets], rises_of(targets, credits_)
         within = positions <= self.cut(k)[rows]
         rows, positions, rises = rows[within], positions[within], rises[within]
