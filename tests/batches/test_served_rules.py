@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from fullrecall.batches.redis import RedisLedger
+from fullrecall.batches.redis import RedisLedger, name_of
+from fullrecall.errors import StoreError
 from fullrecall.run import spending
 from fullrecall.run.ledger import AccountLostError
 
@@ -85,10 +86,14 @@ def test_rates_and_ends_of_reserves(redis_url: str) -> None:
 
 
 def test_an_account_that_is_gone(redis_url: str) -> None:
-    """A missing account raises an error; an account that is opened again keeps its counts."""
+    """A missing account raises an error; an account that is opened again keeps its counts.
+
+    An account is not kept forever, even if nothing is spent.
+    """
     with RedisLedger(redis_url, "lost") as ledger:
         gone = ledger.spend("read", {}).result()
         ledger.open_account()
+        assert ledger._client.pttl(name_of(ledger.account_key)) > 0
         asked = {"bounds": {"calls": 1}, "prompt": (1, 1), "prices": (0.0, 0.0), "seconds": 60.0}
         ledger.spend("reserve", {"name": "first", **asked}).result()
         ledger.open_account()
@@ -97,3 +102,11 @@ def test_an_account_that_is_gone(redis_url: str) -> None:
     assert "is gone" in str(gone)
     assert isinstance(ours, dict)
     assert ours["calls"] == 1
+
+
+def test_a_server_that_is_too_old(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A budget on a server with an old version of Redis is an error that names both versions."""
+    with RedisLedger(redis_url, "old") as ledger:
+        monkeypatch.setattr(ledger._client, "info", lambda _: {"redis_version": "6.2.1"})
+        with pytest.raises(StoreError, match=r"a budget needs Redis 7, got 6\.2\.1"):
+            ledger.open_account()

@@ -167,6 +167,7 @@ def test_no_credit_in_forty_more_languages(context: str, false: str) -> None:
         for contexts in ([context], [context, english], [english, context]):
             result = scorer.score(retrieved_contexts=contexts, reference_claims=[claim])
             assert result.status is Status.UNSCORED
+            assert "is und" not in result.reason
 
 
 ENGLISH_TEXTS = [

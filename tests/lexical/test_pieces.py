@@ -12,6 +12,7 @@ from fullrecall.lexical import judge, sentences
 from fullrecall.lexical.clauses import facts_of
 from fullrecall.lexical.sentences import parts
 from fullrecall.scorers import EntityRecall
+from fullrecall.scorers.result import Status
 
 TEXT = " ".join(f"The tower {n} was built in {n} by an engineer of Lyon." for n in range(1, 400))
 CONTEXT = ["The tower was built in 1889."]
@@ -79,3 +80,7 @@ def test_texts_over_a_bound_are_unscored(monkeypatch: pytest.MonkeyPatch) -> Non
         f"at most {most} characters" in result.note
         for result, most in zip(scored, (500, 500, 200), strict=True)
     ] == [True] * 3
+    longest = "The tower was built in 1889. " * 20
+    for reference in ({"reference": longest[:500]}, {"reference_claims": [longest[:200]]}):
+        result = ClaimRecall().score(retrieved_contexts=[longest[:500]], **reference)
+        assert result.status is Status.SCORED

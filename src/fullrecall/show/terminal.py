@@ -148,7 +148,7 @@ class Grid:
         from rich.text import Text
 
         for line in self.lines(options.max_width):
-            yield Text.assemble(*line.styled, no_wrap=True, overflow="ignore")
+            yield Text.assemble(*line.styled, overflow="ignore")
 
     def lines(self, width: int) -> Iterator[TextLine]:
         """Yield the lines of the tables; each is at most `width` wide, or has only one column."""
