@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -44,6 +45,7 @@ class TestAtMost:
         (check,) = Gate(Recall <= 0.1).check(report_of(found, missed)).checks
         assert (check.outcome, check.rule) == (outcome, "id_recall <= 0.1")
         assert check.reason.startswith(said)
+        assert re.search(r"; allowed: 0\.100(; more samples .*)?$", check.reason)
 
     def test_unscored_samples_count_as_one_for_pass(self) -> None:
         """Every unscored sample may leak, so many of them leave the gate undecided."""
@@ -191,4 +193,5 @@ class TestWhatIsNoThreshold:
         """Texts with either sign parse to a threshold, and print as they are written in Python."""
         threshold = parse_threshold(text)
         assert threshold.at_most == ("<=" in text)
-        assert eval(repr(threshold), vars(measures)) == threshold  # noqa: S307 - our own
+        named = {name: getattr(measures, name) for name in measures.__all__}
+        assert eval(repr(threshold), named) == threshold  # noqa: S307 - our own

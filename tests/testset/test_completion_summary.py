@@ -156,6 +156,16 @@ CASES: dict[str, tuple[CompletedSet, list[str], list[int]]] = {
         ],
         [*range(10)],
     ),
+    "a judge that is just right enough": (
+        completed("yyyyyyyyyynn", "++++++-...--"),
+        [
+            f"12 questions, 1 retrievers: 12 {AMONG}: 10 yes, 2 no",
+            f"  references 60% complete [57%, 67%] {WITHIN}, by 9 labels",
+            "  9 added, 6 of them confirmed by people",
+            "  80% [60%, 90%] of the judge's finds are right",
+        ],
+        [0, 1, 2, 3, 4, 5, 7, 8, 9],
+    ),
     "a judge that is not": (
         completed("yyyyyyyyyynn", "+++++-....--"),
         [

@@ -167,6 +167,12 @@ def test_a_model_is_asked_about_questions_that_have_a_text() -> None:
     samples = [without(good(8), "user_input"), about("missing", "What does it say?")]
     check(samples, PAGES, judge=silent, progress=False)
     assert silent.requests == []
+    two = {
+        **FAULTS[Problem.UNSUPPORTED](8),
+        "reference_contexts": [*good(8)["reference_contexts"] * 2],
+    }
+    audit = check([two], PAGES, judge=reader(), progress=False)
+    assert Problem.UNSUPPORTED not in audit.counts  # which context states the claim is unknown
     with pytest.raises(ParameterError, match="judge: expected a model, or a judge with one"):
         check([good(8)], PAGES, judge=LexicalJudge(), progress=False)
 

@@ -126,13 +126,17 @@ def test_planted_defects_are_rejected_with_the_right_reason(
     assert reasons[problem] >= 5
     assert problem is Problem.DUPLICATE or testset.spent.calls <= 10
     assert str(problem) in testset.stopped
-    assert str(problem) in str(testset)
+    assert f"  {reasons[problem]:>6,}  {problem}\n" in str(testset)
 
 
 VERDICTS: dict[str, tuple[Problem, Any]] = {
     "unclear": (Problem.UNCLEAR, lambda item: item.update(stands_alone=False)),
     "unanswered": (Problem.UNANSWERED, lambda item: item.update(answerable=False)),
     "other evidence": (Problem.DIFFERENT, lambda item: item.update(quotes=[])),
+    "evidence beside the quote": (
+        Problem.DIFFERENT,
+        lambda item: item.update(quotes=[{"document": 1, "quote": "the wages of masons"}]),
+    ),
     "other numbers": (
         Problem.DIFFERENT,
         lambda item: item.update(answer="in 1066"),
@@ -210,6 +214,8 @@ def test_a_model_that_writes_nothing_makes_nothing(
     assert len(testset) == 0
     assert testset.stopped
     assert "requests failed" in str(testset)
+    has_json = reply not in ("", "I cannot do that.")
+    assert ("the model's reply holds no JSON" in testset.stopped) is not has_json
 
 
 def test_a_spent_budget_keeps_what_was_accepted(

@@ -21,6 +21,7 @@ def words(count: int, word: str = "word") -> str:
         (words(14), []),
         (words(15), [15]),
         (words(500), [500]),
+        (f"{words(60)}\n\n{words(450)}", [60, 450]),
         (f"{words(60)}\n\n{words(39)}\n\n{words(20)}", [119]),
         (f"{words(60)}\n\n{words(40)}\n\n{words(20)}", [100, 20]),
         (f"{words(60)}\n\n{words(40)}\n\n{words(14)}", [100]),
