@@ -122,6 +122,20 @@ def test_a_field_of_numbers_needs_half_of_the_references(shared: int, *, is_name
     assert (rewrite is not None) == is_named
 
 
+@pytest.mark.parametrize(
+    ("ambiguous", "others", "is_named"), [(2, 0, True), (3, 0, False), (0, 1, True)]
+)
+def test_an_uncertain_rule_fits_most_ids(ambiguous: int, others: int, *, is_named: bool) -> None:
+    """An extension is named if one in four is ambiguous at most, and half of the IDs have it."""
+    names = RIVERS[: 6 + ambiguous]
+    lists = [
+        [f"{name}.md", *[f"{name}.pdf"] * (n < ambiguous), *[f"zz{n}"] * others]
+        for n, name in enumerate(names)
+    ]
+    rewrite = known(report_of(lists, [[name] for name in names]).summary()[0].rewrite)
+    assert ("extension '.md'" in str(rewrite)) == is_named
+
+
 def test_up_to_two_directories_are_named() -> None:
     """A difference that has two forms names both; of three, only its kind is told."""
     for count, told in ((2, "directory '/d0/' and '/d1/': "), (3, "directory: ")):
