@@ -29,7 +29,7 @@ from langchain_fullrecall.documents import DocumentIdKey, DocumentLike
 from langchain_fullrecall.feedback import comment, evaluator_info
 from langchain_fullrecall.live import live_run, watch
 from langchain_fullrecall.measurement import Measured, ObservedSample, ameasure, measure
-from langchain_fullrecall.outputs import checked_key, held, unwrapped
+from langchain_fullrecall.outputs import checked_key, held, separate_lists, unwrapped
 from langchain_fullrecall.record import LangChainReading, Level
 from langchain_fullrecall.recorder import LangChainRecorder, conversation
 from langchain_fullrecall.references import example_fields, reference_fields
@@ -403,6 +403,7 @@ class RecallStringEvaluator(RunEvaluator):
         output = unwrapped(output)
         turn = turn_of(output, query)
         if turn is None:
+            separate_lists(output, recorder.log)
             recorder.log.end_call(output)
         else:
             conversation(turn.messages, recorder.log)

@@ -8,6 +8,7 @@ from typing import Any
 
 from fullrecall import Context, Sample
 from fullrecall.errors import InputError
+from fullrecall.observe import ROOT, StepLog
 from fullrecall.samples.hit_fields import is_list
 from langchain_fullrecall.documents import DocumentReader
 
@@ -80,6 +81,19 @@ def _named(output: Mapping[str, Any]) -> list[Any] | None:
                 field="retrieved_contexts",
             )
     return lists[first]
+
+
+def separate_lists(output: object, log: StepLog) -> None:
+    """Record each list of an output as the result of a separate step.
+
+    Does nothing if the output has a usual name of documents or IDs: only the list under it counts.
+    """
+    if not isinstance(output, Mapping) or not output.keys().isdisjoint((*DOCUMENT_KEYS, *_ID_KEYS)):
+        return
+    for name, value in output.items():
+        if is_list(value):
+            log.begin(name, ROOT, "chain", str(name))
+            log.end(name, value)
 
 
 def held(output: object) -> str:
