@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.diagnosis.spelled_ids import KINDS, RIVERS, known, report_of, samples
 
-from fullrecall import IdRecall, Report, Sample, evaluate
+from fullrecall import IdRecall, Report, Sample, TextRecall, evaluate
 from fullrecall._util import naming
 from fullrecall.samples.hits import contexts_of
 
@@ -45,6 +45,20 @@ def test_a_rewrite_is_looked_for_in_some_thousand_ids() -> None:
     assert report_of(lists * 200, references * 200).summary()[0].rewrite is not None
     endless = [str(n) for n in range(100_000)]
     assert known(report_of([endless], [["0000"]]).summary()[0].rewrite) is None
+
+
+def test_a_score_of_texts_gets_no_advice_about_ids() -> None:
+    """Only a score whose targets are IDs gets the advice, not one of texts."""
+    rows = [
+        Sample(
+            reference_context_ids=[f"docs/{river}.md"],
+            reference_contexts=[f"The {river} rises in the hills."],
+            retrieved_contexts=[{"id": f"/srv/docs/{river}.md", "text": "Nothing of the kind."}],
+        )
+        for river in RIVERS[:4]
+    ]
+    by_id, by_text = evaluate(rows, [IdRecall(), TextRecall()], progress=False).summary()
+    assert (by_id.rewrite is None, by_text.rewrite is None) == (False, True)
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
