@@ -213,6 +213,15 @@ WRONG_USAGE = {
         "must end in .html, got 'page.pdf'",
     ),
     "labels": (["judge", "label", "{file}", "-o", "l.csv"], "Missing option"),
+    "labels' form": (["judge", "label", "{file}", "-n", "5", "-o", "l.txt"], "must end in .csv"),
+    "followed set's form": (
+        ["testset", "follow", "{file}", "--corpus", "{file}", "-o", "f.txt"],
+        "must end in .jsonl",
+    ),
+    "completed set's form": (
+        ["testset", "complete", "{file}", "--retrieved", "{file}", "-o", "c.txt"],
+        "must end in .jsonl",
+    ),
     "no labels": (["judge", "calibrate", "{file}", "no.csv"], "is not a saved report"),
     "set without documents": (["testset", "check", "{file}"], "Missing argument 'DOCUMENTS'"),
     "model": (
@@ -300,6 +309,7 @@ def test_a_sample_that_no_scorer_can_use_names_its_fields(file: Callable[..., Pa
     done = run("evaluate", file([{"user_input": "why?", "retrieved_context_ids": ["d1"]}]))
     said = " ".join(done.stderr.split())
     assert "the fields of the first sample (user_input, retrieved_context_ids" in said
+    assert "other names for these fields: --rename OLD=NEW" in said
 
 
 def test_a_score_without_its_field_says_which_options_chose_it(file: Callable[..., Path]) -> None:

@@ -219,13 +219,13 @@ def test_what_goes_beyond_the_budget_is_one_request_s_error(
             async with gate:
                 ask = Ask(ScriptedChatModel(["x"]), request)
                 try:
-                    hold = await account.hold(ask)
+                    hold = await account.hold(ask, is_repeated=False)
                 except NotAsked:
                     return
                 spent_before.append(account.spent.tokens)
                 await asyncio.sleep(0)
                 sent.append(sum(size))
-                await account.settle(ask, hold, Completion("x", *size))
+                await account.settle(ask, hold, Completion("x", *size), is_repeated=False)
 
         await asyncio.gather(*map(one, sizes))
 

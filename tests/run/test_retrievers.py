@@ -491,6 +491,22 @@ def test_an_object_that_is_not_a_retriever_is_refused(retriever: Any, why: str) 
         run(questions(1), retriever)
 
 
+def test_a_function_that_is_asked_without_a_run() -> None:
+    """A sync function that is awaited blocks no event loop; a sample needs a question."""
+    threads: list[int] = []
+
+    def noted(_: str) -> list[str]:
+        threads.append(threading.get_ident())
+        return []
+
+    retriever = as_retriever(noted)
+    asyncio.run(retriever.aretrieve(Sample(user_input="q")))
+    assert len(threads) == 1
+    assert threading.get_ident() not in threads
+    with pytest.raises(InputError, match="the sample has no user_input to ask"):
+        retriever.retrieve(Sample())
+
+
 def test_a_hidden_coroutine_is_named() -> None:
     """A lambda around an async function is an error that names the returned awaitable."""
     (row,) = run(questions(1), lambda question: asearch(question[:]))

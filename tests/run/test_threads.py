@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import wait
 
@@ -80,3 +81,9 @@ def test_threads_are_as_many_as_calls_and_at_most_as_allowed() -> None:
     threads.close()
     assert len(names) == 24
     assert threads._count == 2
+    unbounded = Threads()
+    for _ in range(20):
+        unbounded.start(int).result(10)
+        time.sleep(0.001)  # The thread becomes idle.
+    unbounded.close()
+    assert unbounded._count < 20

@@ -254,6 +254,12 @@ class TestComparison:
         plain, given = run(*command), run(*command, "--markdown", summary)
         assert (given.exit_code, given.stdout) == (0, plain.stdout)
         assert summary.read_text("utf-8") == f"# Job\n\n{comparison.to_markdown(flips=1)}"
+        comparison.after.save(tmp_path / "c.jsonl")
+        several = run(*command[:3], tmp_path / "c.jsonl", "--markdown", summary)
+        assert several.exit_code == 0
+        assert "Context recall, report by report" in summary.read_text("utf-8")
+        sliced = run(*command[:3], tmp_path / "c.jsonl", "--slices", "group")
+        assert "--slices: needs two reports" in " ".join(sliced.stderr.split())
 
 
 class TestFrames:

@@ -63,7 +63,7 @@ class Account:
         self._seconds = most if timeout is None else timeout + after
         self._turns = asyncio.Semaphore(_ASKING)
 
-    async def hold(self, ask: Ask, *, is_repeated: bool = False) -> str:
+    async def hold(self, ask: Ask, *, is_repeated: bool) -> str:
         """Count a request, and reserve the largest amounts that it may take.
 
         Returns the name of the reservation, for `settle`; "" for an unlimited budget. Waits for the
@@ -80,7 +80,7 @@ class Account:
         return name
 
     async def settle(
-        self, ask: Ask, name: str, completion: Completion | None, *, is_repeated: bool = False
+        self, ask: Ask, name: str, completion: Completion | None, *, is_repeated: bool
     ) -> None:
         """Replace the reservation `name` of a request by the tokens and the cost of its completion.
 
