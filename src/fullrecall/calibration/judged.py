@@ -35,7 +35,7 @@ class JudgedClaim(NamedTuple):
     - `target`: the text of the claim; `finding`: the judge's finding.
     - `share`: its share of the sample's recall; the shares of a sample add up to 1.
     - `credit`: the credit that the judge gave it, in [0, 1].
-    - `needs_no_label`: whether its sample has no retrieved context, so that none supports it.
+    - `needs_no_label`: whether its sample has no retrieved context; then none supports it.
     """
 
     item: str

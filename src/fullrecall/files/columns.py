@@ -209,7 +209,7 @@ def is_id_like(item: object) -> bool:
 
 
 def are_numbered(items: Sequence[Any]) -> bool:
-    """Return whether items are IDs of one series (`doc_1`, `doc_14`) or UUIDs, not all equal."""
+    """Return whether items are IDs of one series (`doc_1`, `doc_14`) or UUIDs, and some differ."""
     found = [_NUMBERED.fullmatch(item) if isinstance(item, str) else None for item in items]
     names = {each and each[1] for each in found}
     return len(set(items)) > 1 and all(found) and len(names) == 1

@@ -95,7 +95,7 @@ class _Guess(ReferencesPlan):
                     break
 
     def _as_named(self) -> None:
-        """Use each column as the field of its name, so that `read` inverts `write_jsonl`.
+        """Use each column for the field that has its name, so that `read` inverts `write_jsonl`.
 
         If the column `reference` may hold IDs, note a doubt instead.
         """

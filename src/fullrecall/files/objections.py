@@ -272,8 +272,8 @@ class _GuessedFields:
                 if not each.words & usual.OTHERS and each.is_gold >= column.is_gold
             }
             parts = [name for name, sets in alike.items() if all(map(set.issubset, sets, by_row))]
-            # Columns that together have the same IDs in each row are parts of the column, such as
-            # `link_1` and `link_2` of `links`. They are no rivals.
+            # If several columns together have the column's IDs in each row, they are its parts, not
+            # its rivals: `link_1` and `link_2` are parts of `links`.
             if [set().union(*sets) for sets in zip(*map(alike.get, parts), strict=True)] == by_row:
                 alike = {name: alike[name] for name in alike if name not in parts}
             rivals = [

@@ -337,11 +337,11 @@ NOTHING_GIVEN = Given()
 
 
 def named_plan(columns: Sequence[str], given: Given) -> ReadPlan:
-    """Return a plan of the columns that have the names of fields, or paths from the user.
+    """Return a plan that uses the user's paths, and the columns that have the names of fields.
 
-    The plan guesses no column: it leaves out all others.
+    All other columns are left out: the plan guesses no column.
 
-    Raises `InputError` for two columns of one field, and for a given column that is missing.
+    Raises `InputError` if two columns mean one field, and if a given column is missing.
     """
     fields = dict(given.fields)
     taken = {column for path in fields.values() for column in path_of(path).columns}

@@ -74,7 +74,7 @@ class Matter:
             return ""
         for citation in verdict.citations:
             index, quote = citation
-            # Search for an exact copy first: most quotes are one, and this search folds no context.
+            # First search for an exact copy: most quotes are exact, and no context must be folded.
             is_short = len(quote.split()) < _TELLS
             if is_short or quote in quotes.contexts[index] or quotes.located(citation):
                 continue

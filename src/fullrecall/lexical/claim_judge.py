@@ -60,7 +60,8 @@ def _order(verdict: Verdict) -> tuple[int, float]:
 class ClaimJudge(FactByFact):
     """Base of the judges that judge claims, but cannot judge questions.
 
-    It splits texts by their form. Subclasses judge the claims; `called` is their name in messages.
+    It splits texts by rules, without a model. Subclasses judge the claims; `called` is their name
+    in messages.
     """
 
     called: ClassVar[str]

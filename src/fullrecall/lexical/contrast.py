@@ -87,9 +87,9 @@ def _neighbors(words: Sequence[Word], word: Word) -> set[str]:
 def states_other_word(claim: str, text: str, *, of_names: bool = True) -> bool:
     """Return whether a text has another name where the claim has a name.
 
-    If a claim of up to 15 words differs in only one word, that word need not be a name. Two places
-    correspond if equal words are beside them: "the Basic plan", "the Pro plan". Names are compared
-    only with `of_names`.
+    Two words are in the same place if equal words are beside them: "the Basic plan", "the Pro
+    plan". Names are compared only with `of_names`. If a claim of up to 15 words differs from the
+    text in only one word, this word is compared even if it is not a name.
     """
     claimed, stated = read_words(claim)[:_MOST], read_words(text)[: 2 * _MOST]
     found = {word.key for word in stated}

@@ -65,7 +65,7 @@ class FoundColumns:
     - `first`: for each target of a row, the position from which it is found in full, or 0.
     - `supports`: for each target, the positions that support it, or a function that returns them on
       demand. None means that only the position in `first` supports it.
-    - `steps`: the rises of each target's credit; None means one from 0 to 1 at `first`.
+    - `steps`: the rises of each target's credit; None means a single rise to 1 at `first`.
     - `grade`, `size`: the grade and the size of each target; None means that all are 1.0.
     - `ranks`: the rank of each position of a row, empty if the position is the rank; None means
       empty for all rows.
@@ -251,7 +251,7 @@ class FoundColumns:
         return Lists(positions, offsets_of(counts.astype(np.int64)))
 
     def cut(self, k: int | Integers | None) -> Integers:
-        """Return the last position that counts in each row for the first `k` ranks.
+        """Return the last position of each row that is within the first `k` ranks.
 
         The result is beyond all positions if `k` is None. `k` is one number for all rows, or one
         for each.
@@ -413,7 +413,7 @@ class FoundColumns:
         return (positions > 0) & (positions <= self._limit(k))
 
     def _limit(self, k: int | None) -> Integers | int:
-        """Return the last position that counts for each target within the first `k` ranks."""
+        """Return, for each target, the last position in its row within the first `k` ranks."""
         if k is None:
             return _EVERYWHERE
         return k if self.ranks is None else self.cut(k)[self.row_of_target]

@@ -130,7 +130,7 @@ def parsed(value: object) -> Any:
 
 
 def below(attributes: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield the rest of the name and the value of each attribute that begins with `prefix.`."""
+    """Yield each attribute whose name begins with `prefix.`: the rest of the name and the value."""
     start = f"{prefix}."
     for name, value in attributes.items():
         if name.startswith(start):

@@ -89,7 +89,7 @@ class Engine:
         return rows
 
     async def rest(self) -> list[Row]:
-        """Return the next rows, once all samples have been taken; an empty list at the end."""
+        """Return the next rows after all samples have been taken; an empty list if none is left."""
         while not self._interrupted and self._works and not self._works[0].is_done:
             await self._change()
         if not self._interrupted:

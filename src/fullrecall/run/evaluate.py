@@ -305,8 +305,8 @@ def _unfinished(
 ) -> tuple[Table | None, Iterable[SampleLike]]:
     """Return the rows that an earlier run of the same samples finished, and the samples left.
 
-    Raises `ReportError` if the output has rows of other samples. A run with a retriever, which may
-    have changed, also raises `ReportError` for a complete output.
+    Raises `ReportError` if the output has rows of other samples. If the run has a retriever, also
+    raises it for a complete output, since the retriever may have changed.
     """
     if options.output is None:
         return None, samples

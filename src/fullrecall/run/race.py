@@ -244,6 +244,6 @@ def _plain(value: object) -> object:
 def question_key(identity: str) -> str:
     """Return the digest of a question's ID.
 
-    It depends only on the ID, so questions sorted by it have the same order in every call.
+    It depends only on the ID, so sorting questions by it always gives the same order.
     """
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -32,9 +32,9 @@ class ClaimRecall(JudgedScorer):
 
     A vital claim has grade 1, and an "okay" claim (`Claim(text, vital=False)`) has grade 0.5. So
     `Recall(min_grade=1)` counts only the vital claims. TREC RAG has the same scores (Pradeep et
-    al., "The Great Nugget Recall", SIGIR 2025): `Recall` is that of all nuggets, and
-    `Recall(min_grade=1)` that of the vital nuggets. `partial_credit=0.0` gives the strict scores,
-    0.5 the partial scores. If no context was retrieved, the score is 0.0 and no judge is asked.
+    al., "The Great Nugget Recall", SIGIR 2025): `Recall` is its score of all nuggets, and
+    `Recall(min_grade=1)` its score of the vital nuggets. `partial_credit=0.0` gives its strict
+    scores, 0.5 its partial ones. If no context was retrieved, the score is 0.0; no judge is asked.
     """
 
     split: Split = "judge"
@@ -85,7 +85,7 @@ class ClaimRecall(JudgedScorer):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextPrecision(JudgedScorer):
-    """How far relevant contexts rank before irrelevant ones: 1.0 if all of them do, at least 0.0.
+    """How well relevant contexts rank before irrelevant ones: 1.0 if all of them do, at least 0.0.
 
     A context is relevant if the judge finds that it helps to write the reference answer or, without
     a reference, to answer the question. Targets are the contexts themselves, and `missed` has those

@@ -69,7 +69,7 @@ class IdRecall(DeterministicScorer):
 
 
 class _IdSource(ResultSource):
-    """The source of one sample's result of `IdRecall`; creates findings only if they are read."""
+    """The source of an `IdRecall` result for one sample; creates findings only if they are read."""
 
     def __init__(self, scorer: IdRecall, sample: Sample, found: FoundRow) -> None:
         super().__init__()

@@ -210,7 +210,7 @@ class Accounts:
         behind = (self.ahead[pairs] / np.maximum(1.0, self.together[pairs])).max(axis=1)
         leader = survivors[behind.argmin()]
         # In simulations, 80 to 89% of choices were settled within the number of questions returned
-        # here; with four retrievers and 60 questions, 64%.
+        # here; for four retrievers and 60 questions, only 64% of choices were.
         needed = 0.0
         for other in survivors[survivors != leader]:
             count = self.together[other, leader]

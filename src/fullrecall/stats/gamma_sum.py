@@ -6,17 +6,22 @@ Q = Σ a_j G_j with weights a_j of either sign and independent G_j of Gamma(k_j,
     P(Q <= 0) = -1/(2πi) ∫ exp κ(s) / s ds
 
 along any path upwards that crosses the real axis once, at -θ in (1 / min a, 0). For E Q <= 0, the
-integral for -Q gives P(Q <= 0) = 1 - P(-Q <= 0). At the saddle point θ no terms cancel, so small
-probabilities keep all their digits. From there the path is a branch of a hyperbola: it begins along
-the steepest descent, x = κ‴/(6κ″) y², and ends as a ray. After y = w sinh u the trapezoidal rule
-converges geometrically. Neither this curve nor a vertical line is good for all weights. On a
-vertical line, the integrand oscillates too fast if one term outweighs the rest (an error of 5% at a
-probability of e^-100). On the curve, the integrand grows if a few scores are far below many scores
-near the mean. So the curve is tried first. If the integrand grows on it, or if its phase turns by
-more than half a circle in one step, a vertical line in ever finer steps is used. Sources: Rice,
-"Efficient evaluation of integrals of analytic functions by the trapezoidal rule", Bell System
-Technical Journal 52(5), 1973; Weideman and Trefethen, "Parabolic and hyperbolic contours for
-computing the Bromwich integral", Mathematics of Computation 76, 2007.
+integral for -Q gives P(Q <= 0) = 1 - P(-Q <= 0).
+
+If -θ is the saddle point of the integrand, no terms cancel, so small probabilities keep all their
+digits. From there the path is a branch of a hyperbola: it begins along the steepest descent,
+x = κ‴/(6κ″) y², and ends as a ray. After the substitution y = w sinh u, the trapezoidal rule
+converges geometrically.
+
+This curve is tried first. It fails if the integrand grows on it, as with a few weights far below
+many others, or if the phase of the integrand turns by more than half a circle in one step. Then a
+vertical line in ever finer steps is used. The line is not tried first, because the integrand
+oscillates too fast on it if one term outweighs the rest (an error of 5% at a probability of
+e^-100).
+
+Sources: Rice, "Efficient evaluation of integrals of analytic functions by the trapezoidal rule",
+Bell System Technical Journal 52(5), 1973; Weideman and Trefethen, "Parabolic and hyperbolic
+contours for computing the Bromwich integral", Mathematics of Computation 76, 2007.
 """
 
 from __future__ import annotations

@@ -157,7 +157,10 @@ class Totals:
         return np.concatenate(values), np.concatenate(frequencies).astype(np.float64)
 
     def _groups(self, gap: float | None) -> list[tuple[int, int, int]]:
-        """Return the size (with gaps, unless `gap` is None), sum and number of values of groups."""
+        """Return (size, sum, number of values) of each group that is not empty.
+
+        The size is the number of values; unless `gap` is None, it includes missing values.
+        """
         sizes = self.sizes if gap is None else self.sizes + self.missing
         rows = zip(sizes.tolist(), self.sums, self.sizes.tolist(), strict=True)
         return [row for row in rows if row[0]]

@@ -125,9 +125,9 @@ class Table(Sequence[Row]):
     ) -> Iterator[tuple[Part, FoundColumns, list[Counted]]]:
         """Yield each part with its columns of findings, and the values of each measure.
 
-        If no rows of the table share a group, a part that knows its distinct rows yields only the
-        columns of these. Measures that need only columns then have one value for each distinct row;
-        all other measures have one for each row.
+        If no rows of the table share a group, and a part knows its distinct rows, its columns have
+        each distinct row once. Measures that need only columns then have one value for each
+        distinct row; all other measures have one for each row.
         """
         is_grouped = self.group_codes is not None
         for part_index, part in enumerate(self.parts):

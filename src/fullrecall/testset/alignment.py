@@ -159,8 +159,8 @@ def pieces(
     """Return the fewest texts whose pieces, in order, make up a quote; [] if no texts do.
 
     A piece is a whole text, its beginning, or its end, so that no inserted, removed or replaced
-    word is overlooked. `short` maps the letters of texts of a few words to the texts, such as the
-    remainder of a document after its last chunk.
+    word is overlooked. `short` maps the letters of each text of a few words to the text. Such a
+    text may be the remainder of a document after its last chunk.
     """
     candidates = [piece for document in near if (piece := _piece(quote.text, document)) is not None]
     chosen: list[Piece] = []

@@ -116,7 +116,7 @@ def _elsewhere(quote: str, named: Sequence[str], texts: Mapping[str, str]) -> Pr
 
 
 def _unbacked(sample: Sample, texts: Sequence[str]) -> ProblemsFound:
-    """Yield a problem if the answer or a claim has a number that question and texts lack."""
+    """Yield a problem if the answer or a claim has a number that is not in question or texts."""
     statements = [sample.reference or "", *(claim.text for claim in sample.reference_claims or ())]
     known_numbers = {
         number for text in (*texts, sample.user_input or "") for number in numbers_in(text)

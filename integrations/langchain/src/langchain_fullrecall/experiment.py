@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _EvaluatedRun(NamedTuple):
-    """One run of an experiment, its example, and the `evaluator_info` beside each of its scores."""
+    """One run of an experiment, with its example and the `evaluator_info` of each of its scores."""
 
     run: Run
     example: Example | None = None

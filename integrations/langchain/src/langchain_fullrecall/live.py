@@ -37,7 +37,7 @@ at any time, only as many recorders are needed as it has threads.
 
 
 class _Experiments:
-    """Acts as a context variable: LangChain gets a callback handler from it for every call."""
+    """Stands in for a context variable, from which LangChain gets a callback for each call."""
 
     def __init__(self) -> None:
         self.evaluators: WeakSet[Any] = WeakSet()

@@ -62,11 +62,11 @@ def observed(
     prompts of models.
 
     - `config`: goes with every call.
-    - `as_input`: a function that makes the input from the question. Default: by the input schema: a
-      user's message for agents, `{"input": question}` for a chain with one such key, else the
+    - `as_input`: a function that makes the input from the question. By default, the schema decides:
+      a user's message for agents, `{"input": question}` for a chain with one such key, else the
       question itself. A sample's conversation, `metadata["history"]`, goes before an agent's
-      message, or under the key `chat_history` or `history`; a function gets it as its parameter
-      `history`, if it has one.
+      message, or under the key `chat_history` or `history`; the function `as_input` gets it as
+      its parameter `history`, if it has one.
     - `documents_key`: the key of the output that holds the final list. Default: the usual names.
     - `id_key`: the place of a document's ID: `Document.id` by default, a metadata key, several of
       them, or a function of the document. `collapse`: that of `contexts`.
@@ -245,7 +245,7 @@ def _listing(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that joins the values of a generator function.
 
     Any other function is returned unchanged. LangChain itself would add up the values of a
-    generator, and keep only the last of values that it cannot add.
+    generator; if it cannot add them, it would keep only the last value.
     """
     if isgeneratorfunction(function):
 

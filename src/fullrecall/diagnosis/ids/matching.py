@@ -143,10 +143,10 @@ Groups: TypeAlias = Sequence[Sequence[str]]
 
 
 class _RewriteRule(NamedTuple):
-    """A rule: the parts to cut off the IDs of each side, and the form in which to compare them.
+    """A rule to match IDs: the parts to cut off on each side, and the form that is compared.
 
-    `fewest` is the number of references that must match: 1 for a certain rule. A rule that cuts off
-    a bare number needs more; see `least`.
+    `fewest` is the number of references that must match. It is 1 for a certain rule, whose matches
+    are not due to chance. A rule that cuts off a bare number needs more; see `least`.
     """
 
     reference: IdCut = WHOLE

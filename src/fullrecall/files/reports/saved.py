@@ -137,10 +137,10 @@ def writer(
     """Return a writer for the rows of a run; with `after`, it keeps that many existing rows.
 
     A name that ends in ".parquet" becomes a directory of complete files. `origin` has the corpus
-    with which labels were compared, and the name of the scored list. Raises `ReportError` while
-    another run writes there. Also raises it for a local path with another suffix, and for one that
-    exists; with `after`, it may exist, unless it has files that do not belong to a report. An
-    address must be one that `finished` or `clear` accepts.
+    with which labels were compared, and the name of the scored list. Raises `ReportError` if
+    another run writes there, and if a local path has another suffix or exists. With `after`, the
+    path may exist, unless it has files that do not belong to a report. An address must be one that
+    `finished` or `clear` accepts.
     """
     address = address_of(path)
     if address is None:
@@ -152,12 +152,12 @@ def writer(
 
 
 def finished(path: str | Path, methods: Sequence[Method], origin: Origin) -> Evaluation | None:
-    """Return the rows that an earlier run finished in its output; None if there is no output.
+    """Return a report of the rows that an earlier run finished; None if there is no output.
 
     The rows end before the first row that was unscored because the run ended: by a deadline, a
-    budget, an interruption, or a model that no longer answered. `stopped` is None if the report is
-    complete and all its rows are finished. Raises `ReportError` for a report by other methods, for
-    one of another `origin`, and for a path with any other file.
+    budget, an interruption, or a model that no longer answered. The report's `stopped` is None if
+    the output is complete and all its rows are finished. Raises `ReportError` for a report by other
+    methods, for one of another `origin`, and for a path with any other file.
     """
     if not _exists(path):
         return None

@@ -57,8 +57,8 @@ class RecallEvaluationResult(EvaluationResult):
       distinguishes an undefined score from an unscored one: both have `score=None` and
       `invalid_result=True`.
     - `scores`: the evaluator's measures by name, such as "id_recall@5".
-    - `stages`: by name, in the order in which they ran, the result of each stage before the scored
-      list, as if the retrieval had ended with that stage.
+    - `stages`: for each stage before the scored list, the result as if the retrieval had ended with
+      this stage; by name, in the order in which the stages ran.
     - `sample`: the measured sample, with the record of the retrieval.
 
     A result dumped to JSON and read again is equal.
