@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def retriever_of(address: str) -> RetrieverLike:
-    """Return the retriever that `app:search` names.
+    """Return the retriever that `address` names, such as `app:search`.
 
     Raises `typer.BadParameter` if it cannot be loaded.
     """

@@ -216,10 +216,10 @@ def _beir(samples: Sequence[tuple[str, Sample]], documents: DocumentsLike) -> di
 
 
 class _Whole(NamedTuple):
-    """A format that turns all samples into one object, and not each sample into a row.
+    """A format that turns all samples together into one object, not each sample into a row.
 
-    `made` makes the object from named samples and documents. `keeps` has the fields that the format
-    keeps.
+    `made` makes the object from the named samples and the documents. `keeps` has the sample fields
+    that the format keeps.
     """
 
     made: Callable[[Sequence[tuple[str, Sample]], DocumentsLike], Any]

@@ -189,7 +189,7 @@ def _same_words(part: str, folded: Folded) -> Iterator[Location]:
 
 
 def _says_enough(quote: str, quoted: str, context: str) -> bool:
-    """Return whether a quote, folded as `quoted`, is long or specific enough to prove something."""
+    """Return whether a quote is long or specific enough as proof; `quoted` is its folded form."""
     if " " in quoted or len(quoted) >= FEWEST_CHARACTERS or quoted == context.strip(" ."):
         return True
     bare = quote.strip(f" .,;:!?{_QUOTES}")

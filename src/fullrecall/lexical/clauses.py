@@ -322,7 +322,7 @@ def _may_reach(word: str) -> bool:
 
 
 def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | None:
-    """Return the joint before the fact that begins at word `start`; None if none begins there."""
+    """Return the joint before the fact that begins at word `start`; None without such a fact."""
     if _has_own_subject(words, start):
         return _Joint(end, start)
     at = start + (words[start] in _ADVERBS or words[start].endswith("ly"))

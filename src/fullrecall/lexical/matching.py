@@ -128,7 +128,7 @@ class ClaimMatch(NamedTuple):
     places: tuple[Mapping[int, Sequence[int]], ...]  # for each context: a unit's word positions
     best: Sentence | None  # the middle of the best window
     covered: float  # the weight that the best single sentence covers
-    # first and last sentence; a number may be -1, or one above that of the context's last sentence
+    # the numbers of the first and the last sentence; may be -1, or one above the context's last
     evidence: tuple[int, int]
 
     @property

@@ -159,8 +159,8 @@ def _in_one_place(
 ) -> bool:
     """Return whether two names are at the same place.
 
-    This is so in two cases. The two words before the names, or the two after them, are equal. Or
-    both names begin their texts, and the next word is equal.
+    They are if the two words before each name, or the two words after each name, are equal. They
+    also are if each name begins its text and the next words are equal.
     """
     before, after = _beside(words, name)
     other_before, other_after = _beside(other_words, other)
@@ -231,7 +231,8 @@ def _turns(pair: _QuotedClaim, claimed: tuple[Name, Name], quoted: tuple[Name, N
     between = pair.claim[claimed[0].end : claimed[1].start]
     quoted_between = pair.quote[quoted[0].end : quoted[1].start]
     is_shared = bool(content_keys(between) & content_keys(quoted_between))
-    # If only one of the two has "by", it is passive, and exchanged names mean the same.
+    # If only one of the two texts has "by", only that text is passive, so exchanged names mean the
+    # same.
     return is_shared and ("by" in between.split()) == ("by" in quoted_between.split())
 
 
@@ -317,7 +318,7 @@ def stating(claim: str, contexts: Mapping[int, str]) -> Iterator[int]:
 def _longest(claim: str) -> tuple[str, ...]:
     """Return the key of a claim's longest ASCII word that is not a function word in any language.
 
-    The key is the only item of the result, which is () if there is no such word.
+    The result is a tuple with this one key, or () if there is no such word.
     """
     for printed in sorted(claim.split(), key=len, reverse=True):
         bare = printed.strip('.,;:!?()"')

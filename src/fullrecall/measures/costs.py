@@ -99,7 +99,7 @@ def _call_numbers(sample: Sample, count: int) -> Sequence[float]:
 def _first_calls(record: Retrieval, count: int) -> list[float]:
     """Return for each context the number of the first outermost call that returned it, or NaN.
 
-    An outermost call also returns the contexts of the calls inside it.
+    An outermost call counts as returning the contexts of the calls inside it, too.
     """
     first: dict[tuple[str | None, str | None], int] = {}
     for number, call in enumerate(record.calls, start=1):

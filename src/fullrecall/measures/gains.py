@@ -40,8 +40,8 @@ def added_gains(outcomes: FoundColumns, k: int | None, worths: Floats) -> tuple[
 def exponential_grades(outcomes: FoundColumns, top: float | None = None) -> Floats:
     """Return (2^grade - 1) / 2^`top` of each target.
 
-    If `top` is None, it counts as 0. In a row with a grade above 512, it then counts as the highest
-    grade minus 512, so that all powers are finite.
+    If `top` is None, 0 is used. In a row with a grade above 512, the highest grade minus 512 is
+    used instead, so that all powers are finite.
     """
     grades = outcomes.weights("grade")
     lowered = np.full(len(grades), 0.0 if top is None else float(top))

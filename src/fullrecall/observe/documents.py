@@ -63,9 +63,10 @@ class TrackedDocument:
 
 @dataclass(eq=False)
 class DocumentText:
-    """A passage: a document with one of its texts, that of `copy`; other copies may share it.
+    """A passage: a document with one text, that of `copy`.
 
-    `number` is its index among all passages of the record.
+    Several copies of the document may have this text. `number` is the passage's index among all
+    passages of the record.
     """
 
     document: TrackedDocument
@@ -94,7 +95,7 @@ def is_made(copy: DocumentCopy) -> bool:
 
 
 def documents_in(passages: Iterable[DocumentText]) -> dict[TrackedDocument, None]:
-    """Return the distinct documents of passages, in order, including those merged into them."""
+    """Return the distinct documents (`DocumentText.documents`) of all passages, in order."""
     return dict.fromkeys(each for passage in passages for each in passage.documents)
 
 

@@ -205,7 +205,7 @@ class Record:
                     yield part
 
     def _is_unread(self, whole: HandedList) -> bool:
-        """Return whether models read documents of a part of a list (`_parts_of`), but no others."""
+        """Return whether models read documents of a list, but only those in one of its parts."""
         return any(
             any(document.read_in for document in part.documents)
             and not any(document.read_in for document in whole.documents - part.documents)

@@ -96,7 +96,8 @@ class ReturnedLists:
     def _known_rows(self, listed: DocumentList) -> DocumentList | None:
         """Return a call's whole output as known documents; None if an item is not a known document.
 
-        A row is recognized by its text, or by the ID of a document in view. If a row is only a
+        An item is known if its text is that of a document of the record, or if its ID is that of a
+        document that this step, or a step inside it, received or returned. If an item is only a
         text, the text may be the ID.
         """
         if listed.path not in ((), ROWS):

@@ -12,8 +12,8 @@ class Tree:
     """The steps of one record, in the order in which they began, each with its caller.
 
     The caller of a step is its parent, if the parent is known and began before the step. Otherwise,
-    the caller is the root: the step for the whole call, whose ID is `root`. A step without a parent
-    or a root that began before it is an outermost step.
+    the caller is the root (the step for the whole call, whose ID is `root`), if it is known and
+    began before the step. A step without a caller is an outermost step.
     """
 
     def __init__(self, steps: Iterable[Step], root: Hashable | None = None) -> None:

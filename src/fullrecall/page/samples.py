@@ -201,7 +201,7 @@ class Samples:
 
 
 def _values(cell: ResultCell) -> list[Any]:
-    """Return the status of a cell, and its values and numbers of misses for each choice."""
+    """Return a cell's status, and its value and number of misses for each choice of measures."""
     values = [None if value is None else round(value, 6) for value in cell.values]
     return [cell.compared.status, values, [misses.missed for misses in cell.misses]]
 

@@ -152,5 +152,5 @@ def named_by(id_key: IdKey, context: Context) -> Context:
     """Return a context with the ID at `id_key`; without an ID if it has no such field."""
     try:
         return replace(context, id=as_id(id_at(context, id_key)))
-    except ValueError:  # the context has no such field, such as a tool's text or a note
+    except ValueError:  # a tool's text or a note has no such field
         return replace(context, id=None)

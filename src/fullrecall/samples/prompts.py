@@ -71,7 +71,7 @@ def _in_part(text: str, prompts: Sequence[Sequence[str]]) -> Read:
 
 
 def _is_in_parts(text: str, prompts: Sequence[Sequence[str]]) -> bool:
-    """Return whether prompts have a text in parts, each in another prompt than the part before."""
+    """Return whether prompts have a text in parts, no two consecutive parts in the same prompt."""
     at, last = 0, None
     while at < len(text):
         longest, where = 0, None
@@ -97,7 +97,7 @@ def _common_length(text: str, at: int, prompt: str, least: int) -> int:
     if not lengths or text[at : at + lengths[0]] not in prompt:
         return 0
     # If a prompt has a text, it has each prefix of the text, so a binary search finds the longest
-    # prefix: a few searches by `in`, which is C, instead of a loop over characters in Python.
+    # prefix: a few searches by `in`, which runs in C, instead of a loop over characters in Python.
     return least + bisect(lengths, x=False, key=lambda length: text[at : at + length] not in prompt)
 
 

@@ -191,7 +191,7 @@ class Result(ValueObject):
 
     @property
     def ranked(self) -> Findings:
-        """The findings by rank; a context of a merged list has the rank in its own call."""
+        """The findings by rank; in a merged list, a context has the rank within its own call."""
         return self.findings if self.ranks is None else by_rank(self.findings, self.ranks)
 
     def paid(self, measure: Measure) -> Findings:

@@ -196,7 +196,8 @@ def lower_bound(counts: Counts, alpha: float, *, least: float = 0.0) -> float:
     """Return the lower bound: the true mean is below it with probability `alpha` at most.
 
     The bound is the mean at which the p-value of `mean_above` is `alpha`; it is between `least` and
-    the largest value. Without values, it is `least`. Raises `ParameterError` for lower values.
+    the largest value. Without values, it is `least`. Raises `ParameterError` for values below
+    `least`.
     """
     _check_range(counts, least=least)
     if not counts.values or counts.values[-1] <= least:

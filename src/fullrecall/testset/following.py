@@ -311,7 +311,8 @@ class _Following:
         # The rules go from certain to uncertain. The first rule that decides counts, and the last
         # one always decides.
         quote, near = Letters(label.quote), self.lookup.nearest(number)
-        # `nearest` lacks this text if sixty other texts share more runs of words with the quote.
+        # `near` lacks the label's own text if sixty other texts share more runs of words with the
+        # quote.
         if own is not None and own not in near:
             near.append(own)
         return (

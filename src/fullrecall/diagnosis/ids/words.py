@@ -175,7 +175,7 @@ class Template(NamedTuple):
 
     @classmethod
     def of(cls, ours: Iterable[str], theirs: Iterable[str]) -> Template:
-        """Return the words that all of `ours` have in the same place, which few of `theirs` have.
+        """Return the words that all of `ours` have in the same place, and few of `theirs` have.
 
         "Few" means at most a tenth; numbers have a rule of their own. The template is empty if
         either side has fewer than three IDs.

@@ -127,9 +127,10 @@ def any_function_words() -> Collection[str]:
 
 @remembered(2_000_000)
 def _language_and_signs(text: str) -> tuple[str | None, int]:
-    """Return a text's language, or None, and how many more function words show it than English.
+    """Return a text's language, or None, and how strongly its function words show it.
 
-    For a language shown by its script, the number is `_CERTAIN`.
+    The second item is the number of the language's function words in the text, minus the number of
+    English ones. For a language shown by its script, it is `_CERTAIN`.
     """
     if text.isascii():
         return _latin(text)

@@ -73,8 +73,8 @@ def denies(
 def denied_keys(text: str) -> frozenset[str]:
     """Return the keys of the content words that the plain denials of an English text deny.
 
-    These are at most six words after a denial in its clause: "was not built in Rome" denies build
-    and rome.
+    A denial denies the first six content words, at most, that follow it in its clause: "was not
+    built in Rome" denies build and rome.
     """
     negations = [denial for denial in denials(text, "en") if denial.kind == "plain"]
     if not negations:
