@@ -43,6 +43,8 @@ class TestParts:
             report["q777"]
         with pytest.raises(IndexError, match="no sample 60: the report has 60"):
             report[60]
+        with pytest.raises(ParameterError, match="row must be a row of a report, got 'q7'"):
+            Report.of(report.methods, ["q7"])  # type: ignore[list-item]
         twice = Report.of(report.methods, [*report[:5], *report[3:8]])
         with pytest.raises(KeyError, match="2 samples have the ID 'q4'"):
             twice["q4"]

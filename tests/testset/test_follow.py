@@ -201,6 +201,9 @@ def test_the_same_words_in_another_document_are_not_the_quote(
     samples = anchor([Sample(user_input="?", reference_contexts=[span])], old)
     renamed = {f"new {name}": text for name, text in old.items()}
     assert follow(samples, renamed).labels[0].now == ("new a",)
+    page = {"id": "new a", "source": "another source", "text": old["a"]}
+    (group,) = follow(samples, [page]).samples[0].reference_contexts
+    assert group[0].source == "new a"
     del renamed["new a"]
     label = follow(samples, renamed).labels[0]
     assert label.status is LabelStatus.CHANGED
@@ -209,7 +212,8 @@ def test_the_same_words_in_another_document_are_not_the_quote(
 
 def test_labels_without_a_quote_need_the_old_corpus() -> None:
     """Labels without quotes are an error that asks for `old`; texts with IDs serve as quotes."""
-    with pytest.raises(InputError, match="pass old=") as error:
+    message = "sample q0: the reference 'd0' has no quote to follow: pass old="
+    with pytest.raises(InputError, match=message) as error:
         follow(SAMPLES, CORPUS)
     assert error.value.field == "anchors"
     beside = Sample(user_input="?", reference_context_ids=["x"], reference_contexts=[CORPUS["d3"]])
