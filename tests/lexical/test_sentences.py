@@ -48,6 +48,7 @@ PARTS = {
     "```\nopen\n~~~": ["open"],
     "$ ls\nText.": ["code $ ls", "Text."],
     "| a | b |\n|---|---|\n| 1 | 2 |\nText.": ["table header | a | b |", "| 1 | 2 |", "Text."],
+    "a | b\n---|---\n1 | 2\nText.": ["table header a | b", "1 | 2", "Text."],
     "a | b\ntext": ["a | b\ntext"],
     "|row|": ["|row|"],
     "|": [],

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from fullrecall import Gate, IdRecall, Report, Sample, compare, evaluate
@@ -158,6 +159,19 @@ def test_values_out_of_range(value: Any) -> None:
 
     with pytest.raises(ParameterError, match="count must return a number from 0 to 1"):
         IdRecall().score(retrieved_ids=["a"], expected_ids=["a"])[Wrong()]
+
+
+def test_a_number_of_numpy_is_a_value() -> None:
+    """A value may be a number of NumPy that is no float of Python."""
+
+    class Half(Measure):
+        text = "half"
+
+        def count(self, findings: Findings, retrieved: int) -> float:
+            """Return one half."""
+            return np.float32(0.5)  # type: ignore[return-value]
+
+    assert IdRecall().score(retrieved_ids=["a"], expected_ids=["a"])[Half()] == 0.5
 
 
 def test_counts_have_means_without_intervals() -> None:

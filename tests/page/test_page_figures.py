@@ -63,6 +63,7 @@ def test_a_page_begins_with_the_mean_and_the_misses() -> None:
     assert "again@1 over 6 questions (95% interval .118–.882)" in text
     assert "again@1 over 6 questions (95% interval .118–.882);" not in text
     assert "Not diagnosed" not in page
+    assert 'class="gap-count"' not in page
     assert "Not diagnosed" in report.to_html(diagnosis=False)
 
 
