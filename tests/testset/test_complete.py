@@ -281,6 +281,15 @@ def test_supporting_contexts_join_the_claims_group() -> None:
     assert IdRecall().score(replace_ids(retrieved)).score == 0.5
 
 
+def test_a_context_is_added_by_its_id_beside_a_reference_that_nothing_returned() -> None:
+    """References that no retriever returns may be of any level; a context has its own ID."""
+    sample = Sample(user_input="q?", reference_context_ids=["lost"])
+    search = {"r": lambda _: [{"id": "x", "text": "a text"}]}
+    alone = complete([sample], search, Truth({"q?": {"a text"}}), progress=False)
+    (added,) = alone.with_labels({alone.judged[0].item: True}).samples
+    assert [each.any_of for each in added.reference_context_ids] == [("lost",), ("x",)]
+
+
 def replace_ids(sample: Sample) -> Sample:
     """Return the sample with each context under its document's ID."""
     contexts = [Context(c.text, id=c.source) for c in sample.retrieved_contexts]
