@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from fullrecall import Sample, evaluate
-from fullrecall._util.misfits import misfit
+from fullrecall._util.misfits import Misfit, misfit
+from fullrecall.measures.findings import CreditStep
 
 read: list[object] = []
 
@@ -50,3 +51,17 @@ def test_each_source_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspect, "getsource", counted)
     assert misfit(evaluate, {"samples": [Sample(user_input="q"), Sample()]}) is None
     assert len(sources) == len(set(sources))
+
+
+def texts(by_name: Mapping[str, str]) -> None:
+    """Take texts by their names."""
+
+
+def test_keys_values_and_fields_are_checked() -> None:
+    """A key or a value of another type is a misfit, and so is a field of a named tuple."""
+    assert misfit(texts, {"by_name": {"a": "b"}}) is None
+    for wrong in ({"a": 1}, {1: "a"}):
+        found = misfit(texts, {"by_name": wrong})
+        assert found == Misfit("by_name", f"must be Mapping[str, str], got {wrong}")
+    step: Any = CreditStep("x", 1.0)  # type: ignore[arg-type]
+    assert misfit(call, {"values": step}) == Misfit("values.rank", "must be int, got 'x'")
