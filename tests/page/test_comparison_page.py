@@ -149,7 +149,7 @@ def test_a_comparison_answers_first() -> None:
     assert "4 of 20 questions miss something" in text
     assert "2 questions missed something" in text
     assert "and miss nothing now; 3 still do" in text
-    assert "Compared" in text
+    assert 'data-label="Compared"' in html
 
 
 def test_several_reports_have_their_names_and_verdicts() -> None:
