@@ -1,7 +1,8 @@
 """How messages name parameters: `retriever=` in Python, `--retriever` on the command line.
 
-The same code writes messages for both, and the running program chooses the form for all of them.
-The reasons in saved reports name Python's parameters, since `Report.load` computes them again.
+The same code writes messages for Python and for the command line: the running program chooses one
+form for all messages. The reasons in saved reports are an exception: they always name Python's
+parameters, since `Report.load` computes them again.
 """
 
 from __future__ import annotations

@@ -56,10 +56,10 @@ def ranked_too_low(case: Case) -> Explained | None:
 
 
 def _behind_copies(case: Case, found: Explained, copies: Collection[int]) -> Explained:
-    """Return the cause of an item beyond k: duplicates before it, or otherwise its rank.
+    """Return `found`, the cause of an item beyond k, changed if duplicates rank before the item.
 
-    If the item would be within k without the duplicates, they are the cause. Removing duplicates
-    loses no context, while a larger k adds contexts to the prompt.
+    If the item would be within k without the duplicates, they become the cause: removing them loses
+    no context, while a larger k adds contexts to the prompt. Otherwise only the detail names them.
     """
     rank = found.rank or 0
     before = sum(position < rank - 1 for position in copies)

@@ -153,17 +153,17 @@ class RowPath:
         return self.steps[0] if is_column and isinstance(self.steps[0], str) else None
 
     def _reaches(self, row: object) -> bool:
-        """Return whether a row without a value at this path has the list of its last `[]`.
+        """Return whether a row without a value at this path has the list before its last `[]`.
 
-        The list must be empty, or the `[]` must have a condition, which perhaps no item meets.
-        Otherwise the list has items, and these lack the value.
+        The result is True only if the list is empty, or if the `[]` has a condition, which perhaps
+        no item meets. Otherwise the items of the list lack the value.
         """
         last = max((n for n, step in enumerate(self.steps) if _is_each(step)), default=0)
         lists = list(_walk(row, self.steps[:last]))
         return bool(lists) and (not any(map(items_of, lists)) or self.steps[last] != Each())
 
     def _made(self, item: object) -> list[Any]:
-        """Return a list of the context, or of the texts, that the template makes of an item."""
+        """Fill the template from an item; return a list of texts, or of at most one context."""
         if isinstance(self.template, Mapping):
             pairs = ((name, path.value(item)) for name, path in self.template.items())
             fields = {name: value for name, value in pairs if value is not None}

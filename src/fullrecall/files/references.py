@@ -49,8 +49,8 @@ class ReferencesPlan(PartialPlan):
     def _contexts(self) -> list[ColumnValues]:
         """Use `context` and `contexts` as references or as retrieved contexts, or note a doubt.
 
-        Returns the columns that no later step may use: `context`, and `contexts` if it may be
-        either.
+        Returns the columns that later steps must not use: `context`, and also `contexts` if it may
+        be references as well as retrieved contexts.
         """
         names = {snake(name) for name in self.names}
         answer = self.fields.get("reference", "outputs.answer")
@@ -296,7 +296,7 @@ class ReferencesPlan(PartialPlan):
     def _widest(self, paths: list[str]) -> list[str]:
         """Return the paths without those that add no items.
 
-        A path adds no items if another path has all of them in every row.
+        A path adds no items if, in every row, another path has all of its items.
         """
         items = {path: list(map(set, self.at(path))) for path in paths}
         for path in reversed(paths):

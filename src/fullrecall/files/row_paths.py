@@ -67,9 +67,9 @@ def rows_in(records: Sequence[Any]) -> str | None:
 def _path_of_rows(asked: Sequence[_List], whole: RawRow) -> str:
     """Return the path of the outermost lists with questions; `whole` is a file's only record.
 
-    If `whole` has several such lists side by side, or the same list below each key, its values have
-    the rows, and the path begins with `*`. Raises `InputError` if there are several such lists in
-    other places.
+    The path begins with `*`, for all values of `whole`, in two cases: several such lists are values
+    of `whole`, or the same list is below each of its keys. Raises `InputError` if there are several
+    such lists in other places.
     """
     found = asked[0]
     same = [each.path for each in asked if each.depth == found.depth]

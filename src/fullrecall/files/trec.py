@@ -70,9 +70,9 @@ def from_qrels_run(qrels: object, run: object, *, ties: Ties = "trec") -> Iterat
     """Return one sample per query, in the order of `qrels`, as `read_trec` does for files.
 
     `qrels` is `{query: {document: grade}}` and `run` `{query: {document: score}}`, as ranx,
-    pytrec_eval and ir_measures take them, or an object whose `to_dict()` returns such a dict, such
-    as ranx's `Qrels` and `Run`. `ties="order"` keeps the dict's order of equal scores, as ranx
-    does.
+    pytrec_eval and ir_measures take them. Objects whose `to_dict()` returns such a dict are also
+    accepted, such as ranx's `Qrels` and `Run`. `ties="order"` keeps the dict's order of equal
+    scores, as ranx does.
 
     Raises `InputError`, naming the query, for a wrong grade, score or ID; `ParameterError` for
     other `ties`.

@@ -87,8 +87,8 @@ def _check_size(value: object) -> None:
         if not isinstance(part, (dict, list)):
             return 1
         if id(part) not in sizes:
-            # Until the parts of a value are counted, its size is above the limit. So a value that
-            # contains itself, and is endless, is too large.
+            # While the parts of a value are counted, assume a size above the limit. A value that
+            # contains itself meets this size in one of its parts, and so is too large.
             sizes[id(part)] = _MOST_VALUES + 1
             inner = part.values() if isinstance(part, dict) else part
             sizes[id(part)] = 1 + sum(map(size, inner))

@@ -189,8 +189,8 @@ def _altered(targets: Sequence[str], all_text: str, chance: random.Random) -> tu
     """Return claims of the request, each with a number or name replaced by one that is in no text.
 
     An instruction in a context may change only the verdicts about one topic. So the altered claims
-    together keep the names of as many claims as possible. There is at least one altered claim for
-    every five claims, if enough claims can be changed. If no claim can be changed, return an
+    are chosen to share names with as many claims as possible. There is at least one altered claim
+    for every five claims, if enough claims can be changed. If no claim can be changed, return an
     invented one.
     """
     claims = chance.sample(targets, len(targets))

@@ -18,9 +18,9 @@ T = TypeVar("T")
 class Ask(NamedTuple):
     """One request to one model.
 
-    `accepts` returns whether a completion has at least part of an answer, so that it is stored.
-    None accepts every completion without a failure. `known` is the completion if the caller already
-    has it; the drivers (`flow`) then send no request.
+    A completion is stored if `accepts` returns True: it has at least part of an answer. With None,
+    each completion without a failure is stored. `known` is the completion if the caller already has
+    it; the drivers (`flow`) then send no request.
     """
 
     model: ChatModel
@@ -54,19 +54,19 @@ class Citation(NamedTuple):
 class Verdict(NoTruth):
     """A judge's verdict on one target.
 
-    `label` is None without a valid verdict; `problem` is then the reason. `together` is True if the
-    target needs all cited contexts at once, False if each is enough alone. `agreement` is the share
-    of a panel's judges that gave this label (without a label: the most common one), None for a
-    single judge. `others` are further supporting verdicts on the same target, from other parts of
-    the contexts. `votes` are the verdicts of a panel, one for each judge: the credit at a rank is
-    then their median. `contested` says that contexts may have manipulated the verdict, or that
-    suspect contexts were left out; it is empty otherwise. `verified` says whether the quotes
-    support the target; the model answers this from the quotes and the target alone. It is None if
-    the model was not asked.
-    `facts` are the verdicts on the facts of a compound claim, each with its text as `fact`; the
-    credit is then the share of supported facts. `support` is the probability that the contexts
-    support the target, None from judges that do not estimate it. `referred` is True if the second
-    judge of a cascade decided.
+    - `label`: None if there is no valid verdict; `problem` is then the reason.
+    - `together`: True if the target needs all cited contexts at once, False if each is enough.
+    - `agreement`: the share of a panel's judges that gave this label, or the most common label if
+      `label` is None; None for a single judge.
+    - `others`: further supporting verdicts on the target, from other parts of the contexts.
+    - `votes`: a panel's verdicts, one for each judge; the credit at a rank is their median.
+    - `contested`: says that suspect contexts may have changed the verdict, or were left out; or "".
+    - `verified`: whether the model, shown only the target and the quotes, finds that the quotes
+      support the target; None if the model was not asked.
+    - `facts`: the verdicts on the facts of a compound claim, each with its text as `fact`. The
+      claim's credit is the share of supported facts.
+    - `support`: the probability that the contexts support the target; None if not estimated.
+    - `referred`: True if the second judge of a cascade decided.
     """
 
     read: ClassVar[str] = ".label"

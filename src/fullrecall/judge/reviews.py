@@ -30,8 +30,8 @@ def rejudged(
 ) -> Flow[dict[int, Verdict]]:
     """Judge denied and partly denied claims again, against each context that states them.
 
-    Of a context that is longer than a window, only the first part is shown. Returns only the
-    verdicts that improve.
+    If a context is longer than a window, only its first part is shown. Returns only the verdicts
+    that improve.
     """
     contexts = matter.window
     pairs = [

@@ -101,7 +101,7 @@ class Panel(_Several):
         return self.judges
 
     def requiring_quotes(self) -> Self:
-        """Return a panel of these judges, set to ask again for unverified quotes if they can."""
+        """Return a panel whose judges ask again for unverified quotes, if they can."""
         return type(self)([requiring_quotes(judge) for judge in self.judges])
 
     def _decided(self, ask: _Asking, numbers: Sequence[int]) -> Flow[Sequence[Verdict]]:
@@ -173,7 +173,7 @@ class Cascade(_Several):
         return self.first, self.second
 
     def requiring_quotes(self) -> Self:
-        """Return a cascade of these judges, set to ask again for unverified quotes if they can."""
+        """Return a cascade whose judges ask again for unverified quotes, if they can."""
         first, second = map(requiring_quotes, self._members)
         return replace(self, first=first, second=second)
 
@@ -198,6 +198,6 @@ class Cascade(_Several):
 
 
 def requiring_quotes(judge: Judge) -> Judge:
-    """Return the judge, set to ask once more for unverified quotes if it has that option."""
+    """Return a judge that asks once more for unverified quotes, if `judge` has that option."""
     stricter: Judge = getattr(judge, "requiring_quotes", lambda: judge)()
     return stricter

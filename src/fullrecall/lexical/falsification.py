@@ -77,12 +77,15 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
 def edits() -> Mapping[str, Edit]:
     """Return the edits that make a claim false, by kind; an edit returns None if it does not apply.
 
-    - number: a number that is in no context; number elsewhere: another number of the contexts.
-    - month: a month that is in no context; name: a name of another claim that is in no context.
-    - role: two names exchanged; negation: a "not" added or removed.
-    - opposite: the opposite of a word; rival: another word of the same kind, such as a weekday.
-    - the edits in `falsifications.json`: words added inside, before or after the claim, or
-      exchanged, such as units and scales.
+    - number: replaces a number by one that is in no context; number elsewhere: by another number
+      from the contexts.
+    - month: replaces a month by one that is in no context; name: replaces a name by one of another
+      claim that is in no context; role: exchanges two names.
+    - negation: adds or removes a "not".
+    - opposite: replaces a word by its opposite; rival: by another word of the same kind, such as
+      another weekday.
+    - The edits in `falsifications.json` add a phrase inside, before or after the claim, or replace
+      a word, such as a unit or a scale.
     """
     listed: dict[str, dict[str, list[str]]] = table("falsifications.json")
     edit_of: dict[str, Edit] = {
@@ -122,7 +125,7 @@ def _number(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 
 
 def _number_elsewhere(claim: _ClaimToEdit, chance: random.Random) -> str | None:
-    """Replace a number by another number of its sort from the contexts; None without such one."""
+    """Replace a number by another of its sort from the contexts; return None if there is none."""
     own = numbers(claim.text)
     pairs = [
         (number, other)

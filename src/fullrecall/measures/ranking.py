@@ -37,8 +37,8 @@ class APMeasure(GradedMeasure):
 
     A target that is not found within k contributes 0. With one context for each target this is the
     average precision of Manning et al. (2008), eq. 8.8; its mean is MAP. If a target earns its
-    credit in several steps, each step contributes the precision at its rank times its rise of
-    credit.
+    credit in several steps, each step contributes the precision at its rank, times the credit that
+    it adds.
 
     - `denominator`: "targets" divides by all targets, as trec_eval's map_cut does; "k" divides by
       the number of targets that k contexts can hold, if that is smaller, as Spark's
@@ -85,10 +85,12 @@ class nDCGMeasure(Measure):  # noqa: N801 - the field's own spelling
       rank using gradient descent", ICML 2005).
 
     For each target whose credit a context raises, the context adds the target's gain times the
-    rise, discounted by log2(rank + 1). The ideal is the best order of these gains, with each
-    missing target at a rank of its own, cut at k. If several lists were merged, each rank of the
-    ideal has as many places as there were lists.
-    With one context for each target and one list this is nDCG of Järvelin and Kekäläinen,
+    rise, divided by log2(rank + 1). The sum within k is divided by that of an ideal ranking, which
+    has these gains in descending order; each target that was not found has a rank of its own. If
+    several lists were merged, each rank of the ideal ranking has as many places as there were
+    lists.
+
+    With one context for each target and one list, this is nDCG of Järvelin and Kekäläinen,
     "Cumulated gain-based evaluation of IR techniques", TOIS 20(4), 2002.
     """
 

@@ -69,7 +69,7 @@ class GivenLists:
         return self._before if copy.id is None else self._certain
 
     def _find_unseen(self, lists: Iterable[TrackedList], caller: OpenStep) -> None:
-        """Note lists that an unrecorded step of the same caller made, such as a cached step."""
+        """Note lists that come from an unrecorded step of the same caller, such as a cached one."""
         given = {passage.document for passage in passages_of(caller.given)}
         for each in lists:
             documents = {passage.document for passage in each.passages}
@@ -90,9 +90,10 @@ class GivenLists:
             self._state.retrieve(passage, self._step)
 
     def _unite(self, listed: TrackedList) -> None:
-        """Replace the lists that code outside any step joined, sorted or copied into an input list.
+        """Replace earlier lists by `listed` if code outside any step made it from them.
 
-        If such code cut lists before a step answered from them, only the remaining documents count.
+        Such code may join, sort or copy lists. If it shortened lists from which a step then
+        answered, only the remaining documents count.
         """
         state, answers = self._state, self._answers
         own = TrackedList(listed.path, sourced(listed.passages))

@@ -50,10 +50,10 @@ copied = DocumentCopy._make
 class DocumentList(NamedTuple):
     """One list of documents at some place in a step's input or output.
 
-    `certain` is False for bare texts and rows, which may not be documents. Texts and rows of known
-    documents count. Other bare texts count only if they are the whole output of a call in which no
-    step retrieved a document. `hits` is True if the documents were found in items that each hold
-    one document, for example beside a score.
+    `certain` is False for bare texts and rows, which may not be documents. Those of known documents
+    are used. Other bare texts are used only if they are the whole output of a call in which no step
+    retrieved a document. `hits` is True if each document was found in an item of its own, for
+    example beside a score.
     """
 
     path: Path
@@ -81,7 +81,7 @@ class Step:
     - `callee`: the called object or tool, by identity or name, if the framework reports it.
     - `task`: the unit of work that this step is an attempt of, if the framework names it.
     - `closed`: whether its input comes from this run alone, not from an earlier run's saved state.
-    - `tries`: whether its calls are alternatives or attempts: a later success repairs a failure.
+    - `tries`: whether its calls are alternatives or attempts, so a later success repairs a failure.
     - `answers`: whether it is known to answer from its input alone.
     - `stores`: whether it cuts texts for a new store, which returns them under new IDs.
     - `group`, `branch`: steps with the same caller and group count as parallel, even if their

@@ -11,10 +11,10 @@ from fullrecall.observe.tree import Tree
 def of_turn(steps: Sequence[Step], question: str | None, root: Hashable | None) -> list[Step]:
     """Return the steps without those of earlier turns of the conversation.
 
-    In a model's prompt, the users' messages before the question belong to earlier turns. A run
-    belongs to an earlier turn if its prompt ends with one of these messages and does not contain
-    the question. A search for one of these messages also belongs to an earlier turn if it has the
-    same caller as such a run.
+    An earlier message is a user's message before the question in any model's prompt. A model call
+    belongs to an earlier turn if its prompt ends with an earlier message and does not contain the
+    question. So does the outermost step around this call that is not part of the current turn. A
+    search for an earlier message belongs to an earlier turn if it has the same caller as that step.
     """
     asked = None if question is None else question.strip()
     earlier: dict[str, None] = {}

@@ -134,10 +134,11 @@ class Misses(NamedTuple):
 
 
 class ResultCell(NamedTuple):
-    """One score of one sample in one report, with its value and its misses for each choice.
+    """One score of one sample in one report.
 
     `result` is the scorer's result; `compared` is the same result without the targets that the
-    comparison leaves out. Values and misses are those of `compared`.
+    comparison leaves out. `values` and `misses` are those of `compared`, for each choice of
+    measures.
     """
 
     result: Result

@@ -33,8 +33,8 @@ class Ledger(ABC):
     """An open ledger; close it, or use it in a `with`.
 
     Raises `StoreError` if it cannot be opened. A ledger is lost while it cannot be read or written:
-    it returns the answers that it can still read, and `problem` says why it keeps no new ones. Runs
-    continue without a lost ledger, unless it has the account of a `job`. Answers that were not kept
+    it returns the answers that it can still read, and `problem` says why it keeps no new ones. If a
+    run's ledger is lost, the run continues, unless the ledger has a job's account. Answers not kept
     stay in memory; the ledger tries to write them every few seconds, and on closing.
     """
 

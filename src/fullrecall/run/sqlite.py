@@ -295,7 +295,10 @@ class SQLiteLedger(Ledger):
         """Do nothing: the next write shows whether the file can be written."""
 
     def _transact(self, work: Callable[[sqlite3.Connection], T], *, is_synced: bool = False) -> T:
-        """Return the result of `work` in a transaction; if synced, it survives a power failure."""
+        """Run `work` in a transaction, and return its result.
+
+        If `is_synced`, the transaction survives a power failure.
+        """
         with self._transacting:
             # SQLite would continue to write to a deleted file, and report the answers as kept.
             if _identity(self._path) != self._file:

@@ -55,7 +55,7 @@ def contexts_of(
     - rows of a database, with names or without: (id, text), (id, score), (id, text, score).
 
     It also accepts a mapping of IDs to scores (equal scores are in trec_eval's order), a data
-    frame, and the result for one query that contains such a list.
+    frame, and a search result of one query, if it contains such a list.
 
     - `id_key`: the place of each item's ID. Default: the usual names.
     - `strings_are_ids`: read strings as IDs, not as texts, if all of them look like IDs.

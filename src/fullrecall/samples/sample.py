@@ -51,7 +51,7 @@ class Sample(ValueObject):
     - `reference`: the reference answer. `reference_claims`, `reference_entities`: its parts.
     - `forbidden_ids`: IDs that must not be retrieved: no access, another tenant, out of date.
       `forbidden_contexts`: the same as texts, or as character ranges of a document. `superseded`:
-      `{"old": "new"}`; the old ID is forbidden, and references to it name the new.
+      `{"old": "new"}`: the old ID is forbidden, and the new ID replaces it in references.
     - `answerable`: False means that no document answers the question: any retrieved context is a
       leak, and recall is undefined.
     - `judged`: False means that no document was judged for this question, as for a query that only

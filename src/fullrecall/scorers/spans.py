@@ -50,11 +50,10 @@ class Overlap(NamedTuple):
 
 
 class Windows:
-    """All substrings of one length of a context, in which references are looked up.
+    """The substrings of a context that have `min_run` characters (runs) or half as many (blocks).
 
-    A block of a reference has half of `min_run` characters, and starts at a multiple of its length.
-    Each run of `min_run` characters contains a whole block, so if no block of a reference occurs in
-    the context, no run does.
+    A reference is divided into consecutive blocks. Each run of `min_run` characters in it contains
+    a whole block. So if the context has no block of the reference, it has no run of it.
     """
 
     def __init__(self, context: str, min_run: int) -> None:
@@ -131,7 +130,8 @@ def _cut_runs(reference: str, context: str, min_run: int) -> Iterable[CharacterR
     `reference`.
     """
     length = len(reference)
-    # Texts this short make trying every place cheap, even in a row of dots.
+    # Compare only parts that are shorter than a run, so that trying every place is fast, even in a
+    # row of dots.
     longest = min(min_run, length, len(context)) - 1
     if longest < 1:
         return
@@ -306,8 +306,9 @@ def merged(passages: Sequence[Passage], min_run: int) -> list[Passage]:
 def _neighbors(passages: Sequence[Passage], min_run: int) -> list[set[int]]:
     """Return for each passage the indices of all passages that may be joined with it.
 
-    Two texts may be joined if one contains the first `min_run` characters of the other (or the
-    whole other, if it is shorter). Two ranges may be joined if they are of one document.
+    Two texts may be joined if one contains the first `min_run` characters of the other. If the
+    other is shorter, it must be contained as a whole. Two ranges may be joined if they are of one
+    document.
     """
     near: list[set[int]] = [set() for _ in passages]
     of_source: defaultdict[str, set[int]] = defaultdict(set)

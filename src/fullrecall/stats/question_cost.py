@@ -44,9 +44,8 @@ class Seconds(NamedTuple):
 class QuestionCost(NamedTuple):
     """The mean cost of a question, over the first `samples` (at most 500) with a retrieval.
 
-    The tokens are those in the contexts' metadata, or else estimated as characters / 4; None if a
-    text is unknown.
-    `seconds` is None if no call was timed.
+    `tokens` is the number in the contexts' metadata, or else estimated as characters / 4; it is
+    None if a text is unknown. `seconds` is None if no call was timed.
     """
 
     contexts: float

@@ -335,7 +335,7 @@ def suspicions(samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _marks(sample: Sample) -> frozenset[str]:
-    """Return the metadata keys which show that a generated test set was read as the retrieval.
+    """Return the metadata keys which show that contexts of a test set were read as retrieved.
 
     Returns an empty set if the sample has a recorded retrieval, or reference contexts.
     """

@@ -17,10 +17,10 @@ from fullrecall.samples.sample import Sample
 class Funnel(NamedTuple):
     """The number of references found in each list, over samples that record the same lists.
 
-    The lists are "retrieved", "kept" and "read"; a sample may not record all of them. `found` has,
-    by the name of each list and in this order, the number of references with an ID in the list. As
-    a share of `references`, a count is the recall over all references together, not a mean over
-    samples or a scorer's score.
+    The lists are "retrieved", "kept" and "read", in this order; a sample may not record all of
+    them. `found` maps the name of each list to the number of references with an ID in the list.
+    Divided by `references`, this number is the recall over all references together. It is neither a
+    mean over samples nor a scorer's score.
     """
 
     samples: int
@@ -41,7 +41,7 @@ class Funnel(NamedTuple):
 def funnel_counts(sample: Sample, record: Retrieval) -> Counter[Any]:
     """Return the counts of a sample and its retrieval for the funnel.
 
-    They are empty without references, or with only one list.
+    The result is empty if the sample has no references, or if the retrieval has only one list.
 
     A key is a pair: the tuple of the names of the sample's lists, and the counted item, which is
     "samples", "references", or the name of one of these lists.

@@ -149,7 +149,7 @@ class Part(SampleColumns, ABC):
         """Return whether any result of this score may have verdicts."""
 
     def distinct(self, score: int) -> DistinctRows | None:  # noqa: ARG002 - in subclasses
-        """Return the rows with distinct findings, with the number of each; None if not known."""
+        """Return one row for each distinct set of findings, with its count; None if unknown."""
         return None
 
     def notes(self, score: int) -> Counter[str]:
@@ -184,7 +184,7 @@ class Part(SampleColumns, ABC):
         return int(due.sum()), int((due & own.empty).sum())
 
     def gaps(self, score: int, measure: Measure) -> NDArray[np.bool_]:
-        """Return a mask of the unscored rows in which a measure needs a score; see `Table.gaps`."""
+        """Return a mask of the rows with no value because they are unscored; see `Table.gaps`."""
         unscored: NDArray[np.bool_] = self.columns(score).status == UNSCORED
         if not measure.of_sample:
             return unscored
@@ -387,8 +387,8 @@ class Selection(Part):
 
 def _target_hash(target: Target) -> int:
     """Return a hash of a target, valid within one process only."""
-    # Hash a plain ID as `name_hashes` does, so that digests from objects equal those from columns
-    # of IDs, from which no targets are created.
+    # Hash a plain ID as `name_hashes` does. Then targets have the same digest, whether they are
+    # objects or only IDs in a column.
     is_name = target[1:] == (1.0, 1.0) and len(target.any_of) == 1
     return hash(target.any_of[0] if is_name else target)
 

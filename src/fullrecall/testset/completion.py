@@ -159,10 +159,12 @@ class CompletedSet:
         `second` has another person's labels of the pairs that the first person found relevant and
         the judge did not; such a pair does not count if the second person finds it not relevant.
         `error` is the largest share, 0 to 0.3, of one person's labels that may be wrong; the
-        interval holds for all shares up to it. Without `second`, this share of the labels of these
-        pairs may be wrong, which makes the interval wide. Raises `InputError` for an unknown label,
-        and for labels of another completion, and `ParameterError` for an error that is not from 0
-        to 0.3.
+        interval holds for all shares up to it. Without `second`, no second label confirms the pairs
+        that only the first person found relevant. Up to this share of their labels may then be
+        wrong, which makes the interval wide.
+
+        Raises `InputError` for an unknown label, and for labels of another completion, and
+        `ParameterError` for an error that is not from 0 to 0.3.
         """
         if not isinstance(error, (int, float)) or not 0 <= error <= 0.3:  # noqa: PLR2004 - f < g
             raise ParameterError(f"must be from 0 to 0.3, got {error!r}", "error")
@@ -211,9 +213,9 @@ class CompletedSet:
         first = self.labels.get(pair.item)
         if not first or pair.relevant:
             return first
-        # So few pairs with the verdict "no" are relevant that, if people mislabel 1 % of them,
-        # half of the "relevant" labels are wrong. Therefore such a label does not count if a
-        # second person disagrees.
+        # Very few pairs with the verdict "no" are relevant. If people mislabel only 1 % of these
+        # pairs, half of the labels "relevant" are wrong. Therefore such a label does not count if
+        # a second person disagrees.
         return self.second.get(pair.item, True)
 
     @cached_property

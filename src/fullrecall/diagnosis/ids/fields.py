@@ -35,8 +35,8 @@ def id_hint(
 ) -> str | None:
     """Return a hint on how to find a sample's references, or ""; None if one was retrieved.
 
-    `other_ids` has, for each other option of an adapter, the IDs that the documents would have
-    under it. The metadata of the contexts is always searched.
+    `other_ids` maps each option of an adapter that is not in use to the IDs that this option would
+    give the documents. The metadata of the contexts is always searched.
     """
     ids = sample.retrieved_context_ids or ()
     reference_ids = {

@@ -351,10 +351,11 @@ _WEIGHTS = frozenset({"_grade", "_size"})
 
 
 def completed(column: Any, end: str, outcomes: FoundColumns) -> Any:
-    """Fill the nulls of a column of `FOLLOWING` from the first positions; keep None as None.
+    """Fill the nulls of a column of `FOLLOWING` with the values that follow from first positions.
 
     The writer writes rows in batches. It leaves a column null in a batch if all values there follow
-    from the first positions; the column may have values in other batches of the file.
+    from the first positions; the column may have values in other batches of the file. Returns None
+    if `column` is None.
     """
     if column is None or not column.null_count:
         return column

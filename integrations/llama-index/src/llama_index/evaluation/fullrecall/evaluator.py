@@ -81,7 +81,7 @@ class RecallEvaluator(BaseEvaluator):
     `invalid_result=True` and the reason, and `result.status` distinguishes an undefined score from
     an unscored one.
 
-    LlamaIndex's `get_prompts` returns no prompts: those of a judge are `LLMJudge(…, prompts=…)`.
+    LlamaIndex's `get_prompts` returns no prompts. `LLMJudge(…, prompts=…)` sets a judge's prompts.
 
     Raises `ParameterError`, naming the parameter, for a configuration that cannot work.
     """

@@ -165,8 +165,8 @@ class LlamaIndexRecorder:
             step.kind = "chain"  # This retriever looks up tools, answers, rows or earlier messages.
         step.outputs += self._inner.pop(id_, ())
         if step.answers:
-            # A caller that returns the same object as an inner call may have repaired a failure. An
-            # engine always returns the object of its synthesizer, so its output shows no repair.
+            # A step that returns the same object as an inner call may have repaired a failure. But
+            # an engine always returns its synthesizer's object, so equal objects prove no repair.
             step.outputs = ()
         if self.deliver is not None and (step.answers or id_.partition("-")[0].endswith(".run")):
             self.deliver(self, output, id_)
@@ -202,9 +202,10 @@ class LlamaIndexRecorder:
         self._attempts = {}
 
     def _task(self, id_: str, arguments: Mapping[str, Any]) -> str | None:
-        """Return the ID of the first attempt at a workflow's step; None if the step has no event.
+        """Return the ID of the first attempt at a workflow's step; None if no argument is an event.
 
-        A step that waits, as for a human, outputs None. It starts again later, with the same event.
+        A step that must wait, for example for a human, ends with the output None. Later it starts
+        again with the same event, as another attempt.
         """
         event = next((each for each in arguments.values() if isinstance(each, Event)), None)
         if event is None:
