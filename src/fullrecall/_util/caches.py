@@ -26,8 +26,8 @@ since the cache limits the number of words, not their size.
 class Cache:
     """Keeps the most recently used values by key, up to a total size of `most`.
 
-    The newest value is kept even if it alone is larger. Threads may share a cache; two that request
-    one key at the same time may both make its value.
+    The newest value is kept even if it alone is larger than `most`. Threads may share a cache: if
+    two threads request one key at the same time, both may make its value.
     """
 
     def __init__(self, most: int) -> None:

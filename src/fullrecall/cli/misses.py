@@ -22,9 +22,9 @@ _TARGETS_SHOWN = 10
 
 
 def slices_of(report: Report, by: str | None, measures: Sequence[Measure]) -> list[Slices]:
-    """Return the slices of each score by the field `by`, for `measures`, by default the main one.
+    """Return the slices of each score by the field `by`, for each of `measures`.
 
-    The list is empty if `by` is None.
+    Without measures, the score's headline measure is used. The list is empty if `by` is None.
     """
     return [
         report.slices(by, measure, score=method.name)

@@ -13,9 +13,10 @@ from fullrecall.errors import InputError
 
 
 def parsed(text: str, line: int | None = None) -> object:
-    """Return the value of a JSON text; errors count its lines from `line`, unless that is None.
+    """Return the value of a JSON text; `line` is the number of its first line, for errors.
 
-    Raises `InputError` for anything but JSON and for a key that occurs twice in one object.
+    Raises `InputError` for anything but JSON and for a key that occurs twice in one object. If
+    `line` is None, the error names no line.
     """
     with _placed(text, line):
         return _DECODER.decode(text)
@@ -24,7 +25,7 @@ def parsed(text: str, line: int | None = None) -> object:
 def array_items(text: str) -> Iterator[object]:
     """Yield the items of a JSON array, one at a time, or the only value of the text.
 
-    Raises the `InputError` of `parsed`, after all items before the error.
+    Raises `InputError` as `parsed` does, once all items before the error have been yielded.
     """
     position = _blank(text, 0)
     if text[position : position + 1] != "[":

@@ -67,9 +67,9 @@ def kind_at(name: str) -> str | None:
 def text_lines(path: str, limit: int | None = None) -> Generator[tuple[int, str], None, None]:
     """Yield each line of a file, including its line ending, with its number (from 1).
 
-    A line may have at most `limit` characters; default: `MAX_LINE_LENGTH`. Raises `InputError`,
-    with the line but without the path, at the first line that is longer or cannot be read, after
-    all lines before it.
+    A line may have at most `limit` characters; default: `MAX_LINE_LENGTH`. Yields all lines before
+    the first one that is longer or cannot be read, and then raises `InputError` with the number of
+    that line, but without the path.
     """
     most = MAX_LINE_LENGTH if limit is None else limit
     with _opened(path) as file:

@@ -204,7 +204,7 @@ def english_words(name: str) -> list[str]:
 
 
 def _compound(word: str) -> list[str]:
-    """Return the two parts of a compound, such as `musterantwort`, the last one in English.
+    """Return the two parts of a compound (`musterantwort`), the second one translated to English.
 
     A word that does not end in a known foreign word is returned as the only part.
     """

@@ -83,9 +83,8 @@ REORDERINGS = frozenset({"LongContextReorder", "LostInTheMiddleRanker"})
 def number_of_task(path: object) -> str:
     """Return the number of a task that LangGraph ran in parallel; "" for any other task.
 
-    The number is padded, so that the texts sort in its order.
-
-    `path` is the task's `langgraph_path` in LangGraph's metadata.
+    The number is padded with zeros, so that sorting the texts sorts the numbers. `path` is the
+    task's `langgraph_path` in LangGraph's metadata.
     """
     if not isinstance(path, Sequence) or not path or path[0] != "__pregel_push":
         return ""

@@ -47,7 +47,8 @@ class HandedList:
     - `set_aside`: a step dropped it, and no output list of the step was made from it.
     - `unexplained`: it replaced no list, although its step retrieves nothing: the record lacks the
       lists that it was made from.
-    - `refused`: the documents that parallel tasks, each given one of them, did not return.
+    - `refused`: the documents that were each given to a parallel task of their own, which did not
+      return them.
     - `unsaid`: it is empty, and the tasks that refused its documents returned nothing at all, not
       even an empty list.
     - `unquoted_by`: the tool that returned a text instead of the list; the text has none of its

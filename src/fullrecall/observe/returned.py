@@ -72,10 +72,10 @@ class ReturnedLists:
     def _note_sources(self, passages: Sequence[DocumentText]) -> None:
         """Note that this step retrieved the documents that no step has retrieved before.
 
-        A document that an earlier step received from outside the record counts as retrieved here
-        only if it is not in this step's input and this step calls no other step. Each retriever or
-        tool that returns a document is also noted as a source, unless the document was in its input
-        or came from an inner step.
+        A document that an earlier step received from outside the record is an exception: it counts
+        as retrieved here only if this step did not receive it and calls no other step. Each
+        retriever or tool that returns a document is also noted as a source, unless it received the
+        document, or an inner step returned it.
         """
         step = self._step
         for passage in passages:

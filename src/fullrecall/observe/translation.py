@@ -29,7 +29,7 @@ class TracedStep:
     """A span translated to a step; `number_events` then sets the step's `began` and `ended`.
 
     - `start`, `end`: in nanoseconds.
-    - `remote_parent`: whether its caller is not among the spans, as in another process.
+    - `remote_parent`: whether its caller ran in another process.
     - `has_input`, `has_output`: whether a known attribute has its input and its output;
       `has_output` is None for a span that raised instead of returning.
     - `is_inner`: whether it is the inner method of a call, such as `_retrieve` within `retrieve`.

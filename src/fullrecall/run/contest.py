@@ -305,7 +305,7 @@ class _Contest:
 
     @property
     def _at_once(self) -> int:
-        """The number of questions between two writes of the file; all of them without a file."""
+        """The number of questions between two writes of the file; without a file, all questions."""
         # Each write is of the whole file, so a write after every 32 questions would take quadratic
         # time.
         size = len(self.race.plan)

@@ -109,7 +109,7 @@ class Counts(NamedTuple):
 class Bracket(NamedTuple):
     """Lower and upper limits of values in [`least`, 1], for tests of their true mean.
 
-    `low` and `high` differ if values are unknown, or if there are more than `MOST_VALUES`.
+    `low` and `high` differ if some values are unknown, or if more than `MOST_VALUES` are distinct.
     """
 
     low: Counts

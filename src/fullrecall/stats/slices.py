@@ -126,7 +126,7 @@ def _name(by: By) -> str:
 
 
 def parted(table: Table, by: By, *, required: bool = True) -> tuple[Mapping[str, Integers], int]:
-    """Return the rows that have each value of a field, and the number of rows without a value.
+    """Map each value of a field to the rows that have it; also return the number of other rows.
 
     Raises `ReportError` if the field is `required` and no row has it, and `ParameterError` for a
     `by` that is neither a name nor a function.
