@@ -145,6 +145,7 @@ def test_no_sample_is_said() -> None:
         evaluate([], IdRecall(), progress=False).summary()
     )
     assert "no sample was given" not in str(report_of([None]).summary())
+    assert "in groups" not in str(report_of([True]).summary())  # no sample has a group
 
 
 def test_many_calls_in_a_sentence() -> None:
