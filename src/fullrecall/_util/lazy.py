@@ -70,8 +70,8 @@ def names(package: str, *own: str) -> Callable[[str], Any]:
         with uncollected():
             value = public(getattr(import_module(modules[name]), name), package)
             age()  # before the block ends, since its end starts a collection
-        # Python calls `__getattr__` only for missing names, so later reads of this one do not call
-        # it.
+        # Python calls `__getattr__` only for missing names, so set this name: later reads are then
+        # direct.
         setattr(sys.modules[package], name, value)
         return value
 

@@ -167,7 +167,7 @@ class Design:
         return [fsum(part) for part in parts]
 
     def unseen(self, parts: Sequence[Linear], *, of_judge: bool) -> float:
-        """Return a variance to add to that of a mean of `parts`, since few labels may hide it.
+        """Return an addition to the variance of a mean of `parts`, which few labels may understate.
 
         If all labels of a verdict agree, their spread is 0, but their mean is still uncertain. So
         the claims of each stratum and verdict get one extra label "supported" and one extra label

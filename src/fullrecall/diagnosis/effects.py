@@ -100,7 +100,7 @@ class Change:
 
     @property
     def per_context(self) -> tuple[bool, float]:
-        """A sort key: the larger key is the more worthwhile change.
+        """A sort key: the change with the larger key is more worthwhile.
 
         It is (True, gain) for a change that adds at most 0.05 contexts per question, else (False,
         gain per added context).
@@ -397,7 +397,7 @@ def proposals(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Proposal]:
 
 
 def _larger_k(baseline: Baseline) -> Iterator[Proposal]:
-    """Yield proposals of larger ks, or budgets, until recall nearly equals that of whole lists."""
+    """Yield proposals of larger ks or budgets, up to nearly the recall of the whole lists."""
     k = baseline.k
 
     def proposal(larger: Cut) -> Proposal:
@@ -446,8 +446,8 @@ def _retrieving_more(baseline: Baseline, deep_lists: DeepLists) -> Iterator[Prop
         deeper = (deep_lists.get(position) for position in range(len(whole)))
         lists = [None if contexts is None else contexts[:larger] for contexts in deeper]
         action, after = f"retrieve {larger} contexts in place of {k}", baseline.over(lists)
-        # `_larger_k` proposes each k up to the length of the longest recorded list. `lists=None`
-        # marks such a proposal, which is left out below.
+        # `_larger_k` already proposes each k up to the length of the longest recorded list: mark
+        # such a k by `lists=None`, so that it is left out below.
         return Proposal(ChangeKind.LARGER_K, action, after, lists if larger > longest else None)
 
     if k:

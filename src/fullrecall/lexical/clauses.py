@@ -198,7 +198,7 @@ def _sentence(text: str) -> str:
 
 
 def _clauses(body: str) -> list[str]:
-    """Return the clauses that ";", "while" or "whereas" separate; [] if a part is no clause."""
+    """Return the clauses that ";", "while" or "whereas" separate; [] if a part is not a clause."""
     match = _WHILE.fullmatch(body)
     pieces = [piece for piece in match.groups() if piece] if match else body.split("; ")
     return pieces if all(map(_is_clause, pieces)) else []
@@ -272,8 +272,8 @@ def _joined(body: str) -> list[str]:
     ends = [joint.end for joint in joints[1:]] + [len(words)]
     pieces = [words[joint.start : end] for joint, end in zip(joints, ends, strict=True)]
     first = words[: joints[0].end]
-    # A verb without an object may share that of the last verb ("wrote and produced the film"), so
-    # split only if it is intransitive.
+    # A verb without an object may share the object of the last verb ("wrote and produced the
+    # film"), so split only if each such verb is intransitive.
     alone = [p[-1] for p in pieces if len(p) == 1] + ([first[-1]] if len(first) == verb + 1 else [])
     if not {word.rstrip(",") for word in alone} <= _INTRANSITIVE:
         return []
@@ -289,10 +289,10 @@ def _joined(body: str) -> list[str]:
 
 
 def _joints(words: Sequence[str], verb: int) -> list[_Joint]:
-    """Return the joints of a sentence: each "and", and the commas of a list that "and" ends.
+    """Return the places to split a sentence: each "and", and the commas of a list with "and".
 
-    A joint is left out if a word before the joint may also govern the words after it. Such a word
-    is a conjunction, like "that"; before a fact without a subject, it may also be a word of
+    A place is left out if a word before it may also apply to the words after it. Conjunctions,
+    like "that", are such words. If the words after it have no subject, so are words that are in
     `_UNSURE` or end in "n't". Returns [] if the sentence has a word like "both".
     """
     joints: list[_Joint] = []
@@ -322,7 +322,7 @@ def _may_reach(word: str) -> bool:
 
 
 def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | None:
-    """Return the joint before the fact that begins at word `start`; None without such a fact."""
+    """Return the place to split before word `start`; None if no statement begins at that word."""
     if _has_own_subject(words, start):
         return _Joint(end, start)
     at = start + (words[start] in _ADVERBS or words[start].endswith("ly"))
@@ -335,7 +335,7 @@ def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | No
         return shared if _is_past(word) else None
     if following.strip(",.").lower() in _PREPOSITIONS | {""}:
         return shared._replace(auxiliary=_auxiliary(words[verb : verb + 3]))
-    # Do not split near an article, where the word is an adjective: "the old and abandoned house".
+    # After an article before "and", the word is an adjective: "the old and abandoned house".
     is_led = any(w.lower() in _ARTICLES for w in words[max(0, end - _LED) : end])
     return None if is_led else shared
 
@@ -368,7 +368,7 @@ def _has_own_subject(words: Sequence[str], start: int) -> bool:
 
 
 def _subject(words: Sequence[str], verb: int) -> str:
-    """Return the words before the verb, without an adverb; "" if they may not be just a subject."""
+    """Return the subject (the words before the verb, without an adverb), or "" if it is unclear."""
     subject = words[: verb - words[verb - 1].endswith("ly")]
     bare_words = [word.lower().strip(",") for word in subject]
     is_led = "," in "".join(subject) and bare_words[0] not in _PREPOSITIONS  # "However, his …"

@@ -375,7 +375,7 @@ _Variant: TypeAlias = tuple[str, TrackedDocument]
 
 
 def _parts_in(words: str, own: str, document: TrackedDocument) -> Iterator[_Variant]:
-    """Yield a document with its words `own`, or its pieces if `words` lack some of the words."""
+    """Yield a document and its words `own`, or its merged parts if `words` do not contain `own`."""
     if not document.pieces or own in words:
         yield own, document
     else:

@@ -109,7 +109,7 @@ class ListUpdate:
     def _is_a_result(self, empty: TrackedList) -> bool:
         """Return whether an empty output list means that the step found or kept no documents.
 
-        LangGraph also fills unused keys of the first state with empty lists, which mean nothing.
+        Other empty lists do not count: LangGraph puts them into unused keys of a new state.
         """
         return (
             self._step.retrieves
@@ -266,8 +266,8 @@ class ListUpdate:
     def _is_refused(self, handed: HandedList) -> bool:
         """Return whether a human refused a list.
 
-        This is assumed if two things are true. The tool, or a step around it, stopped and began
-        again, as a step does that asks a human. And the tool's output has no word of the list.
+        This is assumed under two conditions: the tool, or a step around it, stopped and began
+        again, as it does to ask a human; and the tool's output has no word of the list.
         """
         steps = (self._step, *self._state.tree.above(self._step))
         if not any(step.id in self._state.resumed for step in steps):

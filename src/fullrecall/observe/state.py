@@ -68,9 +68,9 @@ class FlowState:
     ) -> tuple[DocumentText, ...]:
         """Return the passages of a step's list.
 
-        `view_of` returns the documents that a copy may come from. If copies without an ID have a
-        text that more documents have, it is unknown which of these documents were copied. Then a
-        doubt is noted.
+        `view_of` returns the documents that a copy may come from. If copies have no ID, and more
+        documents than copies have the same text, it is unknown which of these documents were
+        copied. Then a doubt is noted.
         """
         return tuple(
             passage

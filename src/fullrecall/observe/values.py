@@ -97,7 +97,7 @@ class ValueReader:
         return None
 
     def listed(self, items: Sequence[Any]) -> Sequence[Any]:
-        """Return the items of a list; an adapter may replace an answer in it by its sources."""
+        """Return the items of a list; an adapter may replace an answer by the answer's sources."""
         return items
 
     def result_of(self, output: Any) -> Any:
@@ -295,7 +295,7 @@ class ValueReader:
         if not documents and all(isinstance(item, str) for item in value):
             perhaps = tuple(DocumentCopy(0, None, text) for text in value)
             lists.append(DocumentList(path, perhaps, certain=False))
-        # Each item may hold one document beside a score or a note: join these to one list.
+        # Each item may hold one document beside a score or a note: put these documents in one list.
         hits = () if documents else _whole(map(self._hit, value))
         if hits:
             lists.append(DocumentList(path, hits, hits=True))

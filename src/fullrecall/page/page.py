@@ -32,7 +32,7 @@ _NAMED = 4
 def verdict(subject: Subject, summary: Summary | None, choice: int, turns: Turns) -> list[Line]:
     """Return the first lines of a page for a choice of measures: the means, or the changes.
 
-    `summary` is that of the one report, or None for a comparison. Each line has an emphasized word
+    `summary` is the report's summary, or None for a comparison. Each line has an emphasized word
     and a sentence.
     """
     labels, measures = subject.labels(choice), subject.choices[choice]

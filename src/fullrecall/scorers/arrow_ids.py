@@ -69,7 +69,7 @@ class ArrowIds(NamedTuple):
     def found_in(self, retrieved: ArrowIds) -> tuple[ArrowIds, NDArray[np.int32]]:
         """Return the lists without repetitions, and the position of each ID that remains.
 
-        It is the 1-based position in the same row of `retrieved`, or 0 if the ID is missing there.
+        Positions count from 1 in the same row of `retrieved`; 0 means that the ID is missing there.
         """
         pa = pyarrow(_PURPOSE)
         known = self.values.dictionary_encode()

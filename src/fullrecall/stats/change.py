@@ -263,7 +263,7 @@ def verdict_of(difference: Difference) -> Cell:
 
 
 def change_sentence(label: str, difference: Difference) -> str:
-    """Describe how a mean changed, with its interval and the samples that would settle it."""
+    """Describe how a mean changed, with the interval and the sample size that would settle it."""
     change, interval = difference.difference, difference.interval
     if change is None or interval is None:
         return f"{label}: no sample was compared"

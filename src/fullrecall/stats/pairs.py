@@ -151,7 +151,7 @@ class ScorePairs:
         }
 
     def values(self, measure: Measure) -> tuple[Floats, Floats]:
-        """Return a measure of each pair before and after, over the targets that both have.
+        """Return a measure of each pair before and after, over the targets of both results.
 
         A value is NaN if the pair is not compared, or if the measure is undefined.
         """
@@ -159,7 +159,7 @@ class ScorePairs:
         return before, after
 
     def pieces(self, measure: Measure) -> Iterator[tuple[Floats, Floats]]:
-        """Yield `values` by part if the tables have the same parts and no groups, else together."""
+        """Yield `values` by part if tables have the same parts and no groups, else all at once."""
         pairs, end = np.fromiter(self._differing, np.int64), 0
         for before, after in self._own_pieces(measure):
             old, new = before.copy(), after.copy()
@@ -230,7 +230,7 @@ class ScorePairs:
         return worst._replace(high=best.high)
 
     def _own_values(self, measure: Measure) -> tuple[Floats, Floats]:
-        """Return a measure of each pair before and after, each over the targets of its own side."""
+        """Return a measure of each pair before and after, each over its own report's targets."""
         before = self.before.values(self.scores[0], measure)
         after = self.after.values(self.scores[1], measure)
         return self.pairing.of_before(before), self.pairing.of_after(after)

@@ -108,7 +108,7 @@ class Totals:
         return self.mean_with(None)
 
     def mean_with(self, gap: float | None) -> float | None:
-        """Return the mean over groups, with each gap counted as `gap`; None leaves gaps out."""
+        """Return the mean over groups; missing values count as `gap`, and None leaves them out."""
         filler, gaps = (0, 0) if gap is None else (int(gap * _UNIT), self.gaps)
         groups = int(self.frequencies.sum()) + gaps
         pairs = zip(self.values.tolist(), self.frequencies.tolist(), strict=True)
@@ -126,9 +126,9 @@ class Totals:
         return None if self.mean is None else self.counts(least=least).interval(confidence)
 
     def counts(self, gap: float | None = None, *, least: float = 0.0) -> Bracket:
-        """Return the means of all groups, for tests; every gap counts as `gap`.
+        """Return the means of all groups, for statistical tests.
 
-        Gaps are left out if `gap` is None. Values are in [`least`, 1].
+        Each gap counts as `gap`, or is left out if `gap` is None. Values are in [`least`, 1].
         """
         return bracketed(*self.group_values(gap, least=least), least=least)
 

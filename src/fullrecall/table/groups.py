@@ -45,7 +45,8 @@ def groups_of(ids: Sequence[str | None], groups: Sequence[str | None]) -> list[G
 def _root(key: _Key, above: dict[_Key, _Key]) -> _Key:
     """Return the key that represents all keys linked with this one (union-find).
 
-    `above` has the next key on the way to it; a key that represents itself is left out.
+    `above` maps each key to the next one on the way to that representative; the representative
+    itself is left out.
     """
     while (parent := above.get(key, key)) != key:
         above[key] = above.get(parent, parent)  # shorten the path: many links take linear time

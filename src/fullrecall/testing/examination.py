@@ -96,7 +96,7 @@ class Examination:
 
     @property
     def errors(self) -> Mapping[str, tuple[int, int, int]]:
-        """For each kind of false claim: the numbers of all, of supported and of unscored claims."""
+        """How many false claims of each kind exist, were found supported, and are unscored."""
         verdicts: defaultdict[str, list[bool | None]] = defaultdict(list)
         for judgment in self.judgments:
             if not judgment.pair.supported:

@@ -131,8 +131,8 @@ def check(
         problems = [*_of_sample(sample, corpus, earlier_questions)]
         if sources := corpus.sources_of(sample):
             run = content.longest_run(sample.user_input or "", sources)
-            # Compare runs, not shares of words: one in seven of people's questions on CLAPNQ has
-            # all of its words in its source.
+            # Compare runs of words, not shares: of the questions that people wrote for CLAPNQ,
+            # one in seven has all of its words in its source.
             if len(run) >= content.REJECTED_RUN and not corpus.has_outside(run, sample):
                 problems.append((Problem.COPIED, " ".join(run)))
         issues += [Issue(problem, sample.id or f"#{number}", why) for problem, why in problems]

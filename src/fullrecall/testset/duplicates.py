@@ -85,9 +85,9 @@ def groups(texts: Sequence[str]) -> list[list[int]]:
     """Return groups of nearly equal texts, as indices; a text is in at most one group.
 
     Texts that share one of their rarest runs are compared in pairs. If two texts share the fraction
-    t of their runs, and one has n runs, they share one of its n - ⌈t · n⌉ + 1 rarest (prefix
-    filtering: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in data
-    cleaning", ICDE 2006).
+    t of their runs, and one has n runs, they share one of its n - ⌈t · n⌉ + 1 rarest runs
+    (prefix filtering: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in
+    data cleaning", ICDE 2006).
     """
     shingled = [_shingles(text) for text in texts]
     group_of = [[number] for number in range(len(texts))]

@@ -41,8 +41,8 @@ class LangChainRecorder(BaseCallbackHandler):
     answer of each outermost run that succeeded, by the run's ID.
     """
 
-    # LangChain then calls this handler in the run's own task or thread. Only that task or thread
-    # identifies the caller.
+    # This makes LangChain call the handler in the run's own task or thread. Only that task or
+    # thread identifies the caller.
     run_inline = True
 
     def __init__(self, outer: LangChainRecorder | None = None) -> None:

@@ -26,8 +26,9 @@ from fullrecall.table.row import Row
 class Alias(NamedTuple):
     """Another ID of the document that an expected ID names.
 
-    `origin` shows that both IDs name one document: it is the match of both IDs; or the field of a
-    context that has the expected ID, in the form of `id_key`; or None if the texts are equal.
+    `origin` is the reason why both IDs are known to name one document. It is the match of both IDs;
+    or the name (as for `id_key`) of a context's field that has the expected ID; or None if the
+    texts are equal.
     `explained` is the cause of misses that the alias explains. It is None if only the corpus has
     IDs of another level, such as chunks instead of documents, while retrieved and expected IDs have
     the same level.

@@ -29,7 +29,7 @@ from fullrecall.table.part import ColumnResults, MemoryPart, Results
 
 
 class Contradiction(ReportError):  # noqa: N818 - caught, and raised again as a `ReportError`
-    """A result does not follow from its sample; `row` is its index among the compared rows."""
+    """A result does not follow from its sample; `row` is the index among the compared rows."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(problem)

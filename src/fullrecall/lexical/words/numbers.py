@@ -264,7 +264,7 @@ def _time(time: re.Match[str]) -> Number:
 
 
 def _in_words(token: re.Match[str], before: str) -> Number | None:
-    """Return the number in words that begins at a word; None if none begins there.
+    """Return the number, written in words, that begins at a token; None if no number does.
 
     "Twenty-five" is one number. Longer numbers ("two hundred and five") are read as two numbers; 20
     of 4,911 texts have one. "A million" is not read; it affected none of 9,620 quotes.

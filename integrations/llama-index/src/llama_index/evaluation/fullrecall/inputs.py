@@ -68,7 +68,7 @@ def read_call(
     contexts: object,
     named: Mapping[str, Any],
 ) -> CallInput:
-    """Return an evaluation's arguments as a sample; raise `InputError` if they make none.
+    """Return an evaluation's arguments as a sample; raise `InputError` if this is impossible.
 
     The retrieved contexts are those given as arguments, or else those of the response.
     """
@@ -160,7 +160,7 @@ def _found_in_response(response: AnyResponse, reading: LlamaIndexReading) -> Ret
 
 
 def _found_by_agent(output: AgentOutput, reading: LlamaIndexReading) -> RetrievalWithNodes:
-    """Return the retrievals of an agent's tools that its output contains.
+    """Return the retrievals by an agent's tools, read from the agent's output.
 
     LlamaIndex lists the tool calls in the order in which they ended. Here the calls are sorted by
     ID, so that their timing has no effect.
