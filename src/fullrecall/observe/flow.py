@@ -30,8 +30,8 @@ def follow(
 ) -> tuple[FlowState, ModelPrompts]:
     """Follow documents through all steps of a record; return the final state and the prompts.
 
-    `lost` has the IDs of failed steps and the steps below them, `idle` those of tools without
-    results.
+    `lost` has the IDs of failed steps and of the steps below them. `idle` has the IDs of tools
+    without results.
     """
     flow = _DocumentFlow(FlowState(tree, links_of), lost, idle)
     events = [(step.began, 0, step) for step in tree.steps]

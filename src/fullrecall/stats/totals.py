@@ -134,9 +134,9 @@ class Totals:
 
     @property
     def worst_and_best(self) -> Bracket:
-        """The values in [0, 1]; every gap counts as 0 in `low`, and as 1 in `high`."""
-        # Bounds from these values hold for any cause of the gaps. Multiplying a bound by the share
-        # of samples with a value would treat the share as known; it would be wrong in up to 16% of
+        """The `counts` of values in [0, 1]; each gap counts as 0 in `low`, and as 1 in `high`."""
+        # Bounds from these values hold for any cause of the gaps. A bound of the samples with a
+        # value, multiplied by their share, would treat the share as known, and fail in up to 16% of
         # cases.
         return self.counts(0.0)._replace(high=self.counts(1.0).high)
 

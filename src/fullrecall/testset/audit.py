@@ -183,7 +183,7 @@ class _AuditedCorpus:
         return Problem.UNKNOWN_ID, repr(name)
 
     def passages(self, sample: Sample, most: int | None = None) -> list[SeedPassage]:
-        """Return the text around each reference context, or else the texts of the named documents.
+        """Return the text around each reference context, or else the texts of its named documents.
 
         `most` limits the characters of a text that is read from its beginning; None for no limit.
         """

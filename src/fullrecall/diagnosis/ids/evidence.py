@@ -123,7 +123,7 @@ def _of_texts(
 
     Of the retrieved texts that the corpus has, more than half must have another ID than in the
     corpus; this shows that the index was rebuilt. Otherwise the result is empty, since the contexts
-    with another ID may only be near duplicates of the expected ones.
+    with another ID may be mere copies of the expected ones.
     """
     aliases: dict[tuple[int, str], Alias] = {}
     renamed = known = 0
