@@ -301,7 +301,7 @@ class _GuessedFields:
     def categories(self) -> Iterator[Doubt]:
         """Doubt reference IDs with few distinct values, since they may be categories.
 
-        Values are few if there are at most half as many as rows. Two signs speak against
+        Few means: at most half as many values as rows. Two signs speak against
         categories: the IDs look like files or URLs, or the column is named like reference
         documents. With one sign, only a single value counts as few. With both signs, or with one
         sign in a column of lists or objects, there is no doubt.

@@ -36,7 +36,7 @@ _METADATA = "metadata."
 
 
 class Doubt(NamedTuple):
-    """A field whose path the columns do not determine: the reason, and the paths that may hold it.
+    """A field whose path the columns do not determine: the reason, and the paths that it may have.
 
     The field "rows" means the path of the rows.
     """

@@ -1,4 +1,4 @@
-"""The tables and charts of a page: scores or changes for each choice, and curves over k."""
+"""The tables and charts of a page: scores or changes by choice of measures; curves over k."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ _LISTS = {"retrieved": "Retrieved", "kept": "Kept", "read": "In the prompt"}
 
 
 class ChartPanel(NamedTuple):
-    """The chart of a measure over k, its numbers, and the choices that show it."""
+    """The chart of a measure over k, its numbers, and the choices of measures that show it."""
 
     chart: Chart
     caption: str

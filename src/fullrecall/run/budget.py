@@ -39,8 +39,8 @@ class Budget:
     from the largest earlier request. A single request is sent if the budget has room for the
     estimate; if the request takes more, it exceeds the budget by the difference. A concurrent
     request is sent only if the budget has room for several times the estimate. At first one request
-    is sent at a time, then two, then four. If no concurrent request exceeds that, only
-    one underestimated request can exceed the budget. Answers from a store are free.
+    is sent at a time, then two, then four. If no concurrent request takes more than that, only one
+    underestimated request can exceed the budget. Answers from a store are free.
 
     Raises `ParameterError` for a bound that is not a positive number, a cost without prices, and
     a price that is not a pair of numbers >= 0.

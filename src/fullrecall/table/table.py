@@ -36,7 +36,7 @@ _MOST_VIEWS = 10_000
 
 
 class Counted(NamedTuple):
-    """The values of a measure for rows, or for distinct rows, with their gaps and statuses.
+    """The values of a measure for rows or distinct rows; `gaps` marks rows that were not scored.
 
     `counts` has the number of rows that each distinct row represents; None if all are single rows.
     """

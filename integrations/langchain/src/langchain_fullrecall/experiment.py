@@ -38,8 +38,8 @@ def report_of(
     `experiment` is the return value of `langsmith.evaluate` or `await langsmith.aevaluate`; the
     name of an experiment in LangSmith; or runs, or pairs of a run and its example. A
     `RecallStringEvaluator` keeps its results beside its score, with verdicts, evidence and usage.
-    These results are read from there, without judging again. `evaluators` measure the runs that
-    lack their results. Rows have the example's ID, by which `compare` pairs them.
+    These results are read from there, without judging again. Each of the `evaluators` measures
+    the runs without a result of it. Rows have the example's ID, by which `compare` pairs them.
 
     Raises `ReportError` if a run lacks results that none of the `evaluators` measures; `InputError`
     for anything but an experiment.

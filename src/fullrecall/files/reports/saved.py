@@ -183,7 +183,7 @@ def _finished_rows(report: Evaluation) -> int:
         notes = {row: report.table.result(row, score).note for row in unscored}
         ended = (row for row in unscored if any(why in notes[row] for why in _ENDINGS))
         rows = min(rows, next(ended, rows))
-        # The model of a stopped run no longer answered: drop the last rows, which were not judged.
+        # A run stops if its model no longer answers: drop its last rows, which were not judged.
         while report.stopped is not None and NOT_JUDGED in notes.get(rows - 1, ""):
             rows -= 1
     return rows

@@ -205,7 +205,7 @@ def _picture(node: BaseNode) -> str:
 
 
 def has_number_and_new_id(item: NodeLike) -> bool:
-    """Return whether a citation engine made a node, so that its ID is not the source's."""
+    """Return whether a citation engine made a node; its ID is then not that of its source."""
     node, _ = node_and_score(item)
     return _is_numbered(content_of(node)) and _MADE.fullmatch(node.node_id) is not None
 
