@@ -42,7 +42,7 @@ def test_two_reports_become_one_page(saved: dict[str, Path], tmp_path: Path) -> 
     """The page of two reports is that of `compare`, with the first report as before."""
     page = tmp_path / "change.html"
     done = run("page", saved["before"], saved["after"], "-o", page, "--title", "Change")
-    assert (done.exit_code, done.stdout.split()) == (0, ["Written", "to", f"{page}."])
+    assert (done.exit_code, "".join(done.stdout.split())) == (0, f"Writtento{page}.")
     comparison = compare({name: Report.load(saved[name]) for name in ("before", "after")})
     assert page.read_text("utf-8") == comparison.to_html(title="Change")
 

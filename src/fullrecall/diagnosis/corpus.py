@@ -149,8 +149,8 @@ class _Blocks:
     `overlap` counts these runs of equal characters: at least `min_run` characters anywhere, a third
     of that at a border of the text, and a whole text inside another. The index has consecutive
     blocks of a third of `min_run` from the start of each text, and one block at its end. Each run
-    contains such a block, except that a short passage may lie between two blocks. Blocks are looked
-    up by hash only, since every hit is compared again.
+    contains such a block, except a short passage that lies across the border of two blocks. Blocks
+    are looked up by hash only, since every hit is compared again.
     """
 
     def __init__(self, texts: Sequence[str], min_run: int) -> None:

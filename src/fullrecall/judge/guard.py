@@ -32,7 +32,7 @@ _MOST_REQUESTS = 16
 """The most requests for one group of claims; contexts that are not judged by then are left out."""
 _CLAIMS_PER_ALTERED = 5
 _CLAIMS_A_TOPIC = 3
-_MOST_CHANGED = 40  # the most claims of a request that are altered; some of them become canaries
+_MOST_CHANGED = 40  # at most so many claims of a request are altered; some become canaries
 _COPIES = 2
 _COPIED_WORDS = range(5, 41)
 _READ = 2_000  # characters of a context that are searched for a sentence to copy

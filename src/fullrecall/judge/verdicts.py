@@ -292,7 +292,7 @@ def label_of(word: object) -> VerdictLabel | None:
     if not isinstance(word, str):
         return None
     if word in _LABELS:
-        return _LABELS[word]  # most labels
+        return _LABELS[word]  # Most labels are already in the table.
     if word.strip() in ("0", "1"):
         return label_of(int(word))
     head, *reason = _REASON.split(word, maxsplit=1)

@@ -335,7 +335,8 @@ def _joint(words: Sequence[str], end: int, start: int, verb: int) -> _Joint | No
         return shared if _is_past(word) else None
     if following.strip(",.").lower() in _PREPOSITIONS | {""}:
         return shared._replace(auxiliary=_auxiliary(words[verb : verb + 3]))
-    # After an article before "and", the word is an adjective: "the old and abandoned house".
+    # If an article is shortly before "and", the word is an adjective, not a verb: "the old and
+    # abandoned house".
     is_led = any(w.lower() in _ARTICLES for w in words[max(0, end - _LED) : end])
     return None if is_led else shared
 

@@ -41,7 +41,7 @@ class Falsified(NamedTuple):
 
 
 class _ClaimToEdit(NamedTuple):
-    """A claim to edit, with its contexts and the names in all claims."""
+    """A claim to edit, its contexts, and the names that may replace a name in it."""
 
     text: str
     contexts: Sequence[str]
@@ -77,13 +77,14 @@ def falsified(claims: Sequence[tuple[str, Sequence[str]]], *, seed: int = 0) -> 
 def edits() -> Mapping[str, Edit]:
     """Return the edits that make a claim false, by kind; an edit returns None if it does not apply.
 
-    - number: replaces a number by one that is in no context; number elsewhere: by another number
-      from the contexts.
-    - month: replaces a month by one that is in no context; name: replaces a name by one of another
-      claim that is in no context; role: exchanges two names.
+    - number: replaces a number by one that is in no context.
+    - number elsewhere: replaces a number by another number from the contexts.
+    - month: replaces a month by one that is in no context.
+    - name: replaces a name by a name from another claim; the new name is in no context.
+    - role: exchanges two names.
     - negation: adds or removes a "not".
-    - opposite: replaces a word by its opposite; rival: by another word of the same kind, such as
-      another weekday.
+    - opposite: replaces a word by its opposite.
+    - rival: replaces a word by another word of the same kind, such as another weekday.
     - The edits in `falsifications.json` add a phrase inside, before or after the claim, or replace
       a word, such as a unit or a scale.
     """
@@ -192,7 +193,10 @@ def _negation(claim: _ClaimToEdit, chance: random.Random) -> str | None:
 def _phrased(
     claim: _ClaimToEdit, chance: random.Random, *, place: str, phrases: Sequence[str]
 ) -> str | None:
-    """Add a phrase after the auxiliary verb, before the claim, or after it; None if none fits."""
+    """Add a phrase after the auxiliary verb, before the claim, or at its end.
+
+    Return None if the phrase should follow an auxiliary verb and the claim has none.
+    """
     auxiliary = _AUXILIARY.search(claim.text)
     if place == "after auxiliary" and auxiliary is None:
         return None

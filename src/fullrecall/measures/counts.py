@@ -1,4 +1,4 @@
-"""Measures of leaks and of judged contexts, and counts."""
+"""Measures of leaked contexts and of judged contexts, and measures that are counts."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ class AccountLostError(StoreError):
 class Ledger(ABC):
     """An open ledger; close it, or use it in a `with`.
 
-    Raises `StoreError` if it cannot be opened. A ledger is lost while it cannot be read or written:
-    it returns the answers that it can still read, and `problem` says why it keeps no new ones. If a
-    run's ledger is lost, the run continues, unless the ledger has a job's account. Answers not kept
+    Raises `StoreError` if it cannot be opened. A ledger is lost while reading or writing it fails.
+    It then returns the answers that it can still read but stores no new ones; `problem` says why. A
+    run continues without it, unless the ledger also counts a job's spending. Answers not stored
     stay in memory; the ledger tries to write them every few seconds, and on closing.
     """
 

@@ -43,10 +43,10 @@ class Status(StrEnum):
 class Method(ValueObject):
     """How findings were computed: the scorer's name, kind and parameters, with its judge's name.
 
-    `headline` is the measure of the score; it is recall, unless recall does not describe the
-    findings. `kind` names the scorer's class ("id_recall"), even if the score has another name; it
-    is empty for a user's own scorer. `quotes_by_rules` is true if rules alone decide whether a
-    quote is verified, and false if the judge may decide it.
+    `headline` is the measure that the score gives, which is recall for most scorers. `kind` names
+    the scorer's class ("id_recall"), even if the score has another name; it is empty for a user's
+    own scorer. `quotes_by_rules` is true if rules alone decide whether a quote is verified, and
+    false if the judge may decide it.
     """
 
     name: str

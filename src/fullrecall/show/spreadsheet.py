@@ -56,7 +56,7 @@ def table(rows: Iterable[Sequence[Any]], delimiter: str = ",") -> str:
     """
     check_choice(delimiter, "delimiter", DELIMITERS)
     text = StringIO()
-    # CRLF, as in RFC 4180, also makes the writer quote a single CR.
+    # The writer's default line end, CRLF (RFC 4180), also makes it quote a single CR.
     csv.writer(text, delimiter=delimiter).writerows(map(cell, row) for row in rows)
     return text.getvalue()
 

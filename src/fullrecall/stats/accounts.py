@@ -152,7 +152,8 @@ class Accounts:
         lead = np.where(are_asked & ~np.eye(lead.shape[-1], dtype=np.bool_), lead, -np.inf)
         logs, starts = self.logs, self.starts
         betting = lead > 0
-        # Without a tolerance, a retriever has one account, which bets on the leading challenger.
+        # If `within` is 0, a retriever has one account, which bets on the challenger with the
+        # largest lead.
         if not self.within:
             logs, starts = logs[..., None], starts[..., None]
             betting &= np.arange(lead.shape[-1]) == lead.argmax(axis=-1)[..., None]

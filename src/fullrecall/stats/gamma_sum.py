@@ -186,8 +186,8 @@ def _along(
         turns = np.diff(phase.ravel(), prepend=turned).reshape(u.shape)
         sizes = abs(values)
         grows = (logarithm > 1) | ((sizes > _UNRESOLVED * start) & (abs(turns) > pi))
-        # Do not end at a fixed u. If one term outweighs the rest, the integrand falls like 1/y², so
-        # an end at u = 4 caused an error of 2e-3.
+        # Do not end at a fixed u. If one term outweighs the rest, the integrand falls only with the
+        # square of the distance from the real axis: an end at u = 4 caused an error of 2e-3.
         is_end = sizes[:, -1] < _NEGLIGIBLE * start
         if u[0, 0] == 0:
             values[0, 0] /= 2  # The lower half of the path, its mirror image, shares this point.

@@ -372,7 +372,7 @@ def complete(
     budget: Budget | None = None,
     progress: bool = True,
 ) -> CompletedSet:
-    """Judge the contexts that several retrievers return and the references do not name.
+    """Judge the contexts that several retrievers return, to find missing references.
 
     `retrievers` maps names to retrievers that `evaluate` takes: functions of the question, or
     `observed` chains, graphs and engines; they are asked for `depth` contexts if they accept a `k`.

@@ -56,11 +56,11 @@ class RecallStringEvaluator(RunEvaluator):
 
     One object serves every place: `langsmith.evaluate(…, evaluators=[evaluator])`, LangChain's
     `RunEvalConfig`, `evaluate_strings`, and a plain function of `inputs`, `outputs` and
-    `reference_outputs`. All give the same score. For programs that need a `StringEvaluator` of
-    `langchain-classic`, `langchain_fullrecall.classic` has a subclass of it.
+    `reference_outputs`. All give the same score. `langchain_fullrecall.classic` has a subclass of
+    this class that is also a `StringEvaluator` of `langchain-classic`.
 
     - `scorer`: any fullrecall scorer. `measures`: the measures to report, each as a feedback of
-      its own: "id_recall@5", "id_recall.ndcg@10". Default: the scorer's headline.
+      its own: "id_recall@5", "id_recall.ndcg@10". Default: the scorer's headline measure.
     - `documents_key`: the key of the outputs that holds the documents. Default: the usual names,
       then the traced retriever and tool runs, then an agent's messages.
     - `reference_key`: the key of the example's outputs that holds the reference. Default: the
@@ -69,10 +69,10 @@ class RecallStringEvaluator(RunEvaluator):
       shows no retrieval.
     - `keep`: whether LangSmith keeps the sample and its findings beside the score, so that
       `report_of` need not score again. The sample and the findings hold the retrieved texts.
-    - `view`: the scored list of a run's record: "contexts", the final one; "retrieved", which
+    - `view`: which list of a run's record is scored: "contexts", the final one; "retrieved", which
       includes contexts that a later step dropped; or "read", the contexts in the model's prompt.
     - `corpus`: the corpus that the retriever searches, as for `fullrecall.evaluate`: a sample
-      whose label is stale in it is unscored.
+      whose reference is out of date in this corpus is unscored.
     - `id_key`, `collapse`, `which`, `name`, `failed_calls`, `other_tools`,
       `tool_documents`: those of `observed`. A
       `which`, `name` or `view` other than the default is part of the key:

@@ -127,7 +127,7 @@ def _bare_field(reference: object, scorer: Scorer) -> str:
 
 
 def _is_graded(reference: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is `{id: grade}`: no field of a sample has a number as its value."""
+    """Return whether all values are numbers: then the mapping is `{id: grade}`, not a sample."""
     return bool(reference) and all(isinstance(grade, Real) for grade in reference.values())
 
 

@@ -316,7 +316,7 @@ def score_cells(part: Part, score: int, method: Method) -> dict[str, Any]:
 
 
 def _uncommon(outcomes: FoundColumns) -> dict[str, Any]:
-    """Return `_ranks` and the columns of `FOLLOWING` that do not follow from first positions."""
+    """Return `_ranks`, and those columns of `FOLLOWING` that first positions do not determine."""
     ranks = outcomes.ranks
     cells = {} if ranks is None else {"_ranks": _list_array(ranks.values, ranks.offsets)}
     for end, name in FOLLOWING.items():
