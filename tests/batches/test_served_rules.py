@@ -88,7 +88,7 @@ def test_rates_and_ends_of_reserves(redis_url: str) -> None:
 def test_an_account_that_is_gone(redis_url: str) -> None:
     """A missing account raises an error; an account that is opened again keeps its counts.
 
-    An account is not kept forever, even if nothing is spent.
+    The server drops an account after a time, even if nothing is spent.
     """
     with RedisLedger(redis_url, "lost") as ledger:
         gone = ledger.spend("read", {}).result()

@@ -106,7 +106,7 @@ def test_a_line_that_stands_in_every_chunk_is_no_part_of_each() -> None:
 
 
 def test_a_part_that_goes_on_beyond_a_covered_range_is_found() -> None:
-    """A part shorter than a block, before or after what a larger chunk has, is not left out."""
+    """A part shorter than a block counts if it lies before or after the text of a larger chunk."""
     text = "".join(chr(0x4E00 + n) for n in range(120))
     passage = Passage.of(Context(text))
     for first, other in (

@@ -410,7 +410,7 @@ def test_lists_that_were_joined_for_a_prompt_are_ranked_as_in_the_prompt(
 def test_a_search_without_a_readable_list_is_unscored_unless_a_step_around_it_has_one(
     program: Any, docs: Any
 ) -> None:
-    """The output of the whole call does not show what a search in it returned."""
+    """The output of the whole call does not replace a search's unreadable list."""
     with program.call() as call:
         with program.step("retriever", "outer") as outer:
             program.function("inner", None, None, kind="retriever")

@@ -225,6 +225,21 @@ def test_a_race_of_equals_has_no_estimate() -> None:
     assert accounts.more() is None
 
 
+def test_a_decided_pair_needs_no_more_questions() -> None:
+    """A retriever that the leader is shown to be near to counts no more than a dropped one."""
+    ahead = np.array([[0.0, -1, -20], [1, 0, -19], [20, 19, 0]])
+    sums = {"ahead": ahead, "squares": abs(ahead) + 30, "together": np.full((3, 3), 100.0)}
+    logs = np.zeros((3, 3))
+    accounts = Accounts(logs, logs, np.ones(3, bool), **sums, within=0.05)
+    undecided = accounts.more()
+    accounts.logs[1, 0] = accounts.goal
+    decided = accounts.more()
+    accounts.surviving[1] = False
+    assert decided == accounts.more() is not None
+    assert undecided is not None
+    assert decided < undecided
+
+
 class SlowPairs:
     """The race with a tolerance by its definition: one account for each pair of retrievers."""
 

@@ -359,7 +359,7 @@ SHAPES: dict[str, tuple[Callable[[], Any], list[str] | None]] = {
     "retriever with a configured part": (configured, ["b", "c"]),
     "dark tool": (dark, None),
     "handed to the outer graph": (handing_over, ["b"]),
-    "nobody has decided yet": (waiting, ["a", "b", "c"]),
+    "undecided yet": (waiting, ["a", "b", "c"]),
     "resumed in the retrieving node": (resumed(("retrieve", retrieving_and_asking)), ["a", "b"]),
     "resumed in a subgraph": (
         resumed(("inner", graph(("retrieve", retrieving), ("ask", asking)))),

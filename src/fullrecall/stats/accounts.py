@@ -220,6 +220,8 @@ class Accounts:
                 return None
             variance = self.squares[other, leader] / count - mean**2
             capital = self.logs[other, leader] if self.within else self.logs[other]
+            if self.within and capital >= self.goal:
+                continue  # The leader is already shown to be within the tolerance of `other`.
             chance = 1 - exp(-max(self.goal - capital, log(2)))
             z = NormalDist().inv_cdf(chance) + _POWER
             needed = max(needed, z**2 * variance / (mean + self.within) ** 2)

@@ -145,8 +145,8 @@ def missing(strata: Iterable[Stratum], error: float = 0.0) -> Figure:
     `error`. In strata of another kind than "yes", a "relevant" label counts as confirmed by two
     people if the stratum is labeled `twice`.
     """
-    # The user states the error. An estimate from pairs with two labels, of which there are about
-    # 22, would be so uncertain that the interval would be wider than this union.
+    # The user states the error. Only some 22 pairs have two labels: an estimate of the error from
+    # them would be so uncertain that the interval would be wider than this union.
     filled = [stratum for stratum in strata if stratum.size]
     totals = [_total(filled, rate) for rate in {0.0, error}]
     value = _total(filled, 0.0).value
